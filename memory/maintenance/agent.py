@@ -6,11 +6,14 @@ import asyncio
 import weakref
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.maintenance.runner import AgentRunner
 from react_mem.memory.maintenance.worker import Worker
+from react_mem.memory.model.retention_settings import RetentionSettings
 
 CLOSING_SECONDS = 5.0
 """For what is still to be done when an agent is closed. What is not done by then stays due."""
@@ -35,6 +38,10 @@ class AgentWork:
         """Return who does the work of an agent; None where it has none."""
         return self._runners.get(agent)
 
+    async def retention(self, agent: str) -> RetentionSettings:
+        """Return how long an agent keeps what it has noted."""
+        return self._runners[agent].retention
+
     async def get(self, agent: str) -> AgentRunner | None:
         """Return the same to a worker."""
         return self.runner(agent)
@@ -54,16 +61,19 @@ class AgentWork:
             workers.append(Worker(store, self, until_idle=True))
 
     @asynccontextmanager
-    async def running(self, store: BaseStore) -> AsyncIterator[None]:
+    async def running(
+        self, store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None = None
+    ) -> AsyncIterator[None]:
         """Run a worker for the length of a context. An agent that does not remember has none.
 
         Args:
             store: The store.
+            checkpointer: Keeps the threads that retention deletes.
         """
         if not self._runners:
             yield
             return
-        worker = Worker(store, self)
+        worker = Worker(store, self, checkpointer=checkpointer)
         self._workers.setdefault(asyncio.get_running_loop(), []).append(worker)
         try:
             yield

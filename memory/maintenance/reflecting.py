@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.maintenance.unindexed import index_lost_messages
-from react_mem.memory.model.namespaces import ROOT, decode, owner_namespace
+from react_mem.memory.model.namespaces import owner_namespace
 from react_mem.memory.reflect.deduplication import Deduplication
 from react_mem.memory.reflect.driver import Strategy, run
 from react_mem.memory.reflect.entity_resolution import EntityResolution
@@ -23,8 +22,6 @@ from react_mem.memory.store.vectors import MakesUpVectors
 from react_mem.memory.write.conversations import end_conversation, quiet_conversations
 from react_mem.memory.write.session import TurnReport
 from react_mem.memory.write.turns import Turns
-
-_PAGE = 500
 
 
 @dataclass(frozen=True)
@@ -94,22 +91,3 @@ async def repair(memory: MemoryFacade, user_id: str) -> None:
     if isinstance(store, MakesUpVectors):
         await store.amake_up_vectors(owner_namespace(user_id))
     await note_new_alike(store, user_id)
-
-
-async def users_with(store: BaseStore, *scopes: str) -> list[str]:
-    """Return the users who have anything in some scopes, such as turns that wait.
-
-    Args:
-        store: The store.
-        scopes: The last part of a namespace each.
-    """
-    users: dict[str, None] = {}
-    for last in scopes:
-        offset = 0
-        while True:
-            page = await store.alist_namespaces(prefix=(ROOT,), suffix=(last,), limit=_PAGE, offset=offset)
-            users.update(dict.fromkeys(decode(user) for _, user, *_ in page))
-            if len(page) < _PAGE:
-                break
-            offset += _PAGE
-    return list(users)

@@ -13,6 +13,7 @@ from react_mem.memory.maintenance.reflecting import Reflecting, reflect, repair
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.records import now
+from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTurn
 from react_mem.memory.work.items import Work
 from react_mem.memory.write.claims import next_due
@@ -42,10 +43,12 @@ class AgentRunner:
     Args:
         turns: Makes the turns of an owner in a conversation.
         reflecting: What the agent reflects with.
+        retention: How long the agent keeps what it has noted.
     """
 
     turns: Callable[[BaseStore, Identity], Turns]
     reflecting: Reflecting = field(default_factory=Reflecting)
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
 
     async def run(self, store: BaseStore, user_id: str, work: Work) -> Outcome:
         """Do an item of work.
@@ -71,6 +74,8 @@ class AgentRunner:
             await turns.extract()
             return Outcome(quiet_at)
         ending = await end_conversation(turns) if quiet_at is not None else TurnReport()
+        if ending.unfinished:
+            return Outcome(now())
         if not ending.waiting:
             await reflect(turns, self.reflecting)
         await repair(turns.memory, user_id)
@@ -89,6 +94,9 @@ class Runners(Protocol):
 
     def names(self) -> Sequence[str]:
         """Return their names. The work of others is left to the processes that know them."""
+
+    async def retention(self, agent: str) -> RetentionSettings:
+        """Return how long an agent keeps what it has noted."""
 
     async def get(self, agent: str) -> AgentRunner | None:
         """Return what does the work of an agent; None where it has none, as one that does not remember."""

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from langgraph.store.base import BaseStore, GetOp, Item, SearchOp
 
-from react_mem.memory.maintenance.reflecting import users_with
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONVERSATION, PENDING
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.store.owned import users_with
 from react_mem.memory.store.transactions import Guard, compare_and_set
 from react_mem.memory.work.items import Work, put_work
 

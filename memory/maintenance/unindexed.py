@@ -41,7 +41,7 @@ async def _index(memory: MemoryFacade, user_id: str, ids: list[str]) -> int:
         waiting = {source for note in await memory.pending(user_id) for source in note.get("source_ids", ())}
         stored = await memory.records(user_id, MemoryScope.DIALOG, ids)
         lost = [Message.from_value(value) for id_, value in stored.items() if id_ not in waiting]
-        changes = [put(user_id, message) for message in lost if message.text.strip()]
+        changes = [put(user_id, message) for message in lost if f"{message.text}{message.keywords}".strip()]
         return len(changes), changes
 
     return await transact(memory.store, user_id, step)

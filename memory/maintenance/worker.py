@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from react_mem.memory import telemetry
@@ -22,8 +23,10 @@ from react_mem.memory.llm.causes import cause_of, trace_of
 from react_mem.memory.maintenance.known_work import KnownWork
 from react_mem.memory.maintenance.queue import Held, WorkQueue
 from react_mem.memory.maintenance.renewed_lease import RenewedLease
+from react_mem.memory.maintenance.retention_rounds import RetentionRounds
 from react_mem.memory.maintenance.runner import AgentRunner, Outcome, Runners
 from react_mem.memory.maintenance.sweep import sweep
+from react_mem.memory.store.audit.audit_entries import AuditActor, AuditReason, acting
 from react_mem.memory.store.priority import FRONT, behind_turns
 from react_mem.memory.work.items import Place, Work, listen
 from react_mem.memory.work.workers import worker_name
@@ -62,6 +65,7 @@ class Worker:
         until_idle: Whether it ends when nothing is left to do that its own process has written.
         concurrency: How many items it does at once.
         poll_seconds: Seconds between two looks for work of other processes.
+        checkpointer: Keeps the threads that retention deletes; without it those that are over stay.
     """
 
     def __init__(
@@ -73,6 +77,7 @@ class Worker:
         until_idle: bool = False,
         concurrency: int = CONCURRENCY,
         poll_seconds: float = POLL_SECONDS,
+        checkpointer: BaseCheckpointSaver[Any] | None = None,
     ) -> None:
         self.store = store
         self._runners = runners
@@ -95,6 +100,12 @@ class Worker:
         self._end_listening = listen(self._hear)
         # not within the run that happened to start it: its callbacks, its stream and its trace are not ours
         self._task = self._loop.create_task(self._serve(), name="memory:worker", context=contextvars.Context())
+        rounds = RetentionRounds(store, runners, checkpointer, self._name)
+        # one that ends by itself is there for what its own process has written
+        served = [] if until_idle else [rounds.serve()]
+        self._rounds = [
+            self._loop.create_task(one, name="memory:retention", context=contextvars.Context()) for one in served
+        ]
         _running.add(self)
 
     def __len__(self) -> int:
@@ -151,7 +162,8 @@ class Worker:
         self._bell.set()
         # what is being claimed at this moment is begun, so that it can be given back
         await asyncio.wait([self._task], timeout=_RELEASE_SECONDS / 2)
-        await self._cancel([self._task, *(job for _, job in self._jobs.values())], _RELEASE_SECONDS / 2)
+        jobs = (job for _, job in self._jobs.values())
+        await self._cancel([self._task, *self._rounds, *jobs], _RELEASE_SECONDS / 2)
         _running.discard(self)
 
     # Being told of work
@@ -312,7 +324,7 @@ class Worker:
         lease = RenewedLease(self._queue, held)
         self._urgent.pop(held.place, None)
         try:
-            with telemetry.span("background"):
+            with telemetry.span("background"), acting(AuditActor.WORKER, AuditReason.WORK):
                 outcome = await runner.run(self.store, held.user_id, held.work)
             await self._settle(await lease.end(), outcome)
         except asyncio.CancelledError:

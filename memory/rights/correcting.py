@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from langgraph.store.base import BaseStore
 
+from react_mem.errors import MemoryChanged
 from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import reconcile
 from react_mem.memory.model.changes import Change
+from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.records import Fact, now, record_id
+from react_mem.memory.model.shown import fingerprint
 from react_mem.memory.store.transactions import transact
 
 CORRECTED = "corrected"
 """The conversation that a correction counts as: it was made outside of any."""
 
 
-async def correct_fact(store: BaseStore, user_id: str, id_: str, text: str) -> Fact:
+async def correct_fact(store: BaseStore, user_id: str, id_: str, text: str, *, revision: str = "") -> Fact:
     """Put the user's own words in the place of a fact.
 
     Args:
@@ -24,11 +27,13 @@ async def correct_fact(store: BaseStore, user_id: str, id_: str, text: str) -> F
         user_id: The owner.
         id_: A fact that is believed.
         text: What is true instead.
+        revision: What the fact was like when it was looked at (`MemoryItem.revision`); empty for whatever it is.
 
     Returns:
         The fact that is believed now.
 
     Raises:
+        MemoryChanged: If it is not like that any more.
         ValueError: If there is no such fact, it is not believed any more, or the text says nothing or the same.
     """
     said = text.strip()
@@ -41,6 +46,10 @@ async def correct_fact(store: BaseStore, user_id: str, id_: str, text: str) -> F
         fact = (await load_facts(store, user_id, (), [id_])).get(id_)
         if fact is None:
             raise ValueError("only a fact can be corrected; anything else can be deleted")
+        if revision:
+            item = await store.aget(FACT.namespace(user_id), id_, refresh_ttl=False)
+            if item is None or fingerprint(item.value) != revision:
+                raise MemoryChanged
         if not fact.current:
             raise ValueError("it is not believed any more; correct the fact that is")
         if normalise(fact.text) == normalise(said):

@@ -11,10 +11,13 @@ from langgraph.store.base import BaseStore, Item
 
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.kinds import KINDS, MESSAGE
-from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.model.namespaces import ATTACHMENTS, encode, meta_namespace
 from react_mem.memory.model.receipt import Check, Receipt
 from react_mem.memory.rights.receipts import check, read_again, receipt_of
-from react_mem.memory.store.owned import WHOLE, bookmarks
+from react_mem.memory.store.attachments import sizes
+from react_mem.memory.store.left_traces import TracedStore, Traces
+from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.thread_owners import thread_marks
 from react_mem.memory.work.items import forgotten_work
 
 Checkpointer = BaseCheckpointSaver[Any] | None
@@ -43,10 +46,11 @@ async def checked(
     checkpointer: Checkpointer,
     user_id: str,
     items: Sequence[Item],
-    changes: Iterable[Change],
+    changes: Sequence[Change],
     *,
     session_id: str | None = None,
     threads: Sequence[str] = (),
+    proof: bool = False,
 ) -> Receipt:
     """Return the receipt of a conversation, or of all of a user, that has just been erased.
 
@@ -58,8 +62,9 @@ async def checked(
         changes: What was written.
         session_id: The conversation; None for all of the user.
         threads: The threads that were deleted.
+        proof: Whether every table of the database is looked through as well, which may take a while.
     """
-    receipt, erased, asked = await asyncio.to_thread(_removed, items, list(changes))
+    receipt, erased, asked = await asyncio.to_thread(_removed, items, changes)
 
     def says(item: Item) -> bool:
         return session_id is None or item.value.get("session_id") == session_id
@@ -67,9 +72,26 @@ async def checked(
     more = {
         "threads": _threads(checkpointer, threads),
         "bookkeeping": _bookkeeping(store, user_id, session_id),
+        "attachments": _attachments(store, user_id, changes, session_id),
     }
     checks = await read_again(store, user_id, erased, says, asked, more)
+    if proof:
+        said = [str(item.value.get("text") or "") for item in items if item.key in erased]
+        traces = Traces(encode(user_id), user_id, tuple(erased), tuple(threads), tuple(said), whole=session_id is None)
+        checks = (*checks, *await _everywhere(store, traces))
     return receipt.model_copy(update={"checks": checks})
+
+
+async def _everywhere(store: BaseStore, traces: Traces) -> list[Check]:
+    """Look through all that the store has, whosever it says it is."""
+    if isinstance(store, TracedStore):
+        return [
+            Check(name=f"table {found.table}", hits=found.rows, problem=found.problem)
+            for found in await store.atraces(traces)
+        ]
+    items = await store.asearch((), limit=WHOLE, refresh_ttl=False)
+    theirs = [item for item in items if traces.owner in item.namespace[1:2]]
+    return [check("items", [item.key for item in theirs if traces.whole or item.key in traces.keys])]
 
 
 def _removed(items: Sequence[Item], changes: Sequence[Change]) -> tuple[Receipt, frozenset[str], list[str]]:
@@ -81,6 +103,15 @@ def _removed(items: Sequence[Item], changes: Sequence[Change]) -> tuple[Receipt,
     # what is known before what was said
     asked = [str(item.value.get("text") or "") for kind in indexed for item in erased if kind.matches(item.value)]
     return receipt_of(items, changes, messages), frozenset(item.key for item in erased), asked
+
+
+async def _attachments(
+    store: BaseStore, user_id: str, changes: Sequence[Change], session_id: str | None
+) -> AsyncIterator[Check]:
+    """Look at what was attached to messages: what was to go of it, and of all of a user anything."""
+    gone = {change.key for change in changes if change.namespace[0] == ATTACHMENTS and change.value is None}
+    left = await sizes(store, user_id)
+    yield check("attachments", left if session_id is None else gone & left.keys())
 
 
 async def _threads(checkpointer: Checkpointer, threads: Sequence[str]) -> AsyncIterator[Check]:
@@ -101,7 +132,7 @@ async def few_at_once(do: Callable[[str], Awaitable[_Result]], ids: Sequence[str
 async def _bookkeeping(store: BaseStore, user_id: str, session_id: str | None) -> AsyncIterator[Check]:
     """Look at what waits to be done, where the terminal left off, and what is noted of the user."""
     yield check("work", [change.key for change in await forgotten_work(store, user_id, session_id)])
-    marks = await bookmarks(store, user_id)
+    marks = await thread_marks(store, user_id)
     yield check("bookmarks", [one.key for one in marks if session_id in (None, one.value.get("thread_id"))])
     if session_id is None:
         noted = await store.asearch(meta_namespace(user_id), limit=WHOLE, refresh_ttl=False)

@@ -20,22 +20,33 @@ from react_mem.memory.graph.dependents import fall
 from react_mem.memory.merging.concepts.concept_store import concepts_without
 from react_mem.memory.merging.speakers import forget_speakers, silenced
 from react_mem.memory.model.changes import Change
+from react_mem.memory.model.interface import named_session
 from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, PROFILE, kind_of
 from react_mem.memory.model.namespaces import LINKS, META, owner_namespace
+from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_record import Profile, ProfileValue
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import BELIEVED
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.rights.erased import ErasedSessions, checked, few_at_once
 from react_mem.memory.rights.forgotten import without_forgotten
+from react_mem.memory.rights.holds import HeldRecords, holds_on, refuse_held
 from react_mem.memory.scopes.profile import split_fields, with_text
-from react_mem.memory.store.owned import WHOLE, bookmarks, everything, set_aside
+from react_mem.memory.store.attachments import erase_attachments, unattached
+from react_mem.memory.store.owned import WHOLE, everything, set_aside
+from react_mem.memory.store.room import forget_count
+from react_mem.memory.store.thread_owners import forget_threads, thread_marks
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import forgotten_work
 
 
 async def delete_session(
-    store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None, user_id: str, session_id: str
+    store: BaseStore,
+    checkpointer: BaseCheckpointSaver[Any] | None,
+    user_id: str,
+    session_id: str,
+    *,
+    proof: bool = False,
 ) -> Receipt:
     """Forget one conversation of one owner: its messages, its thread, and what was derived from it.
 
@@ -44,16 +55,25 @@ async def delete_session(
 
     Args:
         store: The store.
-        checkpointer: Keeps the threads. A thread is deleted only if the owner has said something in it.
+        checkpointer: Keeps the threads. A thread is deleted only if the owner spoke in it: see `spoken_in`.
         user_id: The owner.
         session_id: The conversation.
+        proof: Whether every table of the database is looked through afterwards, which may take a while.
 
     Returns:
         What was removed, and what was found of it afterwards.
+
+    Raises:
+        ValueError: If no conversation is named: what was stored without one is not to go with it.
+        LegalHoldError: If it is under a legal hold.
     """
-    marks = [item for item in await bookmarks(store, user_id) if item.value.get("thread_id") == session_id]
-    items = await everything(store, user_id)
-    threads = [session_id] if marks or session_id in sessions_of(items) else []
+    named_session(session_id)
+    if (hold := HeldRecords(await holds_on(store, user_id)).session(session_id)) is not None:
+        # before the thread goes
+        refuse_held(hold)
+    marks = [item for item in await thread_marks(store, user_id) if item.value.get("thread_id") == session_id]
+    items = [*await everything(store, user_id), *await set_aside(store, user_id)]
+    threads = [session_id] if marks or session_id in spoken_in(items) else []
     if checkpointer is not None:
         await few_at_once(checkpointer.adelete_thread, threads)
 
@@ -67,6 +87,8 @@ async def delete_session(
             without_forgotten(user_id, session_id),
             *(PutOp(item.namespace, item.key, None) for item in marks),
         ]
+        HeldRecords(await holds_on(store, user_id), [*owned, *aside]).check([*owned, *aside], changes)
+        changes += await unattached(store, user_id, [*owned, *aside], changes)
         gone = {(change.namespace, change.key) for change in changes if change.value is None}
         left = [item for item in owned if (item.namespace, item.key) not in gone]
         work = await forgotten_work(store, user_id, session_id)
@@ -74,29 +96,37 @@ async def delete_session(
 
     before, changes = await transact(store, user_id, step)
     forget_caches(store, user_id)
-    return await checked(store, checkpointer, user_id, before, changes, session_id=session_id, threads=threads)
+    about: dict[str, Any] = {"session_id": session_id, "threads": threads, "proof": proof}
+    return await checked(store, checkpointer, user_id, before, changes, **about)
 
 
-async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None, user_id: str) -> ErasedSessions:
+async def forget_user(
+    store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None, user_id: str, *, proof: bool = False
+) -> ErasedSessions:
     """Forget everything about one user: every scope, pending work, threads, and where the terminal left off.
 
     Args:
         store: The store.
         checkpointer: Keeps the threads; without it the caller deletes them.
         user_id: The owner.
+        proof: Whether every table of the database is looked through afterwards, which may take a while.
 
     Returns:
-        The conversations there were, with what was removed and what was found of it afterwards.
+        The conversations in which the user spoke, with what was removed and what was found of it afterwards.
+
+    Raises:
+        LegalHoldError: If the user, or a conversation of theirs, is under a legal hold.
     """
-    marks = await bookmarks(store, user_id)
+    marks = await thread_marks(store, user_id)
     threads = dict.fromkeys(str(item.value["thread_id"]) for item in marks)
 
     async def step() -> tuple[tuple[list[str], list[Item], list[Change]], list[Change]]:
-        owned = await everything(store, user_id)
-        sessions = list(threads | dict.fromkeys(sessions_of(owned)))
+        for hold in await holds_on(store, user_id):
+            refuse_held(hold)
+        items = [*await everything(store, user_id), *await set_aside(store, user_id)]
+        sessions = list(threads | dict.fromkeys(spoken_in(items)))
         if checkpointer is not None:
             await few_at_once(checkpointer.adelete_thread, sessions)
-        items = [*owned, *await set_aside(store, user_id)]
         gone = await asyncio.to_thread(lambda: [PutOp(one.namespace, one.key, None) for one in (*items, *marks)])
         return (sessions, items, gone), [*gone, *await forgotten_work(store, user_id)]
 
@@ -104,20 +134,32 @@ async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] |
     sessions, before, changes = await transact(store, user_id, step, erases=True)
     rest = await store.asearch(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)
     await store.abatch([PutOp(one.namespace, one.key, None) for one in rest if one.namespace[2] in (LINKS, META)])
+    await erase_attachments(store, user_id)
     forget_caches(store, user_id)
-    return ErasedSessions(sessions, await checked(store, checkpointer, user_id, before, changes, threads=sessions))
+    receipt = await checked(store, checkpointer, user_id, before, changes, threads=sessions, proof=proof)
+    return ErasedSessions(sessions, receipt)
 
 
 def forget_caches(store: BaseStore, user_id: str) -> None:
     """Let this process forget what it holds of a user outside of the store."""
     forget_speakers(store, user_id)
     forget_tips(store, user_id)
+    forget_threads(store, user_id)
+    forget_count(store, user_id)
     last_known.forget(store, user_id)
 
 
-def sessions_of(items: Iterable[Item]) -> list[str]:
-    """Return the conversations that records come from, each once."""
-    return list(dict.fromkeys(str(item.value["session_id"]) for item in items if item.value.get("session_id")))
+def spoken_in(items: Iterable[Item]) -> list[str]:
+    """Return the conversations in which an owner said something or was answered, each once.
+
+    What a file brought names the conversations of whoever wrote the file, and what is drawn from it does so too: only
+    messages that were taken in from a conversation count. See `note_thread` for those of which none is left.
+
+    Args:
+        items: Everything of the owner.
+    """
+    heard = (item.value for item in items if MESSAGE.matches(item.value) and item.value.get("origin") != Origin.IMPORT)
+    return list(dict.fromkeys(str(value["session_id"]) for value in heard if value.get("session_id")))
 
 
 def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
@@ -140,6 +182,7 @@ def erasing(
     made_anew: Collection[str] = (),
     revives: bool = True,
     is_unsaid: Callable[[str, ProfileValue, str], bool] = lambda _field, _value, _source: False,
+    outlives: Callable[[Mapping[str, Any], str], bool] = lambda _value, _source: False,
 ) -> list[Change]:
     """Return the writes that erase some records with what stands on them alone.
 
@@ -152,6 +195,7 @@ def erasing(
         revives: Whether a fact that one of them had ended is believed again, as if nobody had ended it.
         is_unsaid: Returns whether a source of a profile's value does not say it any more: of the field, the value and
             the source.
+        outlives: Returns whether a record stays although a source of it goes: of the record, as JSON, and the source.
     """
     said_in = {item.key: str(item.value.get("session_id", "")) for item in items}
     profiles = [item for item in items if PROFILE.matches(item.value)]
@@ -169,7 +213,12 @@ def erasing(
         return not _is_of(value, session_id)
 
     gone |= {id_: left.pop(id_) for id_ in erased if id_ in left}
-    fall(left, gone, stands=elsewhere, unsourced=lambda value: _is_of(value, session_id))
+    fall(
+        left,
+        gone,
+        stands=lambda source, value: elsewhere(source, value) or outlives(value, source),
+        unsourced=lambda value: _is_of(value, session_id),
+    )
     changes: list[Change] = [PutOp(item.namespace, item.key, None) for item in gone.values()]
     for item in left.values():
         value = dict(item.value)
@@ -179,12 +228,12 @@ def erasing(
                 value[name] = [one for one in value[name] if _named(one) not in gone]
         if not gone.keys().isdisjoint(value.get("alike", ())):
             value["alike"] = {id_: weight for id_, weight in value["alike"].items() if id_ not in gone}
+        kept = [source for source in value.get("source_ids", ()) if elsewhere(source, value)]
+        if len(kept) < len(value.get("source_ids", ())):
+            value["source_ids"] = kept
+            if kind is FACT:
+                value["support"] = max(len(kept), 1)
         if kind.supported:
-            kept = [source for source in value["source_ids"] if elsewhere(source, value)]
-            if len(kept) < len(value["source_ids"]):
-                value["source_ids"] = kept
-                if kind is FACT:
-                    value["support"] = max(len(kept), 1)
             if any(not elsewhere(source, value) for source in value.get("withdrawn", ())):
                 value["withdrawn"] = [source for source in value["withdrawn"] if elsewhere(source, value)]
             if value.get("superseded_by") in gone:

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from langgraph.store.base import BaseStore, Item, PutOp
 
+from react_mem.errors import MemoryChanged
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.language.statements import statements_in
 from react_mem.memory.language.terms import content_terms
@@ -26,12 +27,15 @@ from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.profile_record import Profile, ProfileValue
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact, fact_id, now
+from react_mem.memory.model.shown import fingerprint
 from react_mem.memory.rights.erasure import erasing, forget_caches
 from react_mem.memory.rights.forgotten import forgotten_changes
+from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.rights.receipts import Says, read_again, receipt_of
 from react_mem.memory.rights.saying import Sayings, same, says
 from react_mem.memory.rights.unsaid import Unsaid, index_of
 from react_mem.memory.scopes.profile import values_of
+from react_mem.memory.store.attachments import unattached
 from react_mem.memory.store.owned import everything, set_aside
 from react_mem.memory.store.transactions import transact
 
@@ -91,7 +95,13 @@ class _Done:
 
 
 async def forget(
-    store: BaseStore, user_id: str, *, ids: Sequence[str] = (), said: Sequence[str] = (), note: str = ""
+    store: BaseStore,
+    user_id: str,
+    *,
+    ids: Sequence[str] = (),
+    said: Sequence[str] = (),
+    note: str = "",
+    revision: str = "",
 ) -> Receipt:
     """Forget records of a user for good, with what derives from them and the sentences that say them.
 
@@ -103,11 +113,23 @@ async def forget(
         said: Words of the user's that go as well wherever they stand, such as the clause that asks to forget it.
         note: The key, among the owner's bookkeeping, of the note that asks for it: it goes in the same batch, and
             where it is not there any more nothing is forgotten.
+        revision: What the records were like when they were looked at (`MemoryItem.revision`); empty for whatever they
+            are.
 
     Returns:
         What was removed, and what was found of it afterwards; nothing where there are no such records.
+
+    Raises:
+        MemoryChanged: If one is not like that any more: nothing is removed.
+        LegalHoldError: If something of it is under a legal hold: nothing is removed.
     """
-    return (await _forget(store, user_id, lambda _items: (_Wish(tuple(ids), tuple(said)), ()), note)).receipt
+
+    def wished(items: Sequence[Item]) -> tuple[_Wish, tuple[str, ...]]:
+        if revision and any(item.key in ids and fingerprint(item.value) != revision for item in items):
+            raise MemoryChanged
+        return _Wish(tuple(ids), tuple(said)), ()
+
+    return (await _forget(store, user_id, wished, note)).receipt
 
 
 async def forget_said(store: BaseStore, user_id: str, what: str, *, all_about: bool = False) -> Forgotten:
@@ -123,6 +145,9 @@ async def forget_said(store: BaseStore, user_id: str, what: str, *, all_about: b
 
     Returns:
         What was forgotten; nothing where it is not clear what is meant.
+
+    Raises:
+        LegalHoldError: If something of it is under a legal hold: nothing is removed.
     """
     return await _forget(store, user_id, lambda items: _wished(what, items, all_about=all_about))
 
@@ -140,6 +165,10 @@ async def _forget(store: BaseStore, user_id: str, wish: _Choose, note: str = "")
         if not wished.ids and not wished.said:
             return (_Done(), unclear), []
         done, changes = await _forgetting(store, user_id, items, wished)
+        if done.gone or done.receipt.rewritten:
+            held = await asyncio.to_thread(HeldRecords, await holds_on(store, user_id), items)
+            await asyncio.to_thread(held.check, items, changes)
+        changes += await unattached(store, user_id, items, changes)
         return (done, unclear), [*changes, *([PutOp(*noted, None)] if note else [])]
 
     done, unclear = await transact(store, user_id, step)
@@ -218,19 +247,19 @@ async def _forgetting(store: BaseStore, user_id: str, items: Sequence[Item], wis
         changes[change.namespace, change.key] = change
     gone = {change.key for change in changes.values() if change.value is None}
     texts_left = {id_: unsaid.text_left(id_) for id_ in unsaid.cut - gone}
-    for change in _chains(items, texts_left, gone):
+    for change in chains_without(items, texts_left, gone):
         changes[change.namespace, change.key] = change
     noted = [messages[id_] for id_ in sorted((unsaid.cut | gone) & messages.keys())]
     done = _Done(
         _told(unsaid, wish), receipt_of(items, changes.values(), unsaid.messages), frozenset(gone), _still(unsaid)
     )
-    return done, [*changes.values(), *await forgotten_changes(store, user_id, _by_session(noted))]
+    return done, [*changes.values(), *await forgotten_changes(store, user_id, by_session(noted))]
 
 
 def _rests(unsaid: Unsaid, instead: Mapping[str, str]) -> list[Fact]:
     """Return what stays of facts of which a part is forgotten."""
     parts = [(fact, _rest(fact.text, instead[fact.id])) for fact in unsaid.facts if fact.id in instead]
-    bare = {"quote": "", "reading": "", "wordings": ()}
+    bare = {"quote": "", "reading": "", "keywords": "", "wordings": (), "meta": {}}
     return [
         fact.model_copy(update={"id": fact_id(fact.about, rest), "text": rest, **bare}) for fact, rest in parts if rest
     ]
@@ -260,8 +289,14 @@ def _still(unsaid: Unsaid) -> Says:
     return still
 
 
-def _chains(items: Sequence[Item], texts: Mapping[str, str], gone: Collection[str]) -> list[Change]:
-    """Return the writes of conversations' chains: without what is gone, and what only fell with it to join again."""
+def chains_without(items: Sequence[Item], texts: Mapping[str, str], gone: Collection[str]) -> list[Change]:
+    """Return the writes of conversations' chains: without what is gone, and what only fell with it to join again.
+
+    Args:
+        items: Everything of the owner.
+        texts: What messages say now that say less, by their ids.
+        gone: The ids of what is removed.
+    """
     changes: list[Change] = []
     for item in items:
         if not CHAIN.matches(item.value) or item.key in gone:
@@ -280,7 +315,8 @@ def _chains(items: Sequence[Item], texts: Mapping[str, str], gone: Collection[st
     return changes
 
 
-def _by_session(messages: Iterable[Item]) -> dict[str, list[str]]:
+def by_session(messages: Iterable[Item]) -> dict[str, list[str]]:
+    """Return the ids of messages, by their conversations."""
     sessions: dict[str, list[str]] = {}
     for item in messages:
         sessions.setdefault(str(item.value.get("session_id", "")), []).append(item.key)

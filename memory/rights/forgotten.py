@@ -16,7 +16,7 @@ from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.records import Message, record_id
-from react_mem.memory.rights.saying import Sayings, led_without, texts_in
+from react_mem.memory.rights.saying import Sayings, led_without, shown_without, texts_in
 
 FORGETTING = frozenset({"forget", "forget_said"})
 """The tools that forget. Their artifact is what they forgot, which no model is shown and memory never keeps."""
@@ -95,7 +95,8 @@ class TurnUnsaid:
             said = record.content if isinstance(record.content, str) else record.text
             left = self._sayings.without(said, by_user=record.role == "user")
             if left == said:
-                kept.append(self._led(record))
+                shown = shown_without(record.content, self._sayings.hint)
+                kept.append(self._led(record.model_copy(update={"content": shown})))
             elif left or record.role == "user":
                 kept.append(self._led(record.model_copy(update={"content": left, "text": left[:MAX_INDEXED_CHARS]})))
         return kept

@@ -1,24 +1,32 @@
 """A user's memory as a file: JSON Lines that name no user, and that come back as they went.
 
-The first line says what the file is; each other line is one record: {"in": scope, "record": {...}}. The threads
-themselves are not in it; what was said in them is.
+The first line says what the file is; each other line is one record: {"in": scope, "record": {...}}. What is attached to
+messages comes last, as {"in": "attachments", "record": {"ref", "data"}}, the data as base64. The threads themselves are
+not in it; what was said in them is.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NoReturn, TypeAlias
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
+from react_mem.memory.merging.blocks import without_data
 from react_mem.memory.merging.speakers import speaker_changes
 from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.namespaces import Namespace
+from react_mem.memory.model.off_loop import off_loop
+from react_mem.memory.model.quota_settings import QuotaSettings
 from react_mem.memory.model.records import Message, Record
 from react_mem.memory.scopes.scope import checked
+from react_mem.memory.store.attachments import MAX_ATTACHMENT, Attachment, attach, read_attachment, refs_in, sizes
 from react_mem.memory.store.owned import in_pages
+from react_mem.memory.store.room import make_room
 from react_mem.memory.store.transactions import transact
 
 VERSION = 1
@@ -28,8 +36,17 @@ _BATCH = 1_000
 """Records of one write: LangGraph's own PostgreSQL store takes 65,535 parameters at most, six a record."""
 
 
+_ATTACHMENTS = "attachments"
+"""Name in the place of a scope where a line is a file that is attached to messages."""
+
+_MAX_DATA = MAX_ATTACHMENT * 2
+"""Characters that are looked at of an attachment's data."""
+
 _Line: TypeAlias = tuple[Record, dict[str, Any]]
 """A record of an export, and how it stands there."""
+
+_Data: TypeAlias = tuple[str, dict[str, Any]]
+"""A place and the record of it, as a line of an export has them."""
 
 
 @dataclass(frozen=True)
@@ -55,46 +72,111 @@ async def export_user(store: BaseStore, user_id: str) -> AsyncIterator[str]:
         store: The store.
         user_id: The owner.
     """
-    async for lines in exported(store, user_id):
+    named: set[str] = set()
+    async for lines in exported(store, user_id, named):
         for line in lines:
             yield line
+    for ref in sorted(named):
+        pieces = await read_attachment(store, user_id, ref)
+        if pieces is not None:
+            record = {"ref": ref, "data": "".join(pieces)}
+            yield await asyncio.to_thread(_line, {"in": _ATTACHMENTS, "record": record})
 
 
-async def exported(store: BaseStore, user_id: str) -> AsyncIterator[Sequence[str]]:
-    """Yield the lines of `export_user`, some hundred at a time."""
+async def exported(store: BaseStore, user_id: str, named: set[str] | None = None) -> AsyncIterator[Sequence[str]]:
+    """Yield the lines of `export_user` up to what is attached to messages, some hundred at a time.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        named: A set that is given the references of what is attached to these messages.
+    """
     yield [_line(_HEADER)]
     async for items in in_pages(store, user_id):
+        if named is not None:
+            named.update(ref for item in items for ref in refs_in(item.value))
         yield await asyncio.to_thread(_lines, items)
 
 
-async def import_user(store: BaseStore, user_id: str, lines: Iterable[str] | AsyncIterable[str]) -> ImportReport:
+async def import_user(
+    store: BaseStore,
+    user_id: str,
+    lines: Iterable[str] | AsyncIterable[str],
+    quotas: QuotaSettings | None = None,
+    *,
+    dry_run: bool = False,
+    told: Callable[[int, int | None], None] = lambda _done, _total: None,
+) -> ImportReport:
     """Bring an export back, for the same user or for another one.
 
     Nothing is overwritten: a record that is there already may be newer than the export. Whatever is added is marked as
     imported: it is remembered as what a file says, and changes nothing that the user said. An import that was
-    interrupted can be repeated. The conversations that an export names count as the user's own afterwards, so do not
-    import what a stranger made for somebody else.
+    interrupted can be repeated. The conversations that a file names do not become the user's: forgetting the user
+    leaves their threads alone.
 
     Args:
         store: The store.
         user_id: The owner of what is imported.
         lines: What `export_user` yielded.
+        quotas: What may be stored of the owner; without, as much as there is.
+        dry_run: Whether nothing is written, and only counted.
+        told: Called with how many records are done, and of how many.
 
     Returns:
         How many records were added.
 
     Raises:
+        MemoryFull: If the quotas have no room for what the file holds, and nothing has been imported.
         ValueError: If a line is not one of an export; the message names it, and nothing has been imported.
     """
     given = [line async for line in lines] if isinstance(lines, AsyncIterable) else lines
     numbered = [(number, line) for number, line in enumerate(given, start=1) if line.strip()]
     if not numbered or _object(*numbered[0]) != _HEADER:
         raise ValueError(f"line 1: is not the first line of an export, {_line(_HEADER)}")
-    records = [_record(number, line) for number, line in numbered[1:]]
+    records: list[_Line] = []
+    attached: dict[str, Attachment] = {}
+    for number, line in numbered[1:]:
+        place, data = await off_loop(len(line), partial(_read, number, line))
+        if place == _ATTACHMENTS:
+            one = await asyncio.to_thread(_attachment, number, data)
+            attached[one.ref] = one
+        else:
+            records.append((_checked(number, place, data), data))
+    if dry_run:
+        return await _counted(store, user_id, records)
+    if quotas is not None:
+        await make_room(
+            store, user_id, quotas, [*(data for _, data in records), *(one.pieces for one in attached.values())]
+        )
+    named = {ref for _, data in records for ref in refs_in(data)}
+    there = await attach(store, user_id, [one for ref, one in attached.items() if ref in named])
+    if named:
+        there |= (await sizes(store, user_id)).keys()
+        records = [_with_what_is_there(line, there) for line in records]
     added = 0
     for start in range(0, len(records), _BATCH):
         added += await _add(store, user_id, records[start : start + _BATCH])
+        told(min(start + _BATCH, len(records)), len(records))
     return ImportReport(added, len(records) - added)
+
+
+def is_header(line: str) -> bool:
+    """Return whether a line is the first one of an export, of this version or of another."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and value.get("format") == _HEADER["format"]
+
+
+async def _counted(store: BaseStore, user_id: str, lines: Sequence[_Line]) -> ImportReport:
+    """Return what an import would come to."""
+    new: set[tuple[Namespace, str]] = set()
+    for start in range(0, len(lines), _BATCH):
+        writes = [put(user_id, record) for record, _ in lines[start : start + _BATCH]]
+        found = await store.abatch([GetOp(write.namespace, write.key) for write in writes])
+        new.update((write.namespace, write.key) for write, known in zip(writes, found, strict=True) if not known)
+    return ImportReport(len(new), len(lines) - len(new))
 
 
 async def _add(store: BaseStore, user_id: str, lines: Sequence[_Line]) -> int:
@@ -134,12 +216,35 @@ def _object(number: int, line: str) -> dict[str, Any]:
     return value
 
 
-def _record(number: int, line: str) -> _Line:
+def _read(number: int, line: str) -> _Data:
     value = _object(number, line)
     if value.keys() != {"in", "record"} or not isinstance(value["record"], dict):
         raise ValueError(f'line {number}: must be {{"in": scope, "record": {{...}}}}, got {line.strip()[:60]!r}')
-    place, data = value["in"], value["record"]
+    return value["in"], value["record"]
+
+
+def _checked(number: int, place: str, data: Mapping[str, Any]) -> Record:
     try:
-        return checked(place, data), data
+        return checked(place, data)
     except ValueError as error:
         raise ValueError(f"line {number}: {error}") from None
+
+
+def _attachment(number: int, data: Mapping[str, Any]) -> Attachment:
+    try:
+        attachment = Attachment.of(str(data["data"])[:_MAX_DATA])
+    except (KeyError, ValueError):
+        raise ValueError(f"line {number}: an attachment must have its data as base64") from None
+    if attachment.ref != data.get("ref") or attachment.size > MAX_ATTACHMENT:
+        raise ValueError(f"line {number}: an attachment must be what its ref says, of {MAX_ATTACHMENT} bytes at most")
+    return attachment
+
+
+def _with_what_is_there(line: _Line, there: Collection[str]) -> _Line:
+    """Return a record that names no attachment which the user does not have."""
+    record, value = line
+    missing = refs_in(value).difference(there)
+    if not missing or not isinstance(record, Message):
+        return line
+    content = without_data(value["content"], missing)
+    return record.model_copy(update={"content": content}), {**value, "content": content}

@@ -18,6 +18,7 @@ from react_mem.memory.language.comparison import content_words, missing, numbers
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.statements import asks_to_forget, sentences, speaks_of_self
 from react_mem.memory.language.terms import content_terms
+from react_mem.memory.merging.blocks import caption_of
 
 _HALF = 0.5
 _LEFT = 2
@@ -266,6 +267,18 @@ def led_without(value: Mapping[str, Any], hint: Callable[[str], bool]) -> dict[s
     if any(map(hint, sentences(str(value.get("thinking") or "")))):
         changed["thinking"] = ""
     return changed
+
+
+def shown_without(content: Any, hint: Callable[[str], bool]) -> Any:
+    """Return the content of a message without the images, sounds and files whose captions are about something.
+
+    Args:
+        content: The content.
+        hint: Returns whether a sentence is about it.
+    """
+    if not isinstance(content, list):
+        return content
+    return [block for block in content if not ((caption := caption_of(block)) and hint(caption))]
 
 
 def _target(text: str, others: Iterable[str]) -> _Sought:

@@ -9,12 +9,14 @@ from langgraph.store.base import Item
 
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.language.comparison import share
+from react_mem.memory.language.standing import kind_of_standing
 from react_mem.memory.language.statements import sentences
 from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
+from react_mem.memory.merging.blocks import captions_in
 from react_mem.memory.model.kinds import EPISODE, FACT, MESSAGE, PENDING, SUMMARY, WhenUnsaid, kind_of
 from react_mem.memory.model.namespaces import ABANDONED
 from react_mem.memory.model.records import Fact, Message
-from react_mem.memory.rights.saying import Sayings, contains, led_without, same, texts_in
+from react_mem.memory.rights.saying import Sayings, contains, led_without, same, shown_without, texts_in
 
 Value = dict[str, Any]
 
@@ -58,7 +60,11 @@ class Unsaid:
             for id_ in _said_in(fact):
                 self._standing.setdefault(id_, []).append(fact.text)
         self._left: dict[str, str] = {item.key: self._said(item) for item in messages}
-        self._cut = {item.key for item in messages if self._left[item.key] != whole_text(item.value)}
+        self._cut = {
+            item.key
+            for item in messages
+            if self._left[item.key] != whole_text(item.value) or self._is_captioned(item.value)
+        }
         self.erased |= {id_ for id_ in self._cut if not self._left[id_]}
         self.messages = sum(item.key in self._cut for item, _ in theirs)
         self.facts = named
@@ -70,6 +76,16 @@ class Unsaid:
 
     def value(self, item: Item) -> Value | None:
         """Return what a record becomes; None where nothing of it is left, its value as it is where it says nothing."""
+        after = self._rewritten(item)
+        # nobody can tell what of a note beside a record is about what it says
+        if after is None or "meta" not in after or (after == item.value and not self._is_noted(item)):
+            return after
+        return {name: part for name, part in after.items() if name != "meta"}
+
+    def _is_noted(self, item: Item) -> bool:
+        return any(map(self._sayings.hint, texts_in(item.value.get("meta", {}))))
+
+    def _rewritten(self, item: Item) -> Value | None:
         if item.key in self.erased:
             return None
         if not self._texts:
@@ -88,11 +104,13 @@ class Unsaid:
 
     def is_said(self, item: Item) -> bool:
         """Return whether a record says it, as it is read."""
+        if self._is_noted(item):
+            return True
         if MESSAGE.matches(item.value):
             text = whole_text(item.value)
             by_user = item.value.get("role") == "user"
             led = led_without(item.value, self._sayings.hint)
-            return bool(led) or self._sayings.without(text, by_user=by_user) != text
+            return bool(led) or self._is_captioned(item.value) or self._sayings.without(text, by_user=by_user) != text
         if PENDING.matches(item.value):
             return self._sayings.tell(str(item.value.get("text") or ""))
         if FACT.matches(item.value) and self._sayings.tell(str(item.value.get("text") or "")):
@@ -114,6 +132,10 @@ class Unsaid:
     def text_left(self, id_: str) -> str:
         """Return what a message says now."""
         return self._left.get(id_, "")
+
+    def _is_captioned(self, value: Value) -> bool:
+        """Return whether a caption of what a message shows says it."""
+        return any(map(self._sayings.hint, captions_in(value.get("content"))))
 
     def _said(self, item: Item) -> str:
         """Return what a message says without it."""
@@ -150,19 +172,22 @@ class Unsaid:
         if left != whole_text(item.value):
             # what is not text, such as an image, has no words to keep; what was thought may say it in others
             changed |= {"content": left, "text": left[:MAX_INDEXED_CHARS], "keywords": "", "thinking": ""}
+            changed |= {"standing": kind_of_standing(left)} if item.value.get("standing") else {}
         elif any(map(self._sayings.hint, [str(item.value.get("keywords") or "")])):
-            changed |= {"keywords": ""}
+            kept = shown_without(item.value["content"], self._sayings.hint)
+            changed |= {"content": kept, "keywords": " ".join(captions_in(kept))}
         after = {**item.value, **changed} if changed else item.value
         return {name: part for name, part in after.items() if part or name not in Message.RARE} if changed else after
 
     def _fact(self, item: Item) -> Value:
         value = item.value
         wordings = [one for one in value.get("wordings") or () if not self._sayings.tell(one["text"])]
-        quote, reading = str(value.get("quote") or ""), str(value.get("reading") or "")
+        quote, reading, keywords = (str(value.get(name) or "") for name in ("quote", "reading", "keywords"))
         changed = {
             "wordings": wordings,
             "quote": self._sayings.without(quote, by_user=True),
             "reading": "" if self._sayings.hint(reading) else reading,
+            "keywords": "" if self._sayings.hint(keywords) else keywords,
         }
         changed = {
             name: left for name, left in changed.items() if left != value.get(name) and (left or value.get(name))
@@ -183,8 +208,8 @@ class Unsaid:
             return self._sayings.hint(sentence) or (touched and share(sentence, known) < _BORNE_OUT)
 
         after = dict(value)
-        for name in kind.told_in:
-            after[name] = _without(str(value.get(name) or ""), goes)
+        for name in filter(value.get, kind.told_in):
+            after[name] = _without(str(value[name]), goes)
         for name in kind.listed_in:
             after[name] = [left for one in value.get(name) or () if (left := _without(str(one), goes))]
         after["source_ids"] = [id_ for id_ in sources if id_ not in self.erased]

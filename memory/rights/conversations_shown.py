@@ -1,0 +1,257 @@
+"""Showing an owner their conversations: all of them, and one with its messages and the tree of its summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from langgraph.store.base import BaseStore, GetOp, Item
+from pydantic import BaseModel, Field
+
+from react_mem.memory.index.entries import whole_text
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import MESSAGE, SUMMARY
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.records import now
+from react_mem.memory.model.shown import MemoryItem
+from react_mem.memory.rights.cursors import cursor_of, read_cursor
+from react_mem.memory.scopes.dialog import DialogMemoryStore, HeldThread
+from react_mem.memory.store.stored_text import storable
+
+_ABOUT_CHARS = 300
+_SUMMARY_CHARS = 2_000
+
+_MAX_DEPTH = 12
+"""Levels of summaries that there can be, and some to spare."""
+
+_USER = "user"
+
+
+class HeldConversation(BaseModel):
+    """A conversation of which memory has something."""
+
+    id: str = Field(description="Its thread.")
+    agent: str
+    messages: int = Field(description="How many messages memory has of it.")
+    first: datetime = Field(description="When the first of them was said.")
+    last: datetime = Field(description="When something was last said in it.")
+    about: str = Field(description="What the user said first.")
+    summary: str = Field(description="What it came to, as last summed up; empty where nobody has.")
+
+
+class ConversationPage(BaseModel):
+    """A page of conversations, the latest first."""
+
+    items: list[HeldConversation]
+    next_cursor: str | None = Field(description="What the next page is asked for with; null on the last.")
+    total: int
+
+
+class SummaryTree(BaseModel):
+    """A summary of a part of a conversation, and those that it was made of."""
+
+    id: str
+    level: str = Field(description="`1` of messages, `2` of summaries of level 1, ..., `master` of all.")
+    text: str
+    first_turn: int | None = None
+    last_turn: int | None = None
+    children: list[SummaryTree] = Field(default_factory=list)
+
+
+class ShownMessage(BaseModel):
+    """A message of a conversation."""
+
+    id: str = Field(description="Its record.")
+    turn: int
+    role: str
+    speaker: str
+    text: str
+    said_at: datetime
+    used: list[str] = Field(description="Of an answer, the memories that stood in its prompt.")
+    feedback: dict[str, int] = Field(description="Of an answer, what the user thinks of it, by key.")
+
+
+class MessagePage(BaseModel):
+    """A page of messages, the oldest first."""
+
+    items: list[ShownMessage]
+    next_cursor: str | None = Field(description="What the next page is asked for with; null on the last.")
+    total: int
+
+
+class ConversationDetail(BaseModel):
+    """A conversation with its summaries and a page of its messages."""
+
+    conversation: HeldConversation
+    summaries: list[SummaryTree] = Field(description="Those that no other one sums up, the oldest first.")
+    messages: MessagePage
+
+
+class AnswerSources(BaseModel):
+    """An answer, and what stood in its prompt."""
+
+    answer: ShownMessage
+    question: ShownMessage | None = None
+    used: list[MemoryItem] = Field(description="The memories that stood in its prompt, the most relevant first.")
+    gone: int = Field(description="How many of them are not there any more.")
+
+
+async def page_of_conversations(
+    store: BaseStore, user_id: str, *, limit: int = 50, cursor: str = ""
+) -> ConversationPage:
+    """Return a page of an owner's conversations, the one first in which something was last said.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        limit: How many.
+        cursor: The `next_cursor` of the page before; empty for the first.
+
+    Raises:
+        ValueError: If the cursor is none of a list.
+    """
+    behind = read_cursor(cursor, str, str) if cursor else None
+    held = await DialogMemoryStore(store).conversations(user_id)
+    left = [one for one in held if behind is None or (one.last, one.id) < behind]
+    shown = left[:limit]
+    more = cursor_of(shown[-1].last, shown[-1].id) if len(left) > limit else None
+    return ConversationPage(items=[_conversation(one) for one in shown], next_cursor=more, total=len(held))
+
+
+async def show_conversation(
+    store: BaseStore, user_id: str, session_id: str, *, limit: int = 100, cursor: str = ""
+) -> ConversationDetail | None:
+    """Return a conversation with its summaries and a page of its messages.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        session_id: The conversation.
+        limit: How many messages.
+        cursor: The `next_cursor` of the page before; empty for the first.
+
+    Returns:
+        None where the owner has no such conversation.
+
+    Raises:
+        ValueError: If the cursor is none of a list.
+    """
+    behind = read_cursor(cursor, int, str) if cursor else None
+    values = await _said_in(store, user_id, session_id)
+    messages = _messages(values)
+    if not messages:
+        return None
+    [held] = await DialogMemoryStore(store).conversations(user_id, values=values, session_id=session_id)
+    left = [one for one in messages if behind is None or (int(one["turn"]), str(one["id"])) > behind]
+    shown = left[:limit]
+    more = cursor_of(int(shown[-1]["turn"]), str(shown[-1]["id"])) if len(left) > limit else None
+    page = MessagePage(items=[_message(value) for value in shown], next_cursor=more, total=len(messages))
+    chain = [value for value in values if SUMMARY.matches(value) and value.get("chain")]
+    return ConversationDetail(conversation=_conversation(held), summaries=_trees(chain), messages=page)
+
+
+async def explain_answer(store: BaseStore, user_id: str, session_id: str, message_id: str) -> AnswerSources | None:
+    """Return why an answer was given: the memories that stood in its prompt.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        session_id: The conversation.
+        message_id: The answer, or the question: by its id in the thread, or by its record.
+
+    Returns:
+        None where the owner has no such answer.
+    """
+    messages = _messages(await _said_in(store, user_id, session_id))
+    names = {message_id, MESSAGE.id(session_id, message_id)}
+    place = next((at for at, value in enumerate(messages) if value["id"] in names), None)
+    answer = next(
+        (at for at in range(len(messages) if place is None else place, len(messages)) if _is_answer(messages[at])), None
+    )
+    if answer is None:
+        return None
+    question = next((messages[at] for at in range(answer, -1, -1) if messages[at]["role"] == _USER), None)
+    used = [str(id_) for id_ in messages[answer].get("used") or ()]
+    found = await _used(store, user_id, used)
+    at = now()
+    items = [found[id_] for id_ in used if id_ in found]
+    return AnswerSources(
+        answer=_message(messages[answer]),
+        question=None if question is None else _message(question),
+        used=[MemoryItem.of(one.namespace[2], one.key, one.value, at, updated_at=one.updated_at) for one in items],
+        gone=len(used) - len(items),
+    )
+
+
+async def _used(store: BaseStore, user_id: str, ids: Sequence[str]) -> dict[str, Item]:
+    ops = [GetOp(scope_namespace(user_id, scope), id_, refresh_ttl=False) for scope in MemoryScope for id_ in ids]
+    found = await store.abatch(ops) if ops else []
+    return {item.key: item for item in found if isinstance(item, Item)}
+
+
+async def _said_in(store: BaseStore, user_id: str, session_id: str) -> list[dict[str, Any]]:
+    if not session_id or storable(session_id) != session_id:
+        return []
+    return await DialogMemoryStore(store).every(user_id, session_id=session_id)
+
+
+def _is_answer(value: Mapping[str, Any]) -> bool:
+    return value["role"] not in (_USER, "system", "tool")
+
+
+def _messages(values: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    said = [value for value in values if MESSAGE.matches(value)]
+    return sorted(said, key=lambda value: (int(value["turn"]), str(value["id"])))
+
+
+def _message(value: Mapping[str, Any]) -> ShownMessage:
+    return ShownMessage(
+        id=str(value["id"]),
+        turn=int(value["turn"]),
+        role=str(value["role"]),
+        speaker=str(value.get("speaker") or ""),
+        text=whole_text(value),
+        said_at=value["created_at"],
+        used=[str(id_) for id_ in value.get("used") or ()],
+        feedback=dict(value.get("feedback") or {}),
+    )
+
+
+def _conversation(held: HeldThread) -> HeldConversation:
+    return HeldConversation(
+        id=held.id,
+        agent=held.agent,
+        messages=held.messages,
+        first=datetime.fromisoformat(held.first),
+        last=datetime.fromisoformat(held.last),
+        about=held.about[:_ABOUT_CHARS],
+        summary=held.summary[:_SUMMARY_CHARS],
+    )
+
+
+def _trees(chain: Sequence[Mapping[str, Any]]) -> list[SummaryTree]:
+    """Return summaries as trees; each stands in one place, however somebody has forged what they are made of."""
+    known = {str(value["id"]): value for value in chain}
+    named = {str(id_) for value in chain for id_ in value.get("source_ids") or () if id_ != value["id"]}
+    placed: set[str] = set()
+
+    def tree(value: Mapping[str, Any], depth: int) -> SummaryTree:
+        placed.add(str(value["id"]))
+        below = [known[id_] for id_ in map(str, value.get("source_ids") or ()) if id_ in known]
+        children = [
+            tree(one, depth + 1)
+            for one in sorted(below, key=_span)
+            if str(one["id"]) not in placed and depth < _MAX_DEPTH
+        ]
+        told = {name: value.get(name) for name in ("first_turn", "last_turn")}
+        return SummaryTree(
+            id=str(value["id"]), level=str(value["level"]), text=str(value["text"]), children=children, **told
+        )
+
+    roots = [value for value in sorted(chain, key=_span) if str(value["id"]) not in named]
+    return [tree(value, 0) for value in roots]
+
+
+def _span(value: Mapping[str, Any]) -> tuple[int, str]:
+    return int(value.get("first_turn") or 0), str(value["created_at"])

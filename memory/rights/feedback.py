@@ -1,0 +1,193 @@
+"""Feedback of a user on a turn: it moves the memories that stood in its prompt, and counts for the skills it followed.
+
+A turn has one verdict, however many keys say something of it, and the last word of each key counts. The verdict is kept
+on the answer's record and goes with it. Comments are kept nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from langgraph.store.base import BaseStore, GetOp, Item
+
+from react_mem.memory import telemetry
+from react_mem.memory.merging.skill_life import after_use, without_use
+from react_mem.memory.merging.voting import voted
+from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import MESSAGE, OUTCOME, SKILL, kind_of
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.records import Message, Record
+from react_mem.memory.model.skills import Skill, TurnOutcome
+from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.transactions import transact
+
+Verdict = Literal[-1, 0, 1]
+"""Good, bad, or neither any more."""
+
+MAX_KEYS = 10
+"""Keys of one turn, at most: a turn has one verdict anyway."""
+
+_SCOPES = (MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.DIALOG, MemoryScope.PROCEDURAL)
+_NAMES: dict[int, str] = {1: "up", -1: "down", 0: "withdrawn"}
+
+
+@dataclass(frozen=True)
+class JudgedTurn:
+    """Answer of a user's that feedback is about.
+
+    Args:
+        session_id: The conversation; empty where only the run is known.
+        message_id: The message's id in the thread, the answer's or the question's; of a flow, which remembers no
+            messages, the question's. Empty for the last answer.
+        run_id: The run that answered; empty where the conversation is known.
+    """
+
+    session_id: str = ""
+    message_id: str = ""
+    run_id: str = ""
+
+
+@dataclass(frozen=True)
+class FeedbackReport:
+    """Outcome of feedback.
+
+    Args:
+        verdict: What the user thinks of the turn now, all keys together.
+        memories: How many memories it moved.
+        skills: How many skills it counted for.
+    """
+
+    verdict: Verdict
+    memories: int = 0
+    skills: int = 0
+
+
+async def give_feedback(
+    store: BaseStore, user_id: str, turn: JudgedTurn, score: Verdict, key: str = "user"
+) -> FeedbackReport | None:
+    """Take in what a user thinks of a turn; said again, it changes nothing.
+
+    Args:
+        store: The store.
+        user_id: The owner: only their own turns are found.
+        turn: The turn.
+        score: Good, bad, or neither any more.
+        key: What is judged, such as `user` or `helpfulness`: each has one last word.
+
+    Returns:
+        What came of it; None where the owner has no such turn.
+
+    Raises:
+        ValueError: If more is said of the turn than there are keys for.
+    """
+
+    async def step() -> tuple[tuple[FeedbackReport | None, bool], list[Change]]:
+        answer, outcome = await _found(store, user_id, turn)
+        # a flow remembers what became of a turn, and not its messages
+        before = answer.feedback if answer is not None else outcome.feedback if outcome is not None else None
+        if before is None:
+            return (None, False), []
+        if len(before.keys() | {key}) > MAX_KEYS:
+            raise ValueError(f"a turn takes feedback under {MAX_KEYS} keys; give one of {', '.join(sorted(before))}")
+        after = {**before, key: score}
+        was, is_ = _verdict(before), _verdict(after)
+        if after == before:
+            return (FeedbackReport(is_), False), []
+        used: Sequence[str] = ()
+        changes: list[Change] = []
+        if answer is not None:
+            used = answer.used
+            changes.append(put(user_id, answer.model_copy(update={"feedback": after})))
+        if outcome is not None:
+            noted = {"verdict": is_} if answer is not None else {"verdict": is_, "feedback": after}
+            changes.append(put(user_id, outcome.model_copy(update=noted)))
+        if was == is_:
+            return (FeedbackReport(is_), True), changes
+        moved = await _moved(store, user_id, used, was, is_)
+        followed = await _followed(store, user_id, outcome, moved, was, is_)
+        changes += [put(user_id, record) for record in {**moved, **followed}.values()]
+        return (FeedbackReport(is_, len(moved), len(followed)), True), changes
+
+    report, is_news = await transact(store, user_id, step)
+    if is_news:
+        telemetry.count("feedback", verdict=_NAMES[score], key=key)
+        if score:
+            telemetry.record("user.satisfaction", float(score > 0))
+    return report
+
+
+def _verdict(feedback: Mapping[str, int]) -> Verdict:
+    total = sum(feedback.values())
+    return cast("Verdict", (total > 0) - (total < 0))
+
+
+async def _found(store: BaseStore, user_id: str, turn: JudgedTurn) -> tuple[Message | None, TurnOutcome | None]:
+    """Return the answer of a turn, and what became of it where that was logged; of a flow's turn the latter alone."""
+    where = MESSAGE.namespace(user_id)
+    session_id, id_ = turn.session_id, ""
+    if turn.run_id:
+        by_run = {"kind": MESSAGE.name, "run_id": turn.run_id}
+        found = await store.asearch(where, filter=by_run, limit=WHOLE, refresh_ttl=False)
+        said = [item.value for item in found if turn.session_id in ("", item.value["session_id"])]
+        if not said:
+            return None, None
+        latest = max(said, key=lambda value: value["turn"])
+        session_id, id_ = str(latest["session_id"]), str(latest["id"])
+    elif turn.message_id:
+        id_ = MESSAGE.id(session_id, turn.message_id)
+    in_it = {"kind": MESSAGE.name, "session_id": session_id}
+    found = await store.asearch(where, filter=in_it, limit=WHOLE, refresh_ttl=False)
+    messages = sorted((Message.from_value(item.value) for item in found), key=lambda one: (one.turn, one.created_at))
+    if not messages:
+        return None, await _outcome(store, user_id, session_id, turn.message_id)
+    place = next((place for place, one in enumerate(messages) if one.id == id_), None) if id_ else 0
+    answers = [at for at in range(place or 0, len(messages)) if messages[at].role == "assistant"]
+    if place is None or not answers:
+        return None, None
+    at = answers[0] if id_ else answers[-1]
+    asked = next((messages[n] for n in range(at, -1, -1) if messages[n].role == "user"), None)
+    return messages[at], await _outcome(store, user_id, session_id, asked.id) if asked is not None else None
+
+
+async def _outcome(store: BaseStore, user_id: str, session_id: str, turn_id: str) -> TurnOutcome | None:
+    """Return what became of a turn, by what it answers; without that, of the last one of the conversation."""
+    where = OUTCOME.namespace(user_id)
+    if turn_id:
+        item = await store.aget(where, OUTCOME.id(session_id, turn_id), refresh_ttl=False)
+        return TurnOutcome.from_value(item.value) if item is not None else None
+    in_it = {"kind": OUTCOME.name, "session_id": session_id}
+    found = await store.asearch(where, filter=in_it, limit=WHOLE, refresh_ttl=False)
+    known = (TurnOutcome.from_value(item.value) for item in found)
+    return max(known, key=lambda one: one.created_at, default=None)
+
+
+async def _moved(store: BaseStore, user_id: str, used: Sequence[str], was: Verdict, is_: Verdict) -> dict[str, Record]:
+    """Return the memories that were used, as they are with a changed verdict; those that are forgotten are not."""
+    asked = [GetOp(scope_namespace(user_id, scope), id_, refresh_ttl=False) for scope in _SCOPES for id_ in used]
+    found = [item for item in await store.abatch(asked) if isinstance(item, Item)] if asked else []
+    records = [kind_of(item.value).record.from_value(item.value) for item in found]
+    return {record.id: voted(record, was, is_) for record in records}
+
+
+async def _followed(
+    store: BaseStore,
+    user_id: str,
+    outcome: TurnOutcome | None,
+    moved: Mapping[str, Record],
+    was: Verdict,
+    is_: Verdict,
+) -> dict[str, Record]:
+    """Return the skills that a turn followed, as they are with what the user says of that use."""
+    ids = list(outcome.followed) if outcome is not None else []
+    asked = [GetOp(SKILL.namespace(user_id), id_, refresh_ttl=False) for id_ in ids]
+    found = [item for item in await store.abatch(asked) if isinstance(item, Item)] if asked else []
+    skills: dict[str, Record] = {}
+    for item in found:
+        known = moved.get(item.key)
+        skill = known if isinstance(known, Skill) else Skill.from_value(item.value)
+        skill = without_use(skill, was > 0) if was else skill
+        skills[item.key] = after_use(skill, is_ > 0) if is_ else skill
+    return skills

@@ -1,0 +1,301 @@
+"""Showing an owner their profile, the turns that wait, what agents have learnt, the graph and how much there is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+from langgraph.store.base import BaseStore, GetOp, Item
+from pydantic import BaseModel, ConfigDict, Field
+
+from react_mem.memory.graph.export import Graph
+from react_mem.memory.index.entries import whole_text
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import MESSAGE, PENDING, SKILL
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.profile_record import Profile, ProfileValue
+from react_mem.memory.model.shown import SHOWN_CHARS, MemorySource
+from react_mem.memory.model.skills import Skill
+from react_mem.memory.model.states import MAX_FAILURES, PendingTurn
+from react_mem.memory.retrieval.graph_reading import MemoryGraph
+from react_mem.memory.scopes.profile import ProfileMemoryStore
+from react_mem.memory.store.owned import WHOLE, everything
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.statistics import statistics
+
+_NODE_CHARS = 600
+"""Characters of a memory in the graph: what fits beside a drawing."""
+
+
+class FormerValue(BaseModel):
+    """Former value of a field of the profile."""
+
+    value: str
+    since: datetime
+    origin: Origin
+
+
+class ShownField(FormerValue):
+    """A field of the profile."""
+
+    name: str
+    provenance: list[MemorySource] = Field(description="The messages that say it.")
+    previous: list[FormerValue] = Field(description="What it held before, the oldest first.")
+
+
+class OwnersProfile(BaseModel):
+    """The profile of a user."""
+
+    fields: list[ShownField]
+
+
+class WaitingTurn(BaseModel):
+    """A turn from which nothing has been drawn yet."""
+
+    id: str
+    session_id: str
+    agent: str
+    since: datetime = Field(description="When it was said.")
+    text: str = Field(description="The beginning of what the user said.")
+    attempts: int
+    parked: bool = Field(description="Whether it is not tried any more.")
+    retry_at: datetime | None = Field(description="When it is tried next; null for at once.")
+    why: str = Field(description="Why it waits: the last error; empty where nobody has tried yet.")
+
+
+class WaitingTurns(BaseModel):
+    """The turns that wait, the oldest first."""
+
+    items: list[WaitingTurn]
+
+
+class ShownSkill(BaseModel):
+    """A skill that agents have learnt or been given."""
+
+    id: str
+    title: str = Field(description="When it is used.")
+    text: str
+    task_type: str
+    uses: int
+    successes: int
+    state: str = Field(description="`probation`, `active` or `archived`.")
+
+
+class SkillList(BaseModel):
+    """The skills, those that are used most first."""
+
+    items: list[ShownSkill]
+
+
+class ShownNode(BaseModel):
+    """A memory in the graph."""
+
+    id: str
+    kind: str
+    text: str
+    current: bool
+
+
+class ShownLink(BaseModel):
+    """A link between two memories of the graph."""
+
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
+
+    source: str = Field(alias="from")
+    target: str = Field(alias="to")
+    relation: str
+
+
+class ShownGraph(BaseModel):
+    """Memories and links: those with the most links."""
+
+    nodes: list[ShownNode]
+    links: list[ShownLink]
+    left_out: int = Field(description="How many memories there are beside these.")
+
+
+class MemoryUsage(BaseModel):
+    """Figures on what memory holds of a user."""
+
+    kinds: dict[str, int] = Field(description="How many records there are, by kind.")
+    texts: int = Field(description="How many texts are indexed by meaning; 0 where the store does not tell.")
+    bytes: int = Field(description="What the records take, without vectors and indexes.")
+    waiting: int = Field(description="Turns from which nothing has been drawn yet.")
+    parked: int = Field(description="Those of them that are not tried any more.")
+
+
+async def show_profile(store: BaseStore, user_id: str) -> OwnersProfile:
+    """Return an owner's profile, field by field, with the messages that say each.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+    """
+    profile = await ProfileMemoryStore(store).get_profile(user_id)
+    if profile is None:
+        return OwnersProfile(fields=[])
+    ids = {_message_of(source) for entry in profile.fields.values() for source in entry.source_ids}
+    ops = [GetOp(MESSAGE.namespace(user_id), id_, refresh_ttl=False) for id_ in sorted(ids)]
+    found = await store.abatch(ops) if ops else []
+    said = {item.key: item for item in found if isinstance(item, Item)}
+    return OwnersProfile(fields=_fields(profile, said))
+
+
+async def list_waiting(store: BaseStore, user_id: str) -> WaitingTurns:
+    """Return the turns of an owner from which nothing has been drawn yet, and why.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+    """
+    found = await store.asearch(PENDING.namespace(user_id), limit=WHOLE, refresh_ttl=False)
+    turns = sorted((PendingTurn.from_value(item.value) for item in found), key=lambda turn: turn.created_at)
+    return WaitingTurns(
+        items=[
+            WaitingTurn(
+                id=turn.id,
+                session_id=turn.session_id,
+                agent=turn.agent_id,
+                since=turn.created_at,
+                text=turn.text,
+                attempts=turn.attempts,
+                parked=turn.failures >= MAX_FAILURES,
+                retry_at=turn.retry_at,
+                why=turn.last_error,
+            )
+            for turn in turns
+        ]
+    )
+
+
+async def list_skills(store: BaseStore, user_id: str) -> SkillList:
+    """Return the skills of an owner, those that are used most first.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+    """
+    of_kind = {"kind": SKILL.name}
+    found = await store.asearch(SKILL.namespace(user_id), filter=of_kind, limit=WHOLE, refresh_ttl=False)
+    skills = sorted((Skill.from_value(item.value) for item in found), key=lambda skill: (-skill.trials, skill.id))
+    return SkillList(
+        items=[
+            ShownSkill(
+                id=skill.id,
+                title=skill.use_when,
+                text=skill.text,
+                task_type=skill.task_type,
+                uses=skill.trials,
+                successes=skill.successes,
+                state=skill.status,
+            )
+            for skill in skills
+        ]
+    )
+
+
+async def show_graph(store: BaseStore, user_id: str, *, kinds: Collection[str] = (), limit: int = 2_000) -> ShownGraph:
+    """Return an owner's memories with their links; of many, those that have the most.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        kinds: The kinds; by default all.
+        limit: How many memories.
+    """
+    whole = await MemoryGraph(store).whole(user_id)
+    return await asyncio.to_thread(_graph, whole, frozenset(kinds), limit)
+
+
+async def count_usage(store: BaseStore, user_id: str) -> MemoryUsage:
+    """Return how much is remembered of an owner.
+
+    Args:
+        store: The store. Of one that does not count, all of the owner's records are read.
+        user_id: The owner.
+    """
+    if not isinstance(store, MemoryStore):
+        return await _counted(store, user_id)
+    async with store.pool.connection() as conn:
+        found = await statistics(conn, user_id)
+    held = [one for one in found.holdings if one.scope in set(MemoryScope)]
+    kinds: Counter[str] = Counter()
+    for one in held:
+        kinds[one.kind] += one.count
+    return MemoryUsage(
+        kinds=dict(kinds),
+        texts=found.vectors,
+        bytes=sum(one.bytes for one in held),
+        waiting=found.waiting.waiting,
+        parked=found.waiting.parked,
+    )
+
+
+async def _counted(store: BaseStore, user_id: str) -> MemoryUsage:
+    items = await everything(store, user_id)
+    kept = [item for item in items if item.namespace[2] in set(MemoryScope)]
+    waiting = [item.value for item in items if PENDING.matches(item.value)]
+    return MemoryUsage(
+        kinds=dict(Counter(str(item.value.get("kind", "")) for item in kept)),
+        texts=0,
+        bytes=await asyncio.to_thread(lambda: sum(len(str(item.value).encode("utf-8", "replace")) for item in kept)),
+        waiting=len(waiting),
+        parked=sum(int(value.get("failures", 0)) >= MAX_FAILURES for value in waiting),
+    )
+
+
+def _message_of(source: str) -> str:
+    return source.partition(":")[0]
+
+
+def _fields(profile: Profile, said: Mapping[str, Item]) -> list[ShownField]:
+    fields = []
+    for name, entry in sorted(profile.fields.items()):
+        sources = dict.fromkeys(map(_message_of, entry.source_ids))
+        fields.append(
+            ShownField(
+                name=name,
+                **_value(entry),
+                provenance=[_source(said[id_], entry.value) for id_ in sources if id_ in said],
+                previous=[FormerValue(**_value(one)) for one in entry.previous],
+            )
+        )
+    return fields
+
+
+def _value(entry: ProfileValue) -> dict[str, Any]:
+    return {"value": entry.value, "since": entry.updated_at, "origin": entry.origin}
+
+
+def _source(item: Item, value: str) -> MemorySource:
+    text = whole_text(item.value)
+    return MemorySource(
+        id=item.key,
+        session_id=str(item.value["session_id"]),
+        turn=item.value.get("turn"),
+        said_at=item.value["created_at"],
+        role=str(item.value["role"]),
+        text=text[:SHOWN_CHARS],
+        quote=value if value and value in text else "",
+    )
+
+
+def _graph(whole: Graph, kinds: frozenset[str], limit: int) -> ShownGraph:
+    of_kinds = whole.of_types(kinds) if kinds else whole
+    shown = of_kinds.largest(limit)
+    return ShownGraph(
+        nodes=[
+            ShownNode(
+                id=node.id,
+                kind=node.type,
+                text=(node.text or node.name)[:_NODE_CHARS],
+                current=node.current,
+            )
+            for node in shown.nodes
+        ],
+        links=[ShownLink(source=link.source, target=link.target, relation=link.kind.value) for link in shown.links],
+        left_out=len(of_kinds.nodes) - len(shown.nodes),
+    )

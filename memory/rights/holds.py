@@ -1,0 +1,201 @@
+"""Legal holds: set, listed and lifted by whoever runs the database; they stop retention and every forgetting.
+
+A hold is bookkeeping of its owner, and set in a step like any other write: a forgetting that began before it finds
+that something has changed, looks again, and stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from langgraph.store.base import BaseStore, Item, PutOp
+
+from react_mem.errors import LegalHoldError
+from react_mem.memory.branches.beliefs import part_of
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.kinds import CONCEPT, PROFILE, kind_of
+from react_mem.memory.model.legal_hold import LegalHold
+from react_mem.memory.model.namespaces import META, meta_namespace
+from react_mem.memory.model.profile_record import Profile
+from react_mem.memory.model.records import record_id
+from react_mem.memory.scopes.profile import values_of
+from react_mem.memory.store.owned import WHOLE, users_with
+from react_mem.memory.store.transactions import transact
+
+_KIND = "hold"
+
+_POINTERS = frozenset(
+    {
+        "source_ids",
+        "withdrawn",
+        "support",
+        "alike",
+        "current",
+        "superseded_by",
+        "valid_to",
+        "retired_at",
+        "ended_by",
+        "end_said_at",
+        "session_id",
+    }
+)
+"""Fields that say how a record stands to others, which may go, and nothing of what it says itself."""
+
+
+def _key(reference: str, session_id: str) -> str:
+    return record_id(_KIND, reference, session_id)
+
+
+async def set_hold(store: BaseStore, user_id: str, reference: str, session_id: str = "") -> LegalHold:
+    """Put a user, or one conversation of theirs, under a legal hold; set again it stays as it was.
+
+    Args:
+        store: The store.
+        user_id: The owner. Nothing needs to be remembered of them yet.
+        reference: What the hold is known by, such as the number of a case.
+        session_id: The conversation; empty for everything, also what is said from now on.
+
+    Returns:
+        The hold.
+
+    Raises:
+        ValueError: If the reference is empty, longer than 100 characters, or not one printable line.
+    """
+    hold = LegalHold(reference=reference, session_id=session_id)
+    place = meta_namespace(user_id), _key(reference, session_id)
+
+    async def step() -> tuple[LegalHold, list[Change]]:
+        known = await store.aget(*place, refresh_ttl=False)
+        if known is not None:
+            return LegalHold.model_validate(known.value), []
+        return hold, [PutOp(*place, hold.model_dump(mode="json"), index=False)]
+
+    return await transact(store, user_id, step)
+
+
+async def lift_hold(store: BaseStore, user_id: str, reference: str, session_id: str = "") -> bool:
+    """Lift a legal hold: what is due is removed by the next run of retention, and the user may forget again.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        reference: What the hold is known by.
+        session_id: The conversation; empty where the hold is on everything.
+
+    Returns:
+        Whether there was such a hold.
+    """
+    place = meta_namespace(user_id), _key(reference, session_id)
+
+    async def step() -> tuple[bool, list[Change]]:
+        known = await store.aget(*place, refresh_ttl=False)
+        return known is not None, [PutOp(*place, None)] if known is not None else []
+
+    return await transact(store, user_id, step)
+
+
+async def holds_on(store: BaseStore, user_id: str) -> list[LegalHold]:
+    """Return the legal holds on a user and on conversations of theirs, the oldest first."""
+    found = await store.asearch(meta_namespace(user_id), filter={"kind": _KIND}, limit=WHOLE, refresh_ttl=False)
+    return sorted((LegalHold.model_validate(item.value) for item in found), key=lambda hold: hold.set_at)
+
+
+async def all_holds(store: BaseStore) -> dict[str, list[LegalHold]]:
+    """Return the legal holds on everybody, by their owners."""
+    return {user: found for user in await users_with(store, META) if (found := await holds_on(store, user))}
+
+
+class HeldRecords:
+    """The records of an owner that may not be removed, nor rewritten in what they say.
+
+    Under a hold on a conversation these are its records, and those that stand on nothing else.
+
+    Args:
+        holds: The owner's holds.
+        items: Everything of the owner.
+    """
+
+    def __init__(self, holds: Sequence[LegalHold], items: Iterable[Item] = ()) -> None:
+        self.whole = next((hold for hold in holds if not hold.session_id), None)
+        self._sessions = {hold.session_id: hold for hold in holds if hold.session_id}
+        self._records: dict[str, LegalHold] = {}
+        if self.whole is None and self._sessions:
+            self._find([item for item in items if not CONCEPT.matches(item.value)])
+
+    def _find(self, items: Sequence[Item]) -> None:
+        rest: list[Item] = []
+        for item in items:
+            hold = self._sessions.get(str(item.value.get("session_id") or ""))
+            if hold is not None and not PROFILE.matches(item.value):
+                self._records[item.key] = hold
+            else:
+                rest.append(item)
+        rest = [item for item in rest if item.value.get("source_ids")]
+        while found := [item for item in rest if self._records.keys() >= set(map(part_of, item.value["source_ids"]))]:
+            for item in found:
+                self._records[item.key] = self._records[part_of(item.value["source_ids"][0])]
+            rest = [item for item in rest if item.key not in self._records]
+
+    def by(self, id_: str) -> LegalHold | None:
+        """Return the hold on a record; None where it may go."""
+        return self.whole or self._records.get(part_of(id_))
+
+    def session(self, session_id: str) -> LegalHold | None:
+        """Return the hold on a conversation; None where it may go."""
+        return self.whole or self._sessions.get(session_id)
+
+    def check(self, items: Iterable[Item], changes: Iterable[Change]) -> None:
+        """Refuse changes that take something away which is held.
+
+        Args:
+            items: Everything of the owner, as it is.
+            changes: What is to be written.
+
+        Raises:
+            LegalHoldError: If one of them does.
+        """
+        if self.whole is not None:
+            refuse_held(self.whole)
+        if not self._records:
+            return
+        after = {(change.namespace, change.key): change.value for change in changes}
+        for item in items:
+            place = (item.namespace, item.key)
+            if place in after and (hold := self._lost(item, after[place])) is not None:
+                refuse_held(hold)
+
+    def _lost(self, item: Item, after: Mapping[str, Any] | None) -> LegalHold | None:
+        if PROFILE.matches(item.value):
+            left = _values(after) if after is not None else {}
+            lost = (sources for said, sources in _values(item.value).items() if said not in left)
+            return next((hold for sources in lost for id_ in sources if (hold := self.by(id_)) is not None), None)
+        hold = self._records.get(item.key)
+        if hold is None or (after is not None and _words(after) == _words(item.value)):
+            return None
+        return hold
+
+
+def refuse_held(hold: LegalHold) -> None:
+    """Refuse to remove what is held.
+
+    Raises:
+        LegalHoldError: Always; its message names the hold and the cure.
+    """
+    raise LegalHoldError(
+        f"{hold.in_short()}: nothing of it can be removed. Whoever runs the database lifts it, with "
+        "`react-mem hold lift`, once it is over",
+        reference=hold.reference,
+    )
+
+
+def _words(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record without what names others."""
+    without = _POINTERS.union(kind_of(value).refers)
+    return {name: part for name, part in value.items() if name not in without and part}
+
+
+def _values(value: Mapping[str, Any]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return the sources of what the fields of a profile hold and held."""
+    fields = Profile.from_value(dict(value)).fields
+    return {(name, one.value): one.source_ids for name, entry in fields.items() for one in values_of(entry)}

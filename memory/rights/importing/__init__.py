@@ -1,0 +1,1 @@
+"""Imports: memories of other systems become an owner's own, each once, whatever is read again."""

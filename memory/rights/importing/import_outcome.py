@@ -1,0 +1,64 @@
+"""Outcome of an import: how many entries became memories, which were there, and why the rest became none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+_EXAMPLES = 3
+"""Places that are named of those with the same reason."""
+
+
+@dataclass
+class ImportOutcome:
+    """Outcome of an import, or of one that wrote nothing.
+
+    Args:
+        dry_run: Whether nothing was written.
+        added: Memories that are new, by owner.
+        known: Entries that say what is remembered already, by owner: imported before, or known in the same words.
+        kinds: Memories that are new, by kind.
+        skipped: Entries that became no memory, by the reason.
+        places: Some of their places, by the reason.
+        undated: Entries whose own time cannot be: they are dated with the import.
+        to_read: Turns that were queued for a worker to draw facts from.
+    """
+
+    dry_run: bool = False
+    added: Counter[str] = field(default_factory=Counter)
+    known: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    places: dict[str, list[str]] = field(default_factory=dict)
+    undated: int = 0
+    to_read: int = 0
+
+    def skip(self, place: str, reason: str) -> None:
+        """Count what became no memory.
+
+        Args:
+            place: Where it stands.
+            reason: Why.
+        """
+        self.skipped[reason] += 1
+        named = self.places.setdefault(reason, [])
+        if len(named) < _EXAMPLES:
+            named.append(place)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the outcome as JSON has it."""
+        owners = sorted({*self.added, *self.known})
+        return {
+            "dry_run": self.dry_run,
+            "added": self.added.total(),
+            "known": self.known.total(),
+            "kinds": dict(sorted(self.kinds.items())),
+            "skipped": [
+                {"reason": reason, "count": count, "such_as": self.places.get(reason, [])}
+                for reason, count in self.skipped.most_common()
+            ],
+            "owners": {owner: {"added": self.added[owner], "known": self.known[owner]} for owner in owners},
+            "undated": self.undated,
+            "to_read": self.to_read,
+        }

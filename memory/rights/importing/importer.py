@@ -1,0 +1,291 @@
+"""Importer: entries of other systems become memories, each once, a batch at a time.
+
+The source is read twice. The first time nothing is written: what cannot be read to its end, or is not for these owners,
+is refused as a whole. The second time each batch is written in one transaction with its note in the ledger, so that an
+import that was interrupted is gone on with by saying it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from langgraph.store.base import BaseStore, GetOp, Item
+from pydantic import ValidationError
+
+from react_mem.errors import MemoryFull
+from react_mem.memory.merging.facts import fact_changes
+from react_mem.memory.merging.reconcile import revived
+from react_mem.memory.merging.speakers import speaker_changes
+from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.kinds import FACT, PENDING, kind_named
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.quota_settings import QuotaSettings
+from react_mem.memory.model.records import Fact, Message, Record, now
+from react_mem.memory.model.states import PendingTurn
+from react_mem.memory.rights.importing.as_records import MAX_TEXT, as_record
+from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, ForeignSource, UnusableEntry, digest_of
+from react_mem.memory.rights.importing.import_outcome import ImportOutcome
+from react_mem.memory.rights.importing.ledger import imported_before, is_noted, noting
+from react_mem.memory.rights.importing.owners import ImportOwners, why_no_owner
+from react_mem.memory.store.room import make_room
+from react_mem.memory.store.transactions import transact
+from react_mem.memory.work.items import Work, put_work
+
+Told = Callable[[int, int | None], None]
+"""Is told how many entries are done, and of how many."""
+
+_MAX_NOTE = 600
+_CONTEXT = 2
+"""Characters of a note, and messages before a turn that are read with it, as of any turn that waits."""
+
+_FORGOTTEN = "was imported before, and has been forgotten or changed since"
+
+
+def nobody_listens(_done: int, _total: int | None) -> None:
+    """Tell nobody."""
+
+
+_FULL = "does not fit: its owner has as much as the quotas allow; import it again when there is room"
+
+
+async def bring_in(
+    store: BaseStore,
+    source: ForeignSource,
+    owners: ImportOwners,
+    quotas: QuotaSettings,
+    *,
+    dry_run: bool = False,
+    read_by: str = "",
+    told: Told = nobody_listens,
+) -> ImportOutcome:
+    """Import what a source has; what was imported before stays as it is, and what was forgotten since stays forgotten.
+
+    Args:
+        store: The store.
+        source: What to import.
+        owners: Whose it becomes.
+        quotas: What may be stored of an owner.
+        dry_run: Whether nothing is written.
+        read_by: The agent that is to draw facts from what is said in conversations, when its worker runs next; empty
+            for none.
+        told: Called with how far it is.
+
+    Returns:
+        What became of all of it.
+
+    Raises:
+        ValueError: If the source cannot be read to its end, or has owners who are not named: nothing is imported.
+    """
+    named: set[str] = set()
+    total = 0
+    async for batch in source.batches():
+        total += len(batch)
+        named.update(entry.owner for entry in batch if isinstance(entry, ForeignEntry) and entry.owner)
+        told(0, total)
+    owners = owners.check(named, personal=source.personal)
+    importing = _Importing(store, source.name, quotas, dry_run, read_by)
+    done = 0
+    async for batch in source.batches():
+        by_owner: dict[str, list[ForeignEntry]] = {}
+        for entry in batch:
+            if isinstance(entry, UnusableEntry):
+                importing.outcome.skip(entry.place, entry.reason)
+                continue
+            user_id = owners.of(entry.owner)
+            if reason := why_no_owner(user_id) or _why_unfit(entry):
+                importing.outcome.skip(f"{entry.kind} {entry.id}"[:80], reason)
+                continue
+            by_owner.setdefault(user_id, []).append(entry)
+        for user_id, entries in by_owner.items():
+            await importing.write(user_id, entries)
+        done += len(batch)
+        told(done, max(done, total))
+    return importing.outcome
+
+
+def _why_unfit(entry: ForeignEntry) -> str:
+    if not entry.text.strip():
+        return "says nothing"
+    if len(entry.text) > MAX_TEXT:
+        return f"has more than {MAX_TEXT:,} characters"
+    return ""
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """Decision about a batch of one owner's entries.
+
+    Args:
+        new: The records to write.
+        again: Facts that the source ended, and says again.
+        known: How many entries are remembered already.
+        forgotten: The entries that were imported before, and are not there any more.
+        unfit: The entries that make no record, and why.
+        undated: How many of the new ones have no time of their own that can be.
+    """
+
+    new: list[Record] = field(default_factory=list)
+    again: list[Fact] = field(default_factory=list)
+    known: int = 0
+    forgotten: list[ForeignEntry] = field(default_factory=list)
+    unfit: list[tuple[ForeignEntry, str]] = field(default_factory=list)
+    undated: int = 0
+
+
+class _Importing:
+    """One import.
+
+    Args:
+        store: The store.
+        source: The system.
+        quotas: What may be stored of an owner.
+        dry_run: Whether nothing is written.
+        read_by: The agent that is to draw facts from it.
+    """
+
+    def __init__(self, store: BaseStore, source: str, quotas: QuotaSettings, dry_run: bool, read_by: str) -> None:
+        self.outcome = ImportOutcome(dry_run=dry_run)
+        self._store = store
+        self._source = source
+        self._quotas = quotas
+        self._read_by = read_by
+        self._would_be: set[int] = set()
+        """Records that a dry run would have written, since the store does not tell."""
+
+    async def write(self, user_id: str, entries: Sequence[ForeignEntry]) -> None:
+        """Write entries of one owner.
+
+        Args:
+            user_id: The owner.
+            entries: The entries, checked.
+        """
+
+        async def step() -> tuple[tuple[_Decided, int], list[Change]]:
+            decided, noted = await self._decide(user_id, entries)
+            facts = [record for record in decided.new if isinstance(record, Fact)]
+            others = [record for record in decided.new if not isinstance(record, Fact)]
+            messages = [record for record in others if isinstance(record, Message)]
+            work = self._to_read(user_id, messages) if self._read_by else []
+            if self.outcome.dry_run:
+                return (decided, _turns(work)), []
+            await make_room(self._store, user_id, self._quotas, decided.new)
+            changes = [
+                *await fact_changes(self._store, user_id, [*facts, *decided.again]),
+                *(put(user_id, record) for record in others),
+                *speaker_changes(self._store, user_id, messages),
+                *work,
+                *noted,
+            ]
+            return (decided, _turns(work)), changes
+
+        outcome = self.outcome
+        try:
+            decided, turns = await transact(self._store, user_id, step)
+        except MemoryFull:
+            for entry in entries:
+                outcome.skip(f"{entry.kind} {entry.id}"[:80], _FULL)
+            return
+        if outcome.dry_run:
+            self._would_be.update(hash((user_id, record.id)) for record in decided.new)
+        outcome.added[user_id] += len(decided.new)
+        outcome.known[user_id] += decided.known
+        outcome.kinds.update(Counter(record.kind for record in decided.new))
+        outcome.undated += decided.undated
+        outcome.to_read += turns
+        for entry in decided.forgotten:
+            outcome.skip(f"{entry.kind} {entry.id}"[:80], _FORGOTTEN)
+        for entry, reason in decided.unfit:
+            outcome.skip(f"{entry.kind} {entry.id}"[:80], reason)
+
+    async def _decide(self, user_id: str, entries: Sequence[ForeignEntry]) -> tuple[_Decided, list[Change]]:
+        """Return what becomes of entries, and the notes in the ledger."""
+        decided = _Decided()
+        made = await asyncio.to_thread(self._records, entries, decided.unfit)
+        digests = [digest_of(self._source, entry.kind, entry.conversation, entry.id) for entry, _ in made]
+        ledger = await imported_before(self._store, user_id, digests)
+        places = {record.id: kind_named(record.kind).namespace(user_id) for _, record in made}
+        found = await self._store.abatch([GetOp(place, id_) for id_, place in places.items()]) if places else []
+        there = {item.key: item for item in found if isinstance(item, Item)}
+        new: dict[str, Record] = {}
+        again: dict[str, Fact] = {}
+        undated = 0
+        known = 0
+        for (entry, record), digest in zip(made, digests, strict=True):
+            before = there.get(record.id)
+            if before is not None or record.id in new or hash((user_id, record.id)) in self._would_be:
+                known += 1
+                if not is_noted(ledger, digest) and (fact := _said_again(before, new.get(record.id), record)):
+                    (new if record.id in new else again)[record.id] = fact
+            elif is_noted(ledger, digest):
+                decided.forgotten.append(entry)
+            else:
+                new[record.id] = record
+                undated += entry.misdated
+        return (
+            _Decided([*new.values()], [*again.values()], known, decided.forgotten, decided.unfit, undated),
+            noting(user_id, ledger, digests),
+        )
+
+    def _records(
+        self, entries: Sequence[ForeignEntry], unfit: list[tuple[ForeignEntry, str]]
+    ) -> list[tuple[ForeignEntry, Record]]:
+        made = []
+        for entry in entries:
+            try:
+                made.append((entry, as_record(self._source, entry)))
+            except ValidationError as error:
+                field_ = ".".join(map(str, error.errors()[0]["loc"]))
+                unfit.append((entry, f"makes no {entry.kind}: {field_}"))
+        return made
+
+    def _to_read(self, user_id: str, messages: Sequence[Message]) -> list[Change]:
+        """Return the notes of turns that are to be read, and the work of it."""
+        sessions: dict[str, list[Message]] = {}
+        for message in messages:
+            sessions.setdefault(message.session_id, []).append(message)
+        changes: list[Change] = []
+        for session_id, said in sessions.items():
+            said.sort(key=lambda message: message.turn)
+            starts = [place for place, message in enumerate(said) if message.role == "user"]
+            for start, end in zip(starts, [*starts[1:], len(said)], strict=True):
+                note = self._note(said, start, end)
+                changes.append(put(user_id, note))
+            if starts:
+                due = int(now().timestamp() * 1000)
+                changes.append(
+                    put_work(user_id, Work(kind="extract", agent=self._read_by, session=session_id, due_at=due))
+                )
+        return changes
+
+    def _note(self, said: Sequence[Message], start: int, end: int) -> PendingTurn:
+        ids = tuple(message.id for message in said[start:end])
+        return PendingTurn(
+            id=PENDING.id(*ids),
+            text=said[start].text[:_MAX_NOTE],
+            origin=Origin.IMPORT,
+            session_id=said[start].session_id,
+            agent_id=self._read_by,
+            source_ids=ids,
+            context_ids=tuple(message.id for message in said[max(0, start - _CONTEXT) : start]),
+        )
+
+
+def _turns(changes: Sequence[Change]) -> int:
+    return sum(change.value is not None and PENDING.matches(change.value) for change in changes)
+
+
+def _said_again(before: Item | None, new: Record | None, record: Record) -> Fact | None:
+    """Return a fact that its own source had ended and says again later; None where that is not so.
+
+    What the user ended or changed stays ended: an import changes nothing that they said.
+    """
+    fact = new if before is None else Fact.from_value(before.value) if FACT.matches(before.value) else None
+    if not isinstance(fact, Fact) or not isinstance(record, Fact) or fact.current or not record.current:
+        return None
+    ended_here = fact.superseded_by or fact.ended_by or fact.origin is not Origin.IMPORT or fact.is_withdrawn
+    if ended_here or record.said_at <= (fact.ending.said_at or fact.said_at):
+        return None
+    return fact.model_copy(update={**revived(fact, record.said_at), "said_at": record.said_at})

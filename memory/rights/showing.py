@@ -1,0 +1,331 @@
+"""Showing an owner what is remembered: page by page, and one memory with all that explains it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, cast
+
+from langgraph.store.base import BaseStore, GetOp, Item
+
+from react_mem.memory.graph.derived import Direction, Edge, LinkDocument
+from react_mem.memory.graph.link_reading import reader
+from react_mem.memory.graph.links import LinkKind
+from react_mem.memory.graph.traverse import strength
+from react_mem.memory.index.entries import whole_text
+from react_mem.memory.index.over import is_over
+from react_mem.memory.merging.doubts import doubts_of, others_of
+from react_mem.memory.model.identity import CLIENT_SESSION
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import FACT, KINDS, MESSAGE
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.records import Fact, now
+from react_mem.memory.model.shown import (
+    SHOWN_CHARS,
+    MemoryDetail,
+    MemoryDoubt,
+    MemoryItem,
+    MemoryLink,
+    MemoryPage,
+    MemorySource,
+    MemoryUse,
+    MemoryVersion,
+)
+from react_mem.memory.rights.correcting import CORRECTED
+from react_mem.memory.rights.cursors import cursor_of, read_cursor
+from react_mem.memory.store.listing import Listed, ListPlace, Wanted, listed, revision_of
+from react_mem.memory.store.stored_text import storable
+
+State = Literal["current", "past", "all"]
+"""State of the memories of a list: what is believed, what no longer is, or both."""
+
+MAX_PAGE = 200
+"""Memories on a page, at most."""
+
+_ROUNDS = 50
+"""Times that the store is asked for one page, where much of what it lists is not meant."""
+
+_VERSIONS = 50
+"""Facts that are followed back, and forward, from one."""
+
+_SOURCES = 100
+"""Messages that are shown as what a memory comes from: the latest."""
+
+_LINKED = 100
+"""Memories that are shown as linked with one, and as made of it: the most strongly bound."""
+
+_ANSWERS = 1_000
+"""Messages, the latest, among which the answers are looked for that a memory was used in."""
+
+_OUTSIDE = (CORRECTED, CLIENT_SESSION)
+"""Conversations that are none of ours: what is said there, to memory itself, is kept in the fact alone."""
+
+_MADE_OF = frozenset({LinkKind.SUPPORT, LinkKind.SUMMARIZATION, LinkKind.MILESTONE})
+
+
+async def page_of_memories(
+    store: BaseStore,
+    user_id: str,
+    *,
+    scopes: Sequence[MemoryScope] = (),
+    kinds: Sequence[str] = (),
+    state: State = "current",
+    session_id: str | None = None,
+    origins: Sequence[str] = (),
+    limit: int = 50,
+    cursor: str = "",
+) -> MemoryPage:
+    """Return a page of what is remembered, the latest first.
+
+    The pages of one list have each record once that was there from the first page to the last, whatever is written
+    meanwhile.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        scopes: Their scopes; all of them by default.
+        kinds: Their kinds; by default all, without what memory keeps for itself where no scope is named either.
+        state: Whether they are believed.
+        session_id: The conversation that they came from; None for any.
+        origins: Who vouches for them; by default anybody.
+        limit: How many, 200 at most.
+        cursor: The `next_cursor` of the page before; empty for the first.
+
+    Raises:
+        ValueError: If the cursor is none of a list, or the limit is less than one.
+    """
+    if limit < 1:
+        raise ValueError("limit: must be 1 or more")
+    revision = await revision_of(store, user_id)
+    unlisted = [] if scopes or kinds else [kind.name for kind in KINDS.values() if not kind.listed]
+    wanted = Wanted(
+        namespaces=[scope_namespace(user_id, scope) for scope in (scopes or tuple(MemoryScope))],
+        kinds=list(kinds) or None,
+        without=unlisted,
+        current=None if state == "all" else state == "current",
+        session_id=session_id,
+        origins=list(origins) or None,
+    )
+    behind = _behind(user_id, cursor) if cursor else None
+    size, at = min(limit, MAX_PAGE), now()
+    meant: list[tuple[ListPlace, Item]] = []
+    found = Listed([], 0, False)
+    for _ in range(_ROUNDS):
+        found = await listed(store, user_id, wanted, behind, size)
+        meant += [one for one in found.items if _is_meant(one[1].value, state, origins, at)]
+        if len(meant) >= size or not found.more:
+            break
+        behind = found.items[-1][0]
+    shown = meant[:size]
+    last = shown[-1][0] if len(meant) > size else found.items[-1][0] if found.items else None
+    more = len(meant) > size or found.more
+    items = [_shown(item, at) for _, item in shown]
+    return MemoryPage(
+        items=items,
+        next_cursor=_cursor(last) if more and last is not None else None,
+        total=found.total,
+        revision=revision,
+    )
+
+
+async def find_memory(store: BaseStore, user_id: str, id_: str) -> MemoryItem | None:
+    """Return one memory, whole; None where the owner has no such record.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        id_: The record.
+    """
+    item = (await _records(store, user_id, [id_])).get(id_)
+    return None if item is None else _shown(item, now(), most=None)
+
+
+async def explain_memory(store: BaseStore, user_id: str, id_: str) -> MemoryDetail | None:
+    """Return a memory with its history, the messages it comes from, what was made of it and what it is linked with.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        id_: The record.
+
+    Returns:
+        None where the owner has no such record.
+    """
+    found = await _records(store, user_id, [id_])
+    item = found.get(id_)
+    if item is None:
+        return None
+    at = now()
+    links, used, doubts = await asyncio.gather(
+        reader(store, user_id)([id_]), _used(store, user_id, id_), _doubts(store, user_id, item)
+    )
+    edges = _strongest(links.get(id_))
+    sources = _source_ids(item.value)
+    versions, others = await asyncio.gather(
+        _history(store, user_id, item, edges), _records(store, user_id, [*sources, *(edge.to for edge in edges)])
+    )
+    made = [edge for edge in edges if edge.direction is Direction.IN and edge.kind in _MADE_OF]
+    rest = [edge for edge in edges if edge not in made and edge.to not in sources]
+    derived = {edge.to: _shown(others[edge.to], at) for edge in made if edge.to in others}
+    return MemoryDetail(
+        memory=_shown(item, at, most=None),
+        history=versions,
+        provenance=_provenance(item.value, sources, others),
+        derived=list(derived.values()),
+        links=[
+            MemoryLink(relation=edge.kind.value, direction=edge.direction.value, memory=_shown(others[edge.to], at))
+            for edge in rest
+            if edge.to in others
+        ],
+        doubts=doubts,
+        used=used,
+    )
+
+
+def _shown(item: Item, at: datetime, most: int | None = SHOWN_CHARS) -> MemoryItem:
+    return MemoryItem.of(item.namespace[2], item.key, item.value, at, updated_at=item.updated_at, most=most)
+
+
+def _is_meant(value: Mapping[str, Any], state: State, origins: Sequence[str], at: datetime) -> bool:
+    if origins and value.get("origin") not in origins:
+        return False
+    past = value.get("current") is False or is_over(value, at)
+    return state == "all" or past is (state == "past")
+
+
+def _cursor(place: ListPlace) -> str:
+    return cursor_of(place.at, place.prefix.rpartition(".")[2], place.key)
+
+
+def _behind(user_id: str, cursor: str) -> ListPlace:
+    """Return the place that a cursor names: within the owner's records, whoever made it."""
+    at, scope, key = read_cursor(cursor, str, str, str)
+    if scope not in set(MemoryScope):
+        raise ValueError("cursor: is none of this list; ask for the first page without one")
+    return ListPlace(at, ".".join(scope_namespace(user_id, scope)), key)
+
+
+async def _records(store: BaseStore, user_id: str, ids: Iterable[str]) -> dict[str, Item]:
+    """Return records by id, whatever scope they are in."""
+    wanted = [id_ for id_ in dict.fromkeys(ids) if id_ and storable(id_) == id_]
+    ops = [GetOp(scope_namespace(user_id, scope), id_, refresh_ttl=False) for scope in MemoryScope for id_ in wanted]
+    found = cast("list[Item | None]", await store.abatch(ops)) if ops else []
+    return {item.key: item for item in found if item is not None}
+
+
+def _strongest(document: LinkDocument | None) -> list[Edge]:
+    edges = document.edges.values() if document is not None else ()
+    return sorted(edges, key=lambda edge: (-strength(edge), edge.at, edge.to))[:_LINKED]
+
+
+def _source_ids(value: Mapping[str, Any]) -> list[str]:
+    """Return the records that a memory comes from; of a part of a message, the message."""
+    named = [str(source).partition(":")[0] for source in (*value.get("source_ids", ()), *value.get("withdrawn", ()))]
+    return list(dict.fromkeys(named))[-_SOURCES:]
+
+
+def _provenance(value: Mapping[str, Any], sources: Sequence[str], others: Mapping[str, Item]) -> list[MemorySource]:
+    told: list[MemorySource] = []
+    for id_ in sources:
+        item = others.get(id_)
+        if item is not None and MESSAGE.matches(item.value):
+            said = whole_text(item.value)
+            told.append(
+                MemorySource(
+                    id=id_,
+                    session_id=str(item.value["session_id"]),
+                    turn=item.value.get("turn"),
+                    said_at=item.value["created_at"],
+                    role=str(item.value["role"]),
+                    text=said[:SHOWN_CHARS],
+                    quote=next((words for words in _wordings(value, id_) if words and words in said), ""),
+                )
+            )
+        elif item is None and FACT.matches(value) and (session := value.get("session_id")) in _OUTSIDE:
+            words = _wordings(value, id_)[0]
+            told.append(
+                MemorySource(
+                    id=id_, session_id=session, said_at=value.get("said_at"), role="user", text=words, quote=words
+                )
+            )
+    return sorted(told, key=lambda source: str(source.said_at))
+
+
+def _wordings(value: Mapping[str, Any], source: str) -> list[str]:
+    """Return how a message may put a fact, the likeliest first."""
+    own = [str(one["text"]) for one in value.get("wordings") or () if source in one.get("source_ids", ())]
+    return [words for words in (*own, str(value.get("quote") or ""), str(value.get("text") or "")) if words] or [""]
+
+
+async def _history(store: BaseStore, user_id: str, item: Item, edges: Sequence[Edge]) -> list[MemoryVersion]:
+    """Return what was believed before and after in the place of a fact, the oldest first."""
+    if not FACT.matches(item.value):
+        return []
+    before: dict[str, Mapping[str, Any]] = {}
+    wanted = _replaced(edges)
+    read = reader(store, user_id)
+    while wanted and len(before) < _VERSIONS:
+        found, documents = await asyncio.gather(_records(store, user_id, wanted), read(wanted))
+        before |= {id_: one.value for id_, one in found.items() if FACT.matches(one.value)}
+        further = [id_ for document in documents.values() for id_ in _replaced(document.edges.values())]
+        wanted = [id_ for id_ in dict.fromkeys(further) if id_ not in before and id_ != item.key]
+    after: dict[str, Mapping[str, Any]] = {}
+    heir = item.value.get("superseded_by")
+    while heir and heir not in after and heir not in before and heir != item.key and len(after) < _VERSIONS:
+        found = await _records(store, user_id, [str(heir)])
+        if heir not in found:
+            break
+        after[heir] = found[heir].value
+        heir = found[heir].value.get("superseded_by")
+    chain = [Fact.from_value(dict(value)) for value in (*before.values(), item.value, *after.values())]
+    versions = [version for fact in chain for version in _versions(fact)]
+    return sorted(versions, key=lambda version: (version.why == "believed", str(version.since)))
+
+
+def _replaced(edges: Iterable[Edge]) -> list[str]:
+    """Return the facts in whose place one came."""
+    return [
+        edge.to
+        for edge in edges
+        if edge.kind is LinkKind.TIMELINE and edge.direction is Direction.IN and edge.scope == MemoryScope.SEMANTIC
+    ]
+
+
+def _versions(fact: Fact) -> list[MemoryVersion]:
+    """Return the times in which a fact was believed, and how else it was put."""
+    since = fact.valid_from or fact.created_at
+    told = [
+        MemoryVersion(id=fact.id, text=one.text, since=one.said_at, why="reworded")
+        for one in fact.wordings
+        if one.text != fact.text
+    ]
+    for lapse in fact.lapses:
+        told.append(MemoryVersion(id=fact.id, text=fact.text, since=since, until=lapse.since, why="set aside"))
+        since = lapse.until
+    until = fact.valid_to or (None if fact.current else fact.retired_at)
+    why: Literal["believed", "replaced", "ended", "over"] = "believed"
+    if not fact.current:
+        why = "replaced" if fact.superseded_by else "ended" if fact.ended_by else "over"
+    elif is_over(fact.to_value(), now()):
+        why = "over"
+    return [*told, MemoryVersion(id=fact.id, text=fact.text, since=since, until=until, why=why)]
+
+
+async def _doubts(store: BaseStore, user_id: str, item: Item) -> list[MemoryDoubt]:
+    if not FACT.matches(item.value) or not item.value.get("doubts"):
+        return []
+    others = await others_of(store, user_id, {item.key: item.value})
+    return [MemoryDoubt(id=doubt.id, text=doubt.text, since=doubt.since) for doubt in doubts_of(item.value, others)]
+
+
+async def _used(store: BaseStore, user_id: str, id_: str) -> list[MemoryUse]:
+    """Return the answers in whose prompt a memory stood, among the latest messages."""
+    said = {"kind": MESSAGE.name}
+    found = await store.asearch(MESSAGE.namespace(user_id), filter=said, limit=_ANSWERS, refresh_ttl=False)
+    uses = [
+        MemoryUse(session_id=str(item.value["session_id"]), message_id=item.key, at=item.value["created_at"])
+        for item in found
+        if id_ in (item.value.get("used") or ())
+    ]
+    return sorted(uses, key=lambda use: str(use.at), reverse=True)
