@@ -6,9 +6,10 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, cast
+from itertools import chain
+from typing import Any, TypeVar, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, GetOp, Item, Result
@@ -18,24 +19,47 @@ from react_mem.memory.branches.marks import branch_key, tip_of
 from react_mem.memory.index.recall import Recall
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.doubts import with_doubts
+from react_mem.memory.merging.said_in import with_places
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.changes import Change, write
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
-from react_mem.memory.model.kinds import PENDING
-from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.model.kinds import MESSAGE, PENDING
+from react_mem.memory.model.legal_hold import LegalHold
+from react_mem.memory.model.namespaces import meta_namespace, owner_of, scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact
+from react_mem.memory.model.shown import MemoryDetail, MemoryItem, MemoryPage
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.retrieval.any_store import recall
+from react_mem.memory.retrieval.divided_store import divided
 from react_mem.memory.retrieval.graph_arm import with_links
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
+from react_mem.memory.retrieval.instructions import instruction_operations, instructions_of
+from react_mem.memory.retrieval.linked_lines import with_linked
+from react_mem.memory.retrieval.outline import outline_of, outline_operations
 from react_mem.memory.retrieval.reranking import rerank
-from react_mem.memory.rights import erasure, forgetting, portability
+from react_mem.memory.rights import erasure, forgetting, holds, portability
+from react_mem.memory.rights.conversations_shown import (
+    AnswerSources,
+    ConversationDetail,
+    ConversationPage,
+    explain_answer,
+    page_of_conversations,
+    show_conversation,
+)
 from react_mem.memory.rights.correcting import correct_fact
 from react_mem.memory.rights.erased import ErasedSessions
+from react_mem.memory.rights.feedback import FeedbackReport, JudgedTurn, Verdict, give_feedback
 from react_mem.memory.rights.forgotten import forgotten_in, forgotten_key
+from react_mem.memory.rights.importing.foreign_entry import ForeignSource
+from react_mem.memory.rights.importing.import_outcome import ImportOutcome
+from react_mem.memory.rights.importing.importer import Told, bring_in, nobody_listens
+from react_mem.memory.rights.importing.owners import ImportOwners
 from react_mem.memory.rights.portability import ImportReport
+from react_mem.memory.rights.retention import Retained, retain
+from react_mem.memory.rights.showing import State, explain_memory, find_memory, page_of_memories
+from react_mem.memory.rights.signing import SignedReceipt, sign
 from react_mem.memory.scopes import (
     DialogMemoryStore,
     EpisodicMemoryStore,
@@ -46,10 +70,18 @@ from react_mem.memory.scopes import (
     SemanticMemoryStore,
     StateMemoryStore,
 )
+from react_mem.memory.scopes.bound import BoundMemory
 from react_mem.memory.scopes.scope import question_of
+from react_mem.memory.store.attachments import bytes_of, read_attachment
+from react_mem.memory.store.audit.audit_entries import ALL, AuditAction
+from react_mem.memory.store.audit.audit_log import note
+from react_mem.memory.store.listing import revision_of
 from react_mem.memory.store.owned import WHOLE, everything
 
 log = logging.getLogger(__name__)
+
+
+_Scope = TypeVar("_Scope", bound=ScopeStore)
 
 
 class MemoryFacade:
@@ -57,56 +89,121 @@ class MemoryFacade:
 
     The links between memories are another one, `memory.graph`.
 
+        memory = MemoryFacade(dialog_store=InMemoryStore(), semantic_store=SemanticMemoryStore(vectors))
+
     Args:
         store: Where records live.
         policy: What may be read and written.
         checkpointer: Keeps the threads, so that forgetting reaches them; without it the caller deletes them.
+        dialog_store: Where records of this scope live instead: a store, or the scope's own on one. What has no store
+            of its own lives in `store`, else in the first of these that is given.
+        state_store: Likewise.
+        semantic_store: Likewise.
+        procedural_store: Likewise.
+        profile_store: Likewise.
+        experience_store: Likewise.
+        episodic_store: Likewise.
+
+    Raises:
+        ValueError: If no store is given.
+        TypeError: If something else is given than a store, or the store of another scope.
     """
 
     def __init__(
         self,
-        store: BaseStore,
+        store: BaseStore | None = None,
         policy: MemoryPolicy | None = None,
         *,
         checkpointer: BaseCheckpointSaver[Any] | None = None,
+        dialog_store: DialogMemoryStore | BaseStore | None = None,
+        state_store: StateMemoryStore | BaseStore | None = None,
+        semantic_store: SemanticMemoryStore | BaseStore | None = None,
+        procedural_store: ProceduralMemoryStore | BaseStore | None = None,
+        profile_store: ProfileMemoryStore | BaseStore | None = None,
+        experience_store: ExperienceMemoryStore | BaseStore | None = None,
+        episodic_store: EpisodicMemoryStore | BaseStore | None = None,
     ) -> None:
-        self.store = store
+        given: dict[MemoryScope, ScopeStore | BaseStore | None] = {
+            MemoryScope.DIALOG: dialog_store,
+            MemoryScope.STATE: state_store,
+            MemoryScope.SEMANTIC: semantic_store,
+            MemoryScope.PROCEDURAL: procedural_store,
+            MemoryScope.PROFILE: profile_store,
+            MemoryScope.EXPERIENCE: experience_store,
+            MemoryScope.EPISODIC: episodic_store,
+        }
+        parts = {scope: _store_of(scope, one) for scope, one in given.items() if one is not None}
+        first = next(iter(parts.values()), None) if store is None else store
+        if first is None:
+            raise ValueError("give memory a store: MemoryFacade(InMemoryStore()), or one for each scope")
+        if not isinstance(first, BaseStore):
+            raise TypeError(
+                f"store is a {type(first).__name__}; give a LangGraph store, such as InMemoryStore(), or open the one "
+                "of a database with open_memory()"
+            )
+        self.store = store = divided(first, parts)
         self.policy = policy or MemoryPolicy.model_validate({})
         self.checkpointer = checkpointer
-        self.dialog = DialogMemoryStore(store, self.policy)
-        self.state = StateMemoryStore(store, self.policy)
-        self.semantic = SemanticMemoryStore(store, self.policy)
-        self.episodic = EpisodicMemoryStore(store, self.policy)
-        self.procedural = ProceduralMemoryStore(store, self.policy)
-        self.profile = ProfileMemoryStore(store, self.policy)
-        self.experience = ExperienceMemoryStore(store, self.policy)
+
+        def part(kind: type[_Scope]) -> _Scope:
+            own = given[kind.scope]
+            return own.within(store, self.policy) if isinstance(own, kind) else kind(store, self.policy)
+
+        self.dialog = part(DialogMemoryStore)
+        self.state = part(StateMemoryStore)
+        self.semantic = part(SemanticMemoryStore)
+        self.episodic = part(EpisodicMemoryStore)
+        self.procedural = part(ProceduralMemoryStore)
+        self.profile = part(ProfileMemoryStore)
+        self.experience = part(ExperienceMemoryStore)
         self.graph = MemoryGraph(store)
         own = {scope.scope: scope for scope in vars(self).values() if isinstance(scope, ScopeStore)}
         self._scopes = {scope: own.get(scope) or ScopeStore(store, self.policy, scope) for scope in MemoryScope}
+
+    def of(self, user_id: str, *, session_id: str | None = None, agent_id: str = "") -> BoundMemory:
+        """Return the memory of one owner: the calls of its scopes need not name them.
+
+            ann = memory.of("ann", session_id="monday", agent_id="planner")
+            await ann.state.save_state("trip", "monday", {"step": 1})
+
+        Args:
+            user_id: The owner.
+            session_id: The conversation; None where the calls name it.
+            agent_id: The agent.
+
+        Raises:
+            ValueError: If no owner is named.
+        """
+        return BoundMemory(self._scopes.values(), user_id, session_id, agent_id)
 
     async def read(self, query: MemoryQuery) -> MemoryResults:
         """Return what is remembered for the query, scope by scope, the most relevant first within a scope.
 
         One embedding call and one round trip, whatever the number of scopes (on a store that batches, as
-        `MemoryStore` does); now and then one more, for the names of those who speak or for what a fact is in doubt
-        about, and one or two where the graph is among the policy's arms. Without the embedder, words, neighbours and
-        times still find; without the index of words, vectors do; without the database, `last_known` has what was read
-        before.
+        `MemoryStore` does); now and then one more, for the names of those who speak, for what a fact is in doubt about
+        or for where it was said, and one or two where the graph is among the policy's arms, or facts are shown with
+        their links. Without the embedder, words, neighbours and times still find; without the index of words, vectors
+        do; without the database, `last_known` has what was read before.
 
         Args:
             query: What to read. `extra["seen"]` may list the ids of records the caller has already; `extra["now"]`, the
-                time of asking (ISO 8601), is what "last week" is relative to.
+                time of asking (ISO 8601), is what "last week" is relative to; `extra["turns"]` is how many of the last
+                turns of this conversation dialog begins with, by default and at most `context.dialog_turns`;
+                `extra["standing"]` asks for the instructions and preferences that stand and fit, and `extra["whole"]`
+                for an outline of all that was said: more results, behind those of the scopes.
 
         Returns:
             The results, in the order of `query.scopes`, and what is missing from them; a scope that the policy turns
             off has none.
 
         Raises:
-            ValueError: If `extra["now"]` is not a time.
+            ValueError: If `extra["now"]` is not a time, `extra["seen"]` not a list of ids, or `extra["turns"]` not a
+                number of turns.
         """
         with telemetry.span("read") as measured:
             results = await self._read(query)
             measured.set(results=len(results), missing=len(results.missing))
+        self._note(query.user_id, AuditAction.READ, Counter(item.payload.get("kind", "") for item in results))
         for part in results.missing:
             telemetry.count("degradations", part=part)
         telemetry.record("read.results", len(results))
@@ -126,8 +223,10 @@ class MemoryFacade:
         # it is forgotten, since the thread still has it
         bookkeeping = meta_namespace(query.user_id)
         notes = [GetOp(bookkeeping, key(query.session_id)) for key in (branch_key, forgotten_key)]
-        answers = await recall(self.store, [*operations, *notes] if operations else [])
+        beside = [ask(query, question, self.policy) for ask in (instruction_operations, outline_operations)]
+        answers = await recall(self.store, [*operations, *chain(*beside), *notes] if operations else [])
         forgotten, branch = (answers.pop(), answers.pop()) if answers else (None, None)
+        answers, told = answers[: len(operations)], answers[len(operations) :]
         if Arm.GRAPH in self.policy.recall.arms:
             answers = await with_links(self.store, operations, answers)
         results = MemoryResults(
@@ -150,10 +249,22 @@ class MemoryFacade:
                     for arm, cause in answer.missing.items()
                 }
                 answers = answers[len(part) :]
+        standing, whole = told[: len(beside[0])], told[len(beside[0]) :]
+        if _any_found(standing):
+            results += await asyncio.to_thread(instructions_of, standing, query)
         if query.as_of is None:
             results[:] = await with_doubts(self.store, query.user_id, results)
+            results[:] = await with_places(self.store, query.user_id, results)
+            if self.policy.recall.links:
+                results[:] = await with_linked(self.store, query.user_id, results)
+            # an outline is of no use for another question
             last_known.keep(self.store, query, results, since=started)
+        if _any_found(whole):
+            results += await asyncio.to_thread(outline_of, whole, query)
         return results
+
+    def _note(self, user_id: str, action: AuditAction, counts: Mapping[str, int]) -> None:
+        note(self.store, owner_of(meta_namespace(user_id)), action, counts)
 
     def last_known(self, query: MemoryQuery) -> MemoryResults | None:
         """Return what this process last read for the same user, agent and scopes, for when the database is down.
@@ -203,7 +314,7 @@ class MemoryFacade:
         """
         await self._scopes[event.scope].write(event)
 
-    async def delete_session(self, user_id: str, session_id: str) -> Receipt:
+    async def delete_session(self, user_id: str, session_id: str, *, proof: bool = False) -> Receipt:
         """Forget one conversation of one owner: its messages, its thread, and what was derived from it.
 
         What other conversations support too keeps that support.
@@ -211,51 +322,112 @@ class MemoryFacade:
         Args:
             user_id: The owner.
             session_id: The conversation.
+            proof: Whether every table of the database is looked through afterwards, which may take a while.
 
         Returns:
             What was removed, and what was found of it afterwards.
-        """
-        return await erasure.delete_session(self.store, self.checkpointer, user_id, session_id)
 
-    async def forget_user(self, user_id: str) -> ErasedSessions:
+        Raises:
+            ValueError: If no conversation is named.
+        """
+        receipt = await erasure.delete_session(self.store, self.checkpointer, user_id, session_id, proof=proof)
+        self._note(user_id, AuditAction.ERASE, _numbers(receipt))
+        return receipt
+
+    async def forget_user(self, user_id: str, *, proof: bool = False) -> ErasedSessions:
         """Forget everything about one user: every scope, pending work, and the threads.
 
         Args:
             user_id: The owner.
+            proof: Whether every table of the database is looked through afterwards, which may take a while.
 
         Returns:
             The conversations there were: a caller whose threads are kept elsewhere deletes them there. Its `receipt`
             says what was removed, and what was found of it afterwards.
         """
-        return await erasure.forget_user(self.store, self.checkpointer, user_id)
+        erased = await erasure.forget_user(self.store, self.checkpointer, user_id, proof=proof)
+        self._note(user_id, AuditAction.ERASE, {ALL: 1, **_numbers(erased.receipt)})
+        return erased
 
-    async def correct(self, user_id: str, id_: str, text: str) -> Fact:
+    async def signed(self, user_id: str, receipt: Receipt) -> SignedReceipt:
+        """Return a receipt with the server's signature, for whoever has to show it: see `react-mem receipt verify`.
+
+        Args:
+            user_id: Whom it is about; it names nobody, and can be matched with a user's id.
+            receipt: What forgetting returned.
+        """
+        return await sign(self.store, user_id, receipt)
+
+    async def feedback(
+        self,
+        user_id: str,
+        score: Verdict,
+        *,
+        session_id: str = "",
+        message_id: str = "",
+        run_id: str = "",
+        key: str = "user",
+    ) -> FeedbackReport | None:
+        """Take in what the user thinks of an answer, for the memories in its prompt and the skills that it followed.
+
+        Said again, it changes nothing; of each key the last word counts.
+
+        Args:
+            user_id: The owner.
+            score: 1 for good, -1 for bad, 0 for neither any more.
+            session_id: The conversation; may be left out where the run is given.
+            message_id: The answer, or the question, by its id in the thread; empty for the last answer.
+            run_id: The run that answered.
+            key: What is judged, such as `helpfulness`.
+
+        Returns:
+            The verdict on the turn, and how many memories and skills it moved; None where the user has no such turn.
+
+        Raises:
+            ValueError: If neither a conversation nor a run is named, or a turn would have too many keys.
+        """
+        if not (session_id or run_id):
+            raise ValueError("feedback is about a turn: give session_id, with message_id or without, or run_id")
+        turn = JudgedTurn(session_id, message_id, run_id)
+        return await give_feedback(self.store, user_id, turn, score, key)
+
+    async def correct(self, user_id: str, id_: str, text: str, *, revision: str = "") -> Fact:
         """Put the user's own words in the place of a fact, which stays as dated history.
 
         Args:
             user_id: The owner.
             id_: The fact.
             text: What is true instead.
+            revision: What the fact was like when it was looked at (`MemoryItem.revision`); empty for whatever it is.
 
         Returns:
             The fact that is believed now.
 
         Raises:
+            MemoryChanged: If it is not like that any more.
             ValueError: If it is not a fact that is believed, or the text says nothing new; the message names the cause.
         """
-        return await correct_fact(self.store, user_id, id_, text)
+        fact = await correct_fact(self.store, user_id, id_, text, revision=revision)
+        self._note(user_id, AuditAction.CORRECT, {fact.kind: 1})
+        return fact
 
-    async def forget(self, user_id: str, *ids: str) -> Receipt:
+    async def forget(self, user_id: str, *ids: str, revision: str = "") -> Receipt:
         """Forget memories with what derives from them; a fact goes with the sentences of messages that said it.
 
         Args:
             user_id: The owner.
             ids: The records.
+            revision: What they were like when they were looked at (`MemoryItem.revision`); empty for whatever they are.
 
         Returns:
             What was removed, and what was found of it afterwards.
+
+        Raises:
+            MemoryChanged: If one is not like that any more: nothing is removed.
         """
-        return await forgetting.forget(self.store, user_id, ids=ids)
+        receipt = await forgetting.forget(self.store, user_id, ids=ids, revision=revision)
+        self._note(user_id, AuditAction.FORGET, _numbers(receipt))
+        return receipt
 
     async def forget_said(self, user_id: str, what: str) -> forgetting.Forgotten:
         """Forget the one memory that says something, as `forget` does.
@@ -267,9 +439,67 @@ class MemoryFacade:
         Returns:
             What became of it, or what may be meant where that is not clear.
         """
-        return await forgetting.forget_said(self.store, user_id, what)
+        done = await forgetting.forget_said(self.store, user_id, what)
+        self._note(user_id, AuditAction.FORGET, _numbers(done.receipt))
+        return done
 
-    def export_user(self, user_id: str) -> AsyncIterator[str]:
+    async def hold(self, user_id: str, reference: str, session_id: str = "") -> LegalHold:
+        """Put a user, or one conversation of theirs, under a legal hold: nothing of it is removed until it is lifted.
+
+        Neither retention nor any call that forgets removes it; those raise `LegalHoldError`. No tool of an agent and no
+        route of the server sets or lifts a hold: who runs this code, or `react-mem hold`, does.
+
+        Args:
+            user_id: The owner. Nothing needs to be remembered of them yet.
+            reference: What the hold is known by, such as the number of a case.
+            session_id: The conversation; empty for everything, also what is said from now on.
+
+        Returns:
+            The hold; where it was set before, as it was set then.
+
+        Raises:
+            ValueError: If the reference is empty, longer than 100 characters, or not one printable line.
+        """
+        hold = await holds.set_hold(self.store, user_id, reference, session_id)
+        self._note(user_id, AuditAction.HOLD, {ALL: 1})
+        return hold
+
+    async def lift_hold(self, user_id: str, reference: str, session_id: str = "") -> bool:
+        """Lift a legal hold; what another hold is on stays.
+
+        Args:
+            user_id: The owner.
+            reference: What the hold is known by.
+            session_id: The conversation; empty where the hold is on everything.
+
+        Returns:
+            Whether there was such a hold.
+        """
+        lifted = await holds.lift_hold(self.store, user_id, reference, session_id)
+        self._note(user_id, AuditAction.LIFT, {ALL: int(lifted)})
+        return lifted
+
+    async def holds(self, user_id: str) -> list[LegalHold]:
+        """Return the legal holds on a user and on conversations of theirs, the oldest first."""
+        return await holds.holds_on(self.store, user_id)
+
+    async def apply_retention(self, user_id: str, agent_id: str, *, dry_run: bool = False) -> Retained:
+        """Remove what is older, or more, than the policy's `retention` keeps of what an agent has noted of a user.
+
+        A worker does so by itself for agents with a config; this is for an application of your own.
+
+        Args:
+            user_id: The owner.
+            agent_id: The agent whose records are judged; those of others go only with what they came from.
+            dry_run: Whether nothing is removed, and only counted.
+
+        Returns:
+            What was removed, or would be, by kind.
+        """
+        policies = {agent_id: self.policy.retention}
+        return await retain(self.store, self.checkpointer, user_id, policies, dry_run=dry_run)
+
+    async def export_user(self, user_id: str) -> AsyncIterator[str]:
         """Yield everything that is remembered about a user as JSON Lines, without line ends.
 
         The lines name no user. Importing them into an empty database marks all of it as imported; exporting and
@@ -278,22 +508,79 @@ class MemoryFacade:
         Args:
             user_id: The owner.
         """
-        return portability.export_user(self.store, user_id)
+        count = 0
+        try:
+            async for line in portability.export_user(self.store, user_id):
+                count += 1
+                yield line
+        finally:
+            self._note(user_id, AuditAction.EXPORT, {ALL: count})
 
-    async def import_user(self, user_id: str, lines: Iterable[str] | AsyncIterable[str]) -> ImportReport:
+    async def import_user(
+        self,
+        user_id: str,
+        lines: Iterable[str] | AsyncIterable[str],
+        *,
+        dry_run: bool = False,
+        told: Told = nobody_listens,
+    ) -> ImportReport:
         """Bring an export back, for the same user or for another one; what is there already stays as it is.
 
         Args:
             user_id: The owner of what is imported.
             lines: What `export_user` yielded.
+            dry_run: Whether nothing is written, and only counted.
+            told: Called with how many records are done, and of how many.
 
         Returns:
             How many records were added.
 
         Raises:
-            ValueError: If a line is not one of an export; the message names it, and nothing has been imported.
+            ValueError: If a line is not one of an export, or the policy's quotas leave no room (`MemoryFull`); nothing
+                has been imported then.
         """
-        return await portability.import_user(self.store, user_id, lines)
+        report = await portability.import_user(
+            self.store, user_id, lines, self.policy.quotas, dry_run=dry_run, told=told
+        )
+        if not dry_run:
+            self._note(user_id, AuditAction.IMPORT, {ALL: report.added})
+        return report
+
+    async def import_from(
+        self,
+        source: ForeignSource,
+        owners: ImportOwners,
+        *,
+        dry_run: bool = False,
+        read_by: str = "",
+        told: Told = nobody_listens,
+    ) -> ImportOutcome:
+        """Import the memories of another system: see `react_mem.memory.import_memories`, which opens its files.
+
+        Each becomes one memory, however often it is imported; one that was corrected or forgotten since does not come
+        back. An import that was interrupted is gone on with by saying it again. What the quotas have no room for is
+        skipped.
+
+        Args:
+            source: What to import; it is read twice.
+            owners: Whose it becomes.
+            dry_run: Whether nothing is written, and only counted.
+            read_by: The agent that is to draw facts from what is said in conversations, when its worker runs next;
+                empty for none.
+            told: Called with how many entries are done, and of how many.
+
+        Returns:
+            What became of all of it.
+
+        Raises:
+            ValueError: If the source cannot be read to its end, or has owners who are not named; nothing is imported.
+        """
+        quotas = self.policy.quotas
+        outcome = await bring_in(self.store, source, owners, quotas, dry_run=dry_run, read_by=read_by, told=told)
+        for user_id, added in outcome.added.items():
+            if not dry_run:
+                self._note(user_id, AuditAction.IMPORT, {ALL: added})
+        return outcome
 
     async def list_records(
         self, user_id: str, scopes: Sequence[MemoryScope] = tuple(MemoryScope)
@@ -309,7 +596,126 @@ class MemoryFacade:
             for item in await everything(self.store, user_id)
             if item.namespace[2] in scopes
         ]
+        self._note(user_id, AuditAction.READ, Counter(item.payload.get("kind", "") for item in found))
         return sorted(found, key=lambda item: str(item.payload.get("created_at")), reverse=True)
+
+    async def page(
+        self,
+        user_id: str,
+        *,
+        scopes: Sequence[MemoryScope] = (),
+        kinds: Sequence[str] = (),
+        state: State = "current",
+        session_id: str | None = None,
+        origins: Sequence[str] = (),
+        limit: int = 50,
+        cursor: str = "",
+    ) -> MemoryPage:
+        """Return a page of what is remembered of a user, whatever the policy says, the latest first.
+
+        What is written while somebody turns the pages neither repeats nor hides a memory on those that follow.
+
+        Args:
+            user_id: The owner.
+            scopes: Their scopes; all of them by default.
+            kinds: Their kinds; by default all, without what memory keeps for itself where no scope is named either.
+            state: `current` for what is believed, `past` for what no longer is, `all` for both.
+            session_id: The conversation that they came from; None for any.
+            origins: Who vouches for them; by default anybody.
+            limit: How many, 200 at most.
+            cursor: The `next_cursor` of the page before; empty for the first.
+
+        Raises:
+            ValueError: If the cursor is none of a list, or the limit is less than one.
+        """
+        chosen: dict[str, Any] = {"scopes": scopes, "kinds": kinds, "state": state, "origins": origins}
+        page = await page_of_memories(self.store, user_id, session_id=session_id, limit=limit, cursor=cursor, **chosen)
+        self._note(user_id, AuditAction.READ, Counter(item.kind for item in page.items))
+        return page
+
+    async def explain(self, user_id: str, id_: str) -> MemoryDetail | None:
+        """Return a memory with all that explains it: what was believed before, the messages that say it, what was made
+        of it, what it is linked with and where it was used.
+
+        Args:
+            user_id: The owner.
+            id_: The record.
+
+        Returns:
+            None where the user has no such memory.
+        """
+        told = await explain_memory(self.store, user_id, id_)
+        if told is not None:
+            self._note(user_id, AuditAction.READ, {told.memory.kind: 1})
+        return told
+
+    async def find(self, user_id: str, id_: str) -> MemoryItem | None:
+        """Return one memory, whole; None where the user has no such memory.
+
+        Args:
+            user_id: The owner.
+            id_: The record.
+        """
+        return await find_memory(self.store, user_id, id_)
+
+    async def conversations(self, user_id: str, *, limit: int = 50, cursor: str = "") -> ConversationPage:
+        """Return a page of a user's conversations, the one first in which something was last said.
+
+        Args:
+            user_id: The owner.
+            limit: How many.
+            cursor: The `next_cursor` of the page before; empty for the first.
+
+        Raises:
+            ValueError: If the cursor is none of a list.
+        """
+        return await page_of_conversations(self.store, user_id, limit=limit, cursor=cursor)
+
+    async def conversation(
+        self, user_id: str, session_id: str, *, limit: int = 100, cursor: str = ""
+    ) -> ConversationDetail | None:
+        """Return a conversation with the tree of its summaries and a page of its messages, the oldest first.
+
+        Args:
+            user_id: The owner.
+            session_id: The conversation.
+            limit: How many messages.
+            cursor: The `next_cursor` of the page before; empty for the first.
+
+        Returns:
+            None where the user has no such conversation.
+
+        Raises:
+            ValueError: If the cursor is none of a list.
+        """
+        told = await show_conversation(self.store, user_id, session_id, limit=limit, cursor=cursor)
+        if told is not None:
+            self._note(user_id, AuditAction.READ, {MESSAGE.name: len(told.messages.items)})
+        return told
+
+    async def explain_answer(self, user_id: str, session_id: str, message_id: str) -> AnswerSources | None:
+        """Return why an answer was given: the memories that stood in its prompt.
+
+        Args:
+            user_id: The owner.
+            session_id: The conversation.
+            message_id: The answer, or the question: by its id in the thread, or by its record.
+
+        Returns:
+            None where the user has no such answer.
+        """
+        told = await explain_answer(self.store, user_id, session_id, message_id)
+        if told is not None:
+            self._note(user_id, AuditAction.READ, Counter(item.kind for item in told.used))
+        return told
+
+    async def revision(self, user_id: str) -> str:
+        """Return what changes with every write of a user's memory: to ask cheaply whether anything has changed.
+
+        Args:
+            user_id: The owner.
+        """
+        return await revision_of(self.store, user_id)
 
     async def records(self, user_id: str, scope: MemoryScope, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the records that exist among these ids, by id, in one round trip."""
@@ -322,10 +728,46 @@ class MemoryFacade:
         if changes:
             await write(self.store, changes)
 
+    async def attachment(self, user_id: str, ref: str) -> bytes:
+        """Return what is attached to a message of a user: the bytes of an image, a sound or a file.
+
+        Args:
+            user_id: The owner.
+            ref: What a block of the message's content names it by, `sha256:...`.
+
+        Raises:
+            LookupError: If nothing of this name is attached to a message of this user.
+        """
+        pieces = await read_attachment(self.store, user_id, ref)
+        if pieces is None:
+            raise LookupError(
+                f"this user has no attachment {ref!r:.90}: use the `ref` of a block of one of their messages, as long "
+                "as that is remembered"
+            )
+        return await bytes_of(pieces)
+
     async def pending(self, user_id: str) -> list[dict[str, Any]]:
         """Return the turns of a user from which nothing has been drawn yet, the oldest first."""
         found = await self.store.asearch(PENDING.namespace(user_id), limit=WHOLE, refresh_ttl=False)
         return sorted((item.value for item in found), key=lambda value: str(value["created_at"]))
+
+
+def _numbers(receipt: Receipt) -> dict[str, int]:
+    """Return how many records are gone, by kind."""
+    return {kind: len(ids) for kind, ids in receipt.removed.items()}
+
+
+def _store_of(scope: MemoryScope, given: ScopeStore | BaseStore) -> BaseStore:
+    """Return the store of a scope that is given as one, or as the scope on it."""
+    if isinstance(given, ScopeStore) and given.scope is scope:
+        return given.store
+    if isinstance(given, BaseStore):
+        return given
+    raise TypeError(f"{scope}_store is a {type(given).__name__}; give a LangGraph store, or the scope's own on one")
+
+
+def _any_found(answers: Iterable[Result | Recall]) -> bool:
+    return any(isinstance(answer, Recall) and answer.found for answer in answers)
 
 
 def _as_of(

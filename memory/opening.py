@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import os
+from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,9 +20,13 @@ from react_mem.errors import StorageError
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.agent import CLOSING_SECONDS
 from react_mem.memory.maintenance.worker import close_workers
+from react_mem.memory.model.exposure import refuse_exposed_server
 from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.reflect.driver import Report, run
+from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.store.checkpointer import ThreadSaver
 from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.keys.master_key import master_key_from_env
 from react_mem.memory.store.postgres import MemoryStore, Pool
 from react_mem.memory.store.postgres_server import open_database
 from react_mem.memory.store.storage_settings import StorageSettings
@@ -60,7 +66,8 @@ async def open_storage(settings: StorageSettings | None = None) -> AsyncIterator
     """
     async with open_database(settings, checkpoints=True) as store:
         memory = await _searched(store, settings)
-        yield Storage(store, memory, ThreadSaver(store.pool), store.pool, store.embedding)
+        key = await store.keys.derive("checkpoints") if store.keys else None
+        yield Storage(store, memory, ThreadSaver(store.pool, key), store.pool, store.embedding)
 
 
 @asynccontextmanager
@@ -71,8 +78,10 @@ async def open_store() -> AsyncIterator[BaseStore]:
         The store, its tables up to date.
 
     Raises:
+        ExposedServerError: If the server would serve everybody's memories to anybody.
         StorageError: If it cannot be opened; the message names the cause and the fix.
     """
+    refuse_exposed_server()
     async with open_database(None, checkpoints=False) as store:
         yield await _searched(store, None)
 
@@ -82,6 +91,11 @@ async def _searched(store: MemoryStore, settings: StorageSettings | None) -> Bas
     wanted = (settings or StorageSettings.from_env()).vector_store
     if wanted is None:
         return store
+    if store.keys is not None:
+        raise StorageError(
+            "VECTOR_STORE and a MEMORY_ENCRYPTION_KEY are both set: another vector store would hold in plain what is "
+            "sealed in the database. Unset one of them."
+        )
     # most have none, and none of its modules to load
     from react_mem.memory.adapters.vector_settings import open_vector_index
 
@@ -91,6 +105,63 @@ async def _searched(store: MemoryStore, settings: StorageSettings | None) -> Bas
         raise StorageError(f"VECTOR_STORE: {error}") from error
 
 
+async def refuse_unsealed(store: BaseStore, settings: StorageSettings | None = None) -> None:
+    """Refuse a store that seals nothing where a key says that memory is encrypted.
+
+    Args:
+        store: A store that was not opened here.
+        settings: Where the key is set; the environment by default.
+
+    Raises:
+        StorageError: If there is a key, and the store does not seal with one.
+    """
+    master = await asyncio.to_thread(settings.master_key if settings is not None else master_key_from_env)
+    if master is not None and (not isinstance(store, MemoryStore) or store.keys is None):
+        raise StorageError(
+            f"A MEMORY_ENCRYPTION_KEY is set, and a {type(store).__name__} would keep memories in plain. Open the "
+            "database by settings, without a store of your own, or unset the key."
+        )
+
+
+def refuse_unaudited(store: BaseStore, settings: StorageSettings | None = None) -> None:
+    """Refuse a store that keeps no audit log where one is wanted.
+
+    Args:
+        store: A store that was not opened here.
+        settings: Where it is said; the environment by default.
+
+    Raises:
+        StorageError: If a log is wanted, and the store keeps none.
+    """
+    said = os.environ.get("MEMORY_AUDIT", "").strip()
+    # not all of the environment: who brings a store may have named no database
+    wanted = (settings or StorageSettings.model_validate({"audit": said} if said else {})).audit
+    if wanted and getattr(store, "audit", None) is None:
+        raise StorageError(
+            f"MEMORY_AUDIT=1 is set, and a {type(store).__name__} keeps no audit log: nobody could say who did what. "
+            "Open the database by settings, without a store of your own, or unset it."
+        )
+
+
+class OpenedMemory(MemoryFacade):
+    """Memory that `open_memory` opened: the facade, which reads and writes, and what works over many turns."""
+
+    async def learn(self, user_id: str, agent_id: str, tools: Collection[str]) -> Report:
+        """Learn skills from what an agent did for a user lately, without a model; what is known already stays.
+
+        Maintenance does the same by itself where an agent of a file has `learning: {skills: traces}`.
+
+        Args:
+            user_id: The owner: what is learnt from one user is kept for this one only.
+            agent_id: The agent.
+            tools: The names of the tools that it has: a skill takes no others.
+
+        Returns:
+            The texts of the skills that are new or have changed (`stored`), and of those that are given up (`retired`).
+        """
+        return await run(Learning(self, user_id, agent_id, tools))
+
+
 @asynccontextmanager
 async def open_memory(
     policy: MemoryPolicy | None = None,
@@ -98,7 +169,7 @@ async def open_memory(
     store: BaseStore | None = None,
     checkpointer: BaseCheckpointSaver[Any] | None = None,
     settings: StorageSettings | None = None,
-) -> AsyncIterator[MemoryFacade]:
+) -> AsyncIterator[OpenedMemory]:
     """Open the memory of every scope on a database, or on a store of your own.
 
         async with open_memory() as memory:
@@ -127,7 +198,10 @@ async def open_memory(
         if store is None:
             storage = await opened.enter_async_context(open_storage(settings or StorageSettings.from_env()))
             store, checkpointer = storage.memory, checkpointer or storage.checkpointer
+        else:
+            await refuse_unsealed(store, settings)
+            refuse_unaudited(store, settings)
         try:
-            yield MemoryFacade(store, policy, checkpointer=checkpointer)
+            yield OpenedMemory(store, policy, checkpointer=checkpointer)
         finally:
             await close_workers(store, CLOSING_SECONDS)

@@ -25,10 +25,11 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.skills import Skill
 
-_MARK = "react_mem"
-"""Key in a skill's metadata for the id of our skill."""
+MARK = "react_mem"
+"""Key in the metadata of what is ours there."""
 
-_AGENT = "acontext"
+AGENT = "acontext"
+"""Agent id of what comes from there."""
 
 
 class AcontextSkillsApi(Protocol):
@@ -134,13 +135,7 @@ class AcontextSkills:
             ImportError: If the package is not installed.
             ValueError: If there is no key.
         """
-        try:
-            make: Any = importlib.import_module("acontext").AcontextAsyncClient
-        except ImportError:
-            raise ImportError(
-                "sharing skills with Acontext needs its client: install it with `pip install acontext`"
-            ) from None
-        async with make(api_key=api_key, base_url=base_url) as client:
+        async with opened_client(api_key, base_url) as client:
             yield cls(client, space_id)
 
     async def export_skills(self, memory: MemoryFacade, user_id: str) -> SkillExport:
@@ -153,7 +148,7 @@ class AcontextSkills:
             memory: The facade.
             user_id: The owner; the space is not told who it is.
         """
-        owner = _standing_for(user_id)
+        owner = standing_for(user_id)
         there = await self._ours(owner)
         found = await memory.list_records(user_id, [MemoryScope.PROCEDURAL])
         skills = [Skill.from_value(item.payload) for item in found if SKILL.matches(item.payload)]
@@ -163,7 +158,7 @@ class AcontextSkills:
             copies = there.pop(skill.id, [])
             same = next((copy for copy in copies if copy.name == name), None)
             if same is None:
-                await self._add(name, write_skill(skill, name), {_MARK: {"owner": owner, "skill": skill.id}})
+                await self._add(name, write_skill(skill, name), {MARK: {"owner": owner, "skill": skill.id}})
             for copy in copies:
                 if copy is not same:
                     await self._client.skills.delete(str(copy.id))
@@ -206,10 +201,10 @@ class AcontextSkills:
                     skipped[place] = "has no procedure: nothing in it says when it applies"
                 for one in found:
                     id_ = Skill.identity(one["task_type"], one["use_when"])
-                    wanted.setdefault(id_, {**one, "source_ids": (f"{_AGENT}-{skill.id}",)})
+                    wanted.setdefault(id_, {**one, "source_ids": (f"{AGENT}-{skill.id}",)})
         known = await memory.records(user_id, MemoryScope.PROCEDURAL, wanted)
         added = [
-            await memory.procedural.add_skill(one, user_id=user_id, agent_id=_AGENT)
+            await memory.procedural.add_skill(one, user_id=user_id, agent_id=AGENT)
             for id_, one in wanted.items()
             if id_ not in known
         ]
@@ -221,7 +216,7 @@ class AcontextSkills:
         Args:
             user_id: The owner.
         """
-        copies = [copy for copies in (await self._ours(_standing_for(user_id))).values() for copy in copies]
+        copies = [copy for copies in (await self._ours(standing_for(user_id))).values() for copy in copies]
         for copy in copies:
             await self._client.skills.delete(str(copy.id))
         return len(copies)
@@ -230,7 +225,7 @@ class AcontextSkills:
         """Return what was exported of an owner, by our id; of one there are two where an export was cut short."""
         found: dict[str, list[Any]] = {}
         for skill in await self._client.learning_spaces.list_skills(self._space_id):
-            mark = (skill.meta or {}).get(_MARK)
+            mark = (skill.meta or {}).get(MARK)
             if isinstance(mark, Mapping) and mark.get("owner") == owner:
                 found.setdefault(str(mark.get("skill")), []).append(skill)
         return found
@@ -246,7 +241,34 @@ class AcontextSkills:
             raise
 
 
-def _standing_for(user_id: str) -> str:
+@asynccontextmanager
+async def opened_client(api_key: str | None, base_url: str | None) -> AsyncIterator[Any]:
+    """Open Acontext's client, and close it afterwards.
+
+    Args:
+        api_key: The project's key; by default `ACONTEXT_API_KEY`.
+        base_url: The service; by default `ACONTEXT_BASE_URL`, else Acontext's own.
+
+    Raises:
+        ImportError: If the package is not installed.
+        ValueError: If there is no key.
+    """
+    try:
+        make: Any = importlib.import_module("acontext").AcontextAsyncClient
+    except ImportError:
+        raise ImportError(
+            "sharing skills and sessions with Acontext needs its client: install it with `pip install acontext`"
+        ) from None
+    async with make(api_key=api_key, base_url=base_url) as client:
+        yield client
+
+
+def standing_for(user_id: str) -> str:
+    """Return what stands for a user there, who is not named.
+
+    Args:
+        user_id: The user.
+    """
     return hashlib.sha256(f"react-mem:{user_id}".encode()).hexdigest()[:32]
 
 

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from sys import maxsize
 
 from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from react_mem.memory.adapters.blocking import run_blocking
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.merging.blocks import said_again
 from react_mem.memory.model.records import Message
+from react_mem.memory.store.attachments import read_attachment, refs_in
 
 
 class MemoryChatHistory(BaseChatMessageHistory):
@@ -19,8 +21,9 @@ class MemoryChatHistory(BaseChatMessageHistory):
 
         history = MemoryChatHistory(MemoryFacade(store), user_id="ann", session_id="1")
 
-    What the user and the agent said in words is kept, and found by `Memory.read` like everything else that was said;
-    calls of tools and their results are not. Nothing is drawn from it: that is what an agent with memory does.
+    What the user and the agent said is kept, and found by `Memory.read` like everything else that was said, with what
+    they showed; calls of tools and their results are not. Nothing is drawn from it: that is what an agent with memory
+    does.
 
     Args:
         memory: The facade.
@@ -48,8 +51,7 @@ class MemoryChatHistory(BaseChatMessageHistory):
     async def aget_messages(self) -> list[BaseMessage]:
         """Return the messages, the newest last."""
         limit = maxsize if self._limit_turns is None else self._limit_turns
-        context = await self._memory.dialog.get_context(self._user_id, self._session_id, limit)
-        return [_as_said(record) for record in context.messages]
+        return [await self._as_said(record) for record in await self._said(limit)]
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add messages at the end; what has been added already is not added again.
@@ -59,7 +61,8 @@ class MemoryChatHistory(BaseChatMessageHistory):
         Args:
             messages: The messages, in order.
         """
-        known = {message.id for message in await self.aget_messages()} if messages else set()
+        said = await self._said(maxsize) if messages else []
+        known = {record.id for record in said}
         new = [
             message if message.id else message.model_copy(update={"id": str(uuid.uuid4())})
             for message in messages
@@ -71,6 +74,19 @@ class MemoryChatHistory(BaseChatMessageHistory):
     async def aclear(self) -> None:
         """Forget the conversation, and what was derived from it alone."""
         await self._memory.delete_session(self._user_id, self._session_id)
+
+    async def _said(self, limit: int) -> list[Message]:
+        return (await self._memory.dialog.get_context(self._user_id, self._session_id, limit)).messages
+
+    async def _as_said(self, record: Message) -> BaseMessage:
+        content = record.content
+        if not isinstance(content, str):
+            read = {ref: await read_attachment(self._memory.store, self._user_id, ref) for ref in refs_in(vars(record))}
+            content = said_again(content, {ref: "".join(pieces) for ref, pieces in read.items() if pieces})
+        kinds: dict[str, type[BaseMessage]] = {"user": HumanMessage, "system": SystemMessage}
+        # a tool's message would need the call that it answers; its name says that it was not the model that spoke
+        name = record.speaker or ("" if record.role in ("user", "assistant", "system") else record.role)
+        return kinds.get(record.role, AIMessage)(content=content, id=record.id, name=name or None)  # type: ignore[arg-type]
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
@@ -84,8 +100,3 @@ class MemoryChatHistory(BaseChatMessageHistory):
     def clear(self) -> None:
         """Forget the conversation, and what was derived from it alone."""
         run_blocking(self.aclear, self._memory.store)
-
-
-def _as_said(record: Message) -> BaseMessage:
-    kind = HumanMessage if record.role == "user" else AIMessage
-    return kind(content=record.content, id=record.id, name=record.speaker or None)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ A failing memory never fails a turn: the agent answers without, and an event of 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Annotated, Any, NotRequired
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ModelRequest, ModelResponse, PrivateStateAttr
@@ -22,6 +22,7 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langgraph.runtime import Runtime
 
+from react_mem.errors import QuotaExceeded
 from react_mem.memory.adapters.blocking import drain_blocking, run_blocking
 from react_mem.memory.adapters.thread import Mark, as_said, mark_of, steps_of
 from react_mem.memory.context import Frame, Layout, Window, lay_out
@@ -60,8 +61,9 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     Args:
         policy: What is read and written, as a `MemoryPolicy` or its fields. How much fits is the policy's
             `context.window`: the middleware is not told which model the agent will use.
-        small_model: The model that draws facts from what was said and sums it up, or its `init_chat_model` string.
-            Without one no model is called for memory, and what the user states is kept word for word.
+        small_model: The model that draws facts from what was said and sums it up, or its `init_chat_model` string; of
+            several the first is asked, and the others stand in for it while it fails. Without one no model is called
+            for memory, and what the user states is kept word for word.
         agent_id: What memory calls this agent.
     """
 
@@ -71,17 +73,17 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         self,
         *,
         policy: MemoryPolicy | Mapping[str, Any] | None = None,
-        small_model: BaseChatModel | str | None = None,
+        small_model: BaseChatModel | str | Sequence[BaseChatModel | str] | None = None,
         agent_id: str = "agent",
     ) -> None:
         super().__init__()
         self.tools = []
         self._policy = policy if isinstance(policy, MemoryPolicy) else MemoryPolicy.model_validate(dict(policy or {}))
-        model = init_chat_model(small_model) if isinstance(small_model, str) else small_model
-        models = [] if model is None else [model]
+        named = [small_model] if isinstance(small_model, BaseChatModel | str) else small_model or []
+        models = [init_chat_model(one) if isinstance(one, str) else one for one in named]
         self._memory = AgentMemory.of(agent_id, self._policy, models)
         self._work = AgentWork()
-        self._work.register(agent_id, AgentRunner(self._memory.turns, Reflecting(models)))
+        self._work.register(agent_id, AgentRunner(self._memory.turns, Reflecting(models), self._policy.retention))
 
     def before_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Read what is remembered for the question, and make the question durable."""
@@ -95,12 +97,16 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Call the model with what is remembered."""
+        if self._policy.quotas.limits_days:
+            self._count_blocking(request.runtime)
         return handler(self._remembering(request))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """Call the model with what is remembered."""
+        if self._policy.quotas.limits_days:
+            await TurnMemory.of(self._memory, request.runtime).metering.before_model()
         return await handler(self._remembering(request))
 
     def after_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:
@@ -142,6 +148,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         try:
             # of nobody the store is not asked
             update = run_blocking(lambda: work(state, memory), runtime.store if memory.identity else None)
+        except QuotaExceeded:
+            raise
         except Exception as error:
             memory.degrade(operation, error)
             update = {"memory_layout": None}
@@ -149,10 +157,23 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             runtime.stream_writer(event)
         return update
 
+    def _count_blocking(self, runtime: Runtime[Any]) -> None:
+        told: list[dict[str, Any]] = []
+        memory = TurnMemory.of(self._memory, runtime, told.append, blocking=True)
+        try:
+            run_blocking(memory.metering.before_model, runtime.store if memory.identity else None)
+        except QuotaExceeded:
+            raise
+        except Exception as error:
+            memory.metering.uncounted(error)
+        for event in told:
+            runtime.stream_writer(event)
+
     async def _begin(self, state: MemoryState, memory: TurnMemory) -> dict[str, Any]:
         thread, mark = state["messages"], state.get("memory_mark")
         if not thread:
             return {"memory_layout": None}
+        await memory.metering.admit()
         said, tokens = as_said(thread, mark), self._policy.context.window
         frame = Frame(thread=thread, policy=self._policy, window=Window(tokens or ASSUMED_WINDOW, tokens is not None))
         recalled = await memory.begin(lambda who: frame.query(who, self._memory.agent_id), said, mark and mark["id"])
@@ -175,5 +196,9 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             return done
         self._work.ensure(memory.turns.memory.store)
         said = as_said(thread, mark)
-        stored = await memory.end(lambda turns: turns.close(said, mark and mark["id"], steps_of(thread)))
+        layout: Layout | dict[str, Any] = state.get("memory_layout") or {}
+        used, since = layout.get("used") or (), mark and mark["id"]
+        stored = await memory.end(
+            lambda turns: turns.close(said, since, steps_of(thread), used=used, run_id=memory.run_id)
+        )
         return done | {"memory_mark": mark_of(said)} if stored else done

@@ -60,6 +60,8 @@ class MemoryRetriever(BaseRetriever):
                 scopes=self.scopes,
                 query=query,
                 task_type=self.task_type,
+                # documents are what answers the query, and nobody has compared these with it
+                extra={"turns": 0},
             )
         )
         return [_document(item, found.missing) for item in found]
@@ -80,6 +82,8 @@ def _document(item: MemoryResultItem, missing: dict[str, str]) -> Document:
         "source_ids": list(payload.get("source_ids", ())),
         "fragments": [part.model_dump() for part in item.fragments],
     }
+    if item.linked:
+        metadata["linked"] = [part.model_dump() for part in item.linked]
     if missing:
         metadata["missing"] = dict(missing)
     return Document(id=item.id, page_content=matched or str(payload.get("text", "")), metadata=metadata)

@@ -20,6 +20,7 @@ import yaml
 
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.text import normalise
+from react_mem.memory.model.bounded_yaml import read_yaml
 from react_mem.memory.model.skills import Skill
 
 NAME = "SKILL.md"
@@ -108,7 +109,7 @@ def _parts(text: str) -> tuple[dict[str, Any], str]:
     if match is None:
         return {}, text
     try:
-        front = yaml.safe_load(match[1])
+        front = read_yaml(match[1])
     except yaml.YAMLError as error:
         raise ValueError(f"its front matter is not YAML: {' '.join(str(error).split())[:200]}") from None
     return (front if isinstance(front, dict) else {}), match[2]

@@ -43,12 +43,16 @@ class Dialect:
             itself is the relevance.
         most: Documents that it returns at once, at most.
         in_threads: Whether its sync methods are called, in threads, because its async ones cannot be relied on.
+        added_with: From the vector store to the keyword arguments by which entries are added to it.
+        says_empty: Whether an error of a search says that there is nothing in it yet.
     """
 
     where: Callable[[str], dict[str, Any]]
     similarity: Callable[[float], float] | None = None
     most: int = 1_000_000
     in_threads: bool = False
+    added_with: Callable[[Any], dict[str, Any]] = lambda _: {}
+    says_empty: Callable[[Exception], bool] = lambda _: False
 
 
 def _as_it_is(score: float) -> float:
@@ -67,6 +71,10 @@ DIALECTS: dict[str, Dialect] = {
         _as_it_is,
         most=10_000,
         in_threads=True,
+        # the engine that it takes by itself knows no filter, and is refused for a new index from version 3 on
+        added_with=lambda vectors: {"engine": "lucene"} if vectors.engine == "nmslib" else {},
+        # it makes the index with the first entry
+        says_empty=lambda error: getattr(error, "error", "") == "index_not_found_exception",
     ),
 }
 """Vector stores by the name of their class, or of one that it is derived from."""
@@ -155,7 +163,8 @@ class VectorIndex:
         if gone and await self._call("delete", ids=gone) is False:
             raise RuntimeError(f"the vector store could not delete {len(gone)} entries; its own log says why")
         if new:
-            await self._call("add_documents", [wanted[id_] for id_ in new], ids=new)
+            documents = [wanted[id_] for id_ in new]
+            await self._call("add_documents", documents, ids=new, **self._dialect.added_with(self._vectors))
 
     async def _call(self, method: str, *given: Any, **named: Any) -> Any:
         """Call a method of the vector store, by its async form where that can be relied on."""
@@ -186,7 +195,12 @@ class VectorIndex:
         seen: set[tuple[str, str]] = set()
         while True:
             number = min(number, self._dialect.most)
-            found = await self._call("similarity_search_with_score", query, k=number, **where)
+            try:
+                found = await self._call("similarity_search_with_score", query, k=number, **where)
+            except Exception as error:
+                if not self._dialect.says_empty(error):
+                    raise
+                return
             if found:
                 similarity = self._dialect.similarity or self._vectors._select_relevance_score_fn()
                 # the bound was the vector store's to keep

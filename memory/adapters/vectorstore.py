@@ -34,9 +34,9 @@ from langgraph.store.base import (
 )
 
 from react_mem.memory.adapters.blocking import home_of, run_blocking
-from react_mem.memory.adapters.conditions import matches
 from react_mem.memory.adapters.vector_index import Dialect, Namespace, VectorEntry, VectorHit, VectorIndex
 from react_mem.memory.adapters.vector_notes import FIELDS, NOTES, PAGE, WHOLE, Place, VectorNotes, is_note
+from react_mem.memory.index.conditions import matches
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.arms import Arm
@@ -44,7 +44,9 @@ from react_mem.memory.model.changes import write
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import ROOT
 from react_mem.memory.retrieval.any_store import recall
+from react_mem.memory.store.attachments import limit_of
 from react_mem.memory.store.indexed_store import IndexedStore
+from react_mem.memory.store.listing import Listed, ListedStore, ListPlace, Wanted
 from react_mem.memory.store.transactions import Guard, GuardedStore
 from react_mem.memory.store.vectors import MakesUpVectors
 
@@ -71,6 +73,7 @@ class VectorIndexedStore(BaseStore):
         self.index = index
         self.scopes = scopes
         self.supports_ttl = inner.supports_ttl
+        self.attachment_bytes = limit_of(inner)
         self.loop = home_of(inner)
         self._notes = VectorNotes(inner, index, self.covers)
 
@@ -177,6 +180,14 @@ class VectorIndexedStore(BaseStore):
         if self.covers(namespace) or not isinstance(self.inner, IndexedStore):
             return []
         return await self.inner.aunindexed(namespace, kind, after=after, limit=limit)
+
+    async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed | None:
+        """Return the next of an owner's records, the latest first, as the inner store lists them."""
+        return await self.inner.alisted(wanted, behind, limit) if isinstance(self.inner, ListedStore) else None
+
+    async def arevision(self, owner: str) -> str | None:
+        """Return what changes with every write of an owner, as the inner store counts."""
+        return await self.inner.arevision(owner) if isinstance(self.inner, ListedStore) else None
 
     def _searches(self, op: SearchOp) -> bool:
         """Return whether a search concerns what the vector store has: in the namespace, or in one below it."""

@@ -10,7 +10,7 @@ from langgraph.store.base import BaseStore, PutOp
 from pydantic import BaseModel, Field
 
 from react_mem.memory.model.namespaces import Namespace, work_namespace
-from react_mem.memory.model.records import record_id
+from react_mem.memory.model.records import now, record_id
 
 Kind = Literal["extract", "conclude", "maintain"]
 Place = tuple[Namespace, str]
@@ -62,6 +62,18 @@ class Work(BaseModel, extra="ignore", frozen=True):
     def from_value(cls, value: dict[str, Any]) -> Self:
         """Read an item back from the store."""
         return cls.model_validate(value)
+
+
+def upkeep(agent: str, session: str, quiet_after: float) -> Work:
+    """Return the work that learns from what an agent did, once it is quiet; a flow has no conversation to conclude.
+
+    Args:
+        agent: The agent.
+        session: The conversation in which it did it.
+        quiet_after: Seconds from now after which it counts as quiet.
+    """
+    due_at = int((now().timestamp() + quiet_after) * 1000)
+    return Work(kind="maintain", agent=agent, session=session, due_at=due_at)
 
 
 def put_work(user_id: str, work: Work) -> PutOp:

@@ -21,12 +21,13 @@ from react_mem.memory.merging.episodes import hold_episode
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import Doubt, MemoryScope
-from react_mem.memory.model.kinds import EPISODE, FACT, PROFILE
+from react_mem.memory.model.kinds import EPISODE, FACT, PROFILE, title_of
 from react_mem.memory.model.operations import EpisodeDraft, Operation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.receipt import Receipt
-from react_mem.memory.model.records import Fact, now
+from react_mem.memory.model.records import Fact, now, record_id
 from react_mem.memory.rights.forgetting import Forgotten, forget, forget_said
+from react_mem.memory.store.room import make_room
 from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out
 from react_mem.memory.write.gate import Support, may_be_lost, support, wishes_to_forget
 from react_mem.memory.write.heard import Heard
@@ -80,6 +81,24 @@ class ToolMemory:
         heard = await asyncio.to_thread(Heard.of, state, identity.session_id)
         return cls(memory, identity.user_id, identity.session_id, agent_id, heard)
 
+    @classmethod
+    async def told(cls, memory: MemoryFacade, identity: Identity, agent_id: str, said: str) -> Self:
+        """Return it for an agent of somebody else's, which hands over a message of the user's from its conversation.
+
+        What else was shown in that conversation is not known here, so that it counts as one in which a page or a tool
+        may have told the model what to do.
+
+        Args:
+            memory: The facade.
+            identity: The user whose agent it is.
+            agent_id: The agent.
+            said: The message, word for word.
+        """
+        # told again the same day it is the same message
+        message = HumanMessage(said, id=record_id("told", f"{now():%Y-%m-%d}", said))
+        heard = await asyncio.to_thread(Heard.of, {"messages": [message]}, identity.session_id)
+        return cls(memory, identity.user_id, identity.session_id, agent_id, replace(heard, tainted=True))
+
     async def store(self, text: str, about: str, replaces: str) -> list[Fact] | Unclear | None:
         """Store what the user has stated in this conversation.
 
@@ -101,6 +120,7 @@ class ToolMemory:
         if replaces.strip() and not replaced:
             return Unclear(tuple(known))
         operations = _operations(text, about, said, replaced, heard)
+        await make_room(self.memory.store, self.user_id, self.memory.policy.quotas, [text])
         return await write_facts(
             self.memory.store,
             self.user_id,
@@ -153,6 +173,45 @@ class ToolMemory:
         if not meant:
             return Unclear(tuple(known))
         texts = [fact.text for fact in meant]
+        return await self._erase([fact.id for fact in meant], texts, what)
+
+    async def forget_one(self, id_: str) -> tuple[Receipt, list[str]] | None:
+        """Forget a record of the user's by its id, as `forget` forgets a fact.
+
+        Args:
+            id_: The record.
+
+        Returns:
+            A receipt and the texts that are forgotten; None where something else than the user may have asked for it.
+
+        Raises:
+            LookupError: If the user has no such record.
+        """
+        found = [item for item in await self.memory.list_records(self.user_id) if item.id == id_]
+        if not found:
+            raise LookupError("this user has no such memory")
+        texts = [str(title_of(item.payload)) for item in found]
+        return await self._erase([id_], texts, "")
+
+    async def correct(self, id_: str, text: str) -> Fact | None:
+        """Put what the user has stated in this conversation in the place of a fact.
+
+        Args:
+            id_: The fact.
+            text: What is true instead, as a model puts it.
+
+        Returns:
+            The fact that is believed now; None where the user did not say it.
+
+        Raises:
+            ValueError: If it is not a fact that is believed, or the text says nothing new; the message names the cause.
+        """
+        heard = self.heard
+        said = await asyncio.to_thread(support, text, heard.own, heard.assistant, heard.tainted)
+        return None if said is None else await self.memory.correct(self.user_id, id_, said.text)
+
+    async def _erase(self, ids: Sequence[str], texts: Sequence[str], what: str) -> tuple[Receipt, list[str]] | None:
+        """Forget records, if it is the user who asks for it; with the words that ask."""
         asked, before = self.heard.asked, self.heard.own[:-1]
         if self.heard.tainted and not await asyncio.to_thread(
             lambda: all(may_be_lost(text, asked, before) for text in texts)
@@ -160,8 +219,8 @@ class ToolMemory:
             return None
         # the words that ask for it say it too
         said = await asyncio.to_thread(wishes_to_forget, texts, asked)
-        receipt = await forget(self.memory.store, self.user_id, ids=[fact.id for fact in meant], said=said)
-        return receipt, [*texts, *said, what]
+        receipt = await forget(self.memory.store, self.user_id, ids=ids, said=said)
+        return receipt, [*texts, *said, *filter(None, [what])]
 
     async def forget_asked(self, messages: Sequence[BaseMessage]) -> list[Forgotten]:
         """Forget what the user's last message asks to forget; return what became of each request in it.

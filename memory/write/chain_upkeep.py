@@ -94,7 +94,8 @@ async def caught_up(memory: MemoryFacade, user_id: str, chain: ContextChain) -> 
     for item in found:
         if item.value.get("chain") and item.value["level"] == "1":
             joined.update(item.value["source_ids"])
-    missing = [item.value for item in found if MESSAGE.matches(item.value) and item.key not in joined]
+    said = (item.value for item in found if MESSAGE.matches(item.value) and item.value["text"])
+    missing = [value for value in said if value["id"] not in joined]
     missing.sort(key=lambda value: (value["turn"], str(value["created_at"]), value["id"]))
     room = max(MAX_WAITING - chain.waiting, 0)
     latest = tuple(id_ for id_ in chain.latest if id_ in joined)

@@ -21,6 +21,7 @@ from react_mem.memory.store.transactions import transact
 from react_mem.memory.write import drafts
 from react_mem.memory.write.claims import count_parked, given_back, in_short, still_mine
 from react_mem.memory.write.drafts import Stamp, settle_verbatim
+from react_mem.memory.write.message_marks import marked
 from react_mem.memory.write.session import Session, TurnReport
 from react_mem.memory.write.summed_up import preferences_among
 from react_mem.memory.write.wishes import grant_wishes, wish_changes
@@ -66,6 +67,7 @@ async def commit(
             session, extraction.ops, stored, said, unread=unread, beside=stored.values(), read=read, at=stamp.at
         )
         changes += await _told(session, extraction, mine, messages, stamp, [*facts, *kept])
+        changes += await marked(session, extraction, facts)
         learnt, refused = await _profile(session, extraction, stamp, said)
         changes += [*learnt, *wished]
         changes += [delete(user_id, PENDING, turn.id) for turn in mine]
@@ -84,6 +86,29 @@ async def commit(
     return report + TurnReport(problem=await grant_wishes(session.memory.store, user_id)) if wished else report
 
 
+async def commit_telling(
+    session: Session, due: Sequence[PendingTurn], messages: Sequence[Message], told: Extraction, worker: str
+) -> TurnReport:
+    """Write the episode and the summary of turns, and take their notes away; no fact, whatever else was read.
+
+    Args:
+        session: The conversation.
+        due: The turns.
+        messages: What was said in them.
+        told: What tells of them.
+        worker: Who has claimed the turns.
+    """
+    stamp = session.stamp()
+
+    async def step() -> tuple[TurnReport, list[Change]]:
+        mine = await still_mine(session, due, worker)
+        changes = await _told(session, told, mine, messages, stamp, ()) if mine else []
+        changes += [delete(session.user_id, PENDING, turn.id) for turn in mine]
+        return TurnReport(calls=told.calls), changes
+
+    return await transact(session.memory.store, session.user_id, step)
+
+
 async def settled(
     session: Session,
     operations: Sequence[Operation],
@@ -94,6 +119,7 @@ async def settled(
     beside: Iterable[Fact],
     read: Collection[str],
     at: datetime,
+    concludes: bool = False,
 ) -> tuple[list[Fact], list[Fact], list[Change]]:
     """Reconcile what was read with what is known, and with what was kept word for word.
 
@@ -106,6 +132,7 @@ async def settled(
         beside: The facts that the verbatim ones are settled with, beside those that change.
         read: The ids of the messages that were read.
         at: Now.
+        concludes: Whether the conversation ends: what stays verbatim is not looked at again.
 
     Returns:
         The facts that change, those that stay verbatim, and the writes.
@@ -115,6 +142,11 @@ async def settled(
     )
     known = {fact.id: fact for fact in (*beside, *facts)}
     kept, gone = await asyncio.to_thread(settle_verbatim, unread, known.values(), read)
+    if concludes:
+        left = {fact.id: fact for fact in (*beside, *kept) if fact.verbatim and not fact.concluded}
+        for id_ in (*gone, *(fact.id for fact in facts)):
+            left.pop(id_, None)
+        kept = [fact.model_copy(update={"concluded": True}) for fact in left.values()]
     changes: list[Change] = [delete(session.user_id, FACT, id_) for id_ in gone]
     whole = {fact.id: fact for fact in (*facts, *kept)}
     changes += await fact_changes(session.memory.store, session.user_id, list(whole.values()))

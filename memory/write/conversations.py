@@ -3,36 +3,81 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import cast
 
 from react_mem.errors import ExtractionError
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.facts import load_facts
+from react_mem.memory.model.chain import ChainEntry
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONVERSATION, EPISODE
-from react_mem.memory.model.records import Level, Message, now
+from react_mem.memory.model.operations import Extraction, TranscriptMessage
+from react_mem.memory.model.records import Fact, Level, Message, Role, now
 from react_mem.memory.model.states import Conversation
+from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.write import drafts
 from react_mem.memory.write.chain_upkeep import load_chain
 from react_mem.memory.write.committing import settled
-from react_mem.memory.write.drawing import ask, transcript_of
+from react_mem.memory.write.drawing import ask, says_nothing, transcript_of
 from react_mem.memory.write.session import TurnReport
 from react_mem.memory.write.summed_up import told_of_in_chain
+from react_mem.memory.write.telling_extractively import told_of
 from react_mem.memory.write.turns import Turns
 from react_mem.memory.write.wishes import grant_wishes, wish_changes
 
 MAX_MESSAGES = 80
-"""Messages of a conversation that the model is shown, the latest: as many as an extraction takes."""
+"""Messages of a conversation that the model is shown at a time: as many as an extraction takes."""
+
+_OVERLAP = 2
+"""Messages before the first that is read in a window: "yes, exactly" says nothing without the question."""
+
+_MAX_OPEN = 30
+"""Statements that are read in a window: of more, an extraction might leave some out."""
+
+_ENDS = 10
+"""Of what stands for the beginning of a conversation, so many links at each end."""
+
+_CALLS = 5
+"""Windows a run: however long a conversation is, the owner's other work waits for a few minutes at most."""
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Part of a conversation that a model is shown at once.
+
+    Args:
+        messages: The messages.
+        read: The ids of those that are drawn from; the others say what these refer to.
+        before: What stands for all that comes before it, for an episode of the whole.
+        last: Whether the conversation is concluded with it.
+    """
+
+    messages: Sequence[Message]
+    read: Collection[str]
+    before: Sequence[ChainEntry] = ()
+    last: bool = False
+
+    @property
+    def transcript(self) -> list[TranscriptMessage]:
+        """The messages as the model is shown them."""
+        told = (
+            TranscriptMessage(one.id, cast("Role", one.role or "assistant"), one.text, one.at, True, one.origin)
+            for one in self.before
+        )
+        return [*told, *transcript_of(self.messages, self.read)]
 
 
 async def end_conversation(turns: Turns) -> TurnReport:
-    """Conclude a conversation: draw from what still waits, then record it as one episode if it had a goal.
+    """Conclude a conversation: draw from what still waits, promote what was kept word for word, record the episode.
 
-    Concluding it again changes nothing, until something new is said in it.
+    All of it is looked at, window by window; one run takes a few, and says where there are more. Concluding it again
+    changes nothing, until something new is said in it.
 
     Args:
         turns: The conversation.
@@ -44,56 +89,159 @@ async def end_conversation(turns: Turns) -> TurnReport:
     known = (await turns.memory.records(turns.user_id, MemoryScope.STATE, [record.id])).get(record.id)
     if known is not None and known["ended"]:
         return TurnReport()
-    first = await turns.extract()
-    said_last = await turns.memory.dialog.get_context(turns.user_id, turns.session_id, MAX_MESSAGES)
-    messages = said_last.messages[-MAX_MESSAGES:]
-    if turns.extractor is None or not messages or not turns.memory.policy.extracts:
+    done = await turns.extract()
+    policy = turns.memory.policy
+    messages = (await turns.memory.dialog.get_context(turns.user_id, turns.session_id, WHOLE)).messages
+    silent = not messages or says_nothing(messages)
+    if silent or not policy.sums_up or (turns.extractor is None and policy.extracts):
         await turns.memory.apply([put(turns.user_id, record)])
-        return first
-    try:
-        extraction = await ask(turns, transcript_of(messages, {message.id for message in messages}))
-    except ExtractionError as error:
-        return replace(first, problem=str(error))
-    stamp = turns.stamp()
-    said = {message.id: message for message in messages}
-    unread = await asyncio.to_thread(drafts.unread_facts, extraction.unread, messages, stamp)
+        return done
+    for number, window in enumerate(await _windows(turns, messages)):
+        if number == _CALLS:
+            return done + TurnReport(unfinished=True)
+        try:
+            if turns.extractor is None:
+                extraction = await asyncio.to_thread(told_of, messages, whole=True)
+            else:
+                extraction = await ask(turns, window.transcript)
+        except ExtractionError as error:
+            return replace(done, problem=str(error))
+        part = await _conclude(turns, record, known, window, extraction)
+        done += part or TurnReport(calls=extraction.calls)
+        if part is None:
+            # something was said or forgotten meanwhile: it stays open
+            return done
+    return done
 
-    async def step() -> tuple[tuple[list[str], bool], list[Change]]:
-        if not await _is_as_read(turns, record.id, known, messages):
-            return ([], False), []
-        stored = await load_facts(turns.memory.store, turns.user_id, extraction.ops, verbatim_in=turns.session_id)
-        verbatim = [fact for fact in stored.values() if fact.verbatim and said.keys() & set(fact.source_ids)]
-        # what was read with its turn has been decided since, perhaps taken back: only the rest is still to be promoted
-        open_ = {source for fact in verbatim for source in fact.source_ids}
-        operations = [operation for operation in extraction.ops if open_ & set(operation.source_ids)]
-        # what was kept word for word, and has now been read in its conversation
-        still = drafts.parts_of(unread, verbatim)
-        facts, _, changes = await settled(
-            turns, operations, stored, said, unread=still, beside=verbatim, read=open_, at=stamp.at
-        )
-        wished = wish_changes(turns.user_id, operations, said)
-        changes += wished
-        if extraction.episode is not None and turns.memory.policy.recall.episodic:
-            made = drafts.episode(replace(extraction.episode, milestone=""), tuple(said), stamp)
-            # one a conversation: concluded again, with what was said since, it replaces what was recorded
-            id_ = EPISODE.id(str(Level.CONVERSATION), turns.session_id)
-            changes.append(put(turns.user_id, made.model_copy(update={"id": id_, "level": Level.CONVERSATION})))
-            chain = await load_chain(turns.memory, turns.user_id, turns.session_id)
-            changes += await told_of_in_chain(turns.memory, turns.user_id, chain, id_)
-        changes.append(put(turns.user_id, record))
-        return ([fact.text for fact in facts if fact.current], bool(wished)), changes
 
-    stored, wished = await transact(turns.memory.store, turns.user_id, step)
-    done = first + TurnReport(stored, calls=extraction.calls)
+async def _windows(turns: Turns, messages: Sequence[Message]) -> list[_Stretch]:
+    """Return the parts of a conversation that are to be read: those with statements that are open, and the last."""
+    if len(messages) <= MAX_MESSAGES:
+        return [_Stretch(messages, {message.id for message in messages}, last=True)]
+    start = len(messages) - MAX_MESSAGES + 2 * _ENDS
+    last = messages[start:]
+    windows = await _open_stretches(turns, messages, start) if turns.memory.policy.extracts else []
+    before = await _summed_up(turns, last[0])
+    return [*windows, _Stretch(last, {message.id for message in last}, before, last=True)]
+
+
+async def _open_stretches(turns: Turns, messages: Sequence[Message], end: int) -> list[_Stretch]:
+    """Return the windows around messages with a statement that was kept word for word, and not concluded since.
+
+    Args:
+        turns: The conversation.
+        messages: All its messages.
+        end: The place of the first message that is read anyway.
+    """
+    facts = await load_facts(turns.memory.store, turns.user_id, (), verbatim_in=turns.session_id)
+    kept = (fact for fact in facts.values() if fact.verbatim and not fact.concluded)
+    statements = Counter(source for fact in kept for source in fact.source_ids)
+    windows: list[_Stretch] = []
+    first, read, number = 0, list[str](), 0
+    for place, message in enumerate(messages[:end]):
+        if not (many := statements[message.id]):
+            continue
+        if read and (place >= first + MAX_MESSAGES or number + many > _MAX_OPEN):
+            windows.append(_Stretch(messages[first : first + MAX_MESSAGES], read))
+            read, number = [], 0
+        if not read:
+            first = max(place - _OVERLAP, 0)
+        read, number = [*read, message.id], number + many
+    return [*windows, _Stretch(messages[first : first + MAX_MESSAGES], read)] if read else windows
+
+
+async def _summed_up(turns: Turns, first: Message) -> list[ChainEntry]:
+    """Return what stands for all that was said before a message: summaries, and messages that no summary has."""
+    chain = await load_chain(turns.memory, turns.user_id, turns.session_id)
+    told = [entry for entry in chain.entries if entry.first_turn < first.turn] if chain is not None else []
+    # folded, a chain is shorter than that; else its beginning says what was wanted
+    return told if len(told) <= 2 * _ENDS else [*told[:_ENDS], *told[-_ENDS:]]
+
+
+async def _conclude(
+    turns: Turns, record: Conversation, known: object, window: _Stretch, extraction: Extraction
+) -> TurnReport | None:
+    """Write what was read in a window; with the last one, the episode and that the conversation is concluded.
+
+    Args:
+        turns: The conversation.
+        record: The conversation as concluded.
+        known: The same as it was before the model was asked.
+        window: The window.
+        extraction: What the model said.
+
+    Returns:
+        What changed; None where the conversation has changed since.
+    """
+    said = {message.id: message for message in window.messages}
+
+    async def step() -> tuple[tuple[list[str], bool] | None, list[Change]]:
+        if not await _is_as_read(turns, record.id, known, window):
+            return None, []
+        facts, wished, changes = await _promoted(turns, window, extraction, said)
+        if window.last:
+            changes += [*await _episode(turns, window, extraction), put(turns.user_id, record)]
+        return ([fact.text for fact in facts if fact.current], wished), changes
+
+    written = await transact(turns.memory.store, turns.user_id, step)
+    if written is None:
+        return None
+    stored, wished = written
+    done = TurnReport(stored, calls=extraction.calls)
     return done + TurnReport(problem=await grant_wishes(turns.memory.store, turns.user_id)) if wished else done
 
 
-async def _is_as_read(turns: Turns, id_: str, known: object, messages: Sequence[Message]) -> bool:
+async def _promoted(
+    turns: Turns, window: _Stretch, extraction: Extraction, said: Mapping[str, Message]
+) -> tuple[list[Fact], bool, list[Change]]:
+    """Return the facts in the place of what was kept word for word, whether any is to be forgotten, and the writes."""
+    if not turns.memory.policy.extracts:
+        return [], False, []
+    stamp = turns.stamp()
+    unread = await asyncio.to_thread(drafts.unread_facts, extraction.unread, window.messages, stamp)
+    stored = await load_facts(turns.memory.store, turns.user_id, extraction.ops, verbatim_in=turns.session_id)
+    read = set(window.read)
+    verbatim = [fact for fact in stored.values() if fact.verbatim and read & set(fact.source_ids)]
+    # what was read with its turn has been decided since, perhaps taken back: only the rest is still to be promoted
+    open_ = {source for fact in verbatim for source in fact.source_ids}
+    operations = [operation for operation in extraction.ops if open_ & set(operation.source_ids)]
+    # what was kept word for word, and has now been read in its conversation
+    still = drafts.parts_of(unread, verbatim)
+    facts, _, changes = await settled(
+        turns, operations, stored, said, unread=still, beside=verbatim, read=open_, at=stamp.at, concludes=True
+    )
+    wished = wish_changes(turns.user_id, operations, said)
+    return facts, bool(wished), [*changes, *wished]
+
+
+async def _episode(turns: Turns, window: _Stretch, extraction: Extraction) -> list[Change]:
+    """Return the writes of the episode that a conversation was, of which its summaries tell."""
+    if extraction.episode is None or not turns.memory.policy.recall.episodic:
+        return []
+    sources = (*(entry.id for entry in window.before), *(message.id for message in window.messages))
+    made = drafts.episode(replace(extraction.episode, milestone=""), sources, turns.stamp())
+    # one a conversation: concluded again, with what was said since, it replaces what was recorded
+    id_ = EPISODE.id(str(Level.CONVERSATION), turns.session_id)
+    chain = await load_chain(turns.memory, turns.user_id, turns.session_id)
+    return [
+        put(turns.user_id, made.model_copy(update={"id": id_, "level": Level.CONVERSATION})),
+        *await told_of_in_chain(turns.memory, turns.user_id, chain, id_),
+    ]
+
+
+async def _is_as_read(turns: Turns, id_: str, known: object, window: _Stretch) -> bool:
     """Return whether nothing was said in a conversation, and nothing of it forgotten, since the model was asked."""
+    shown = {message.id: message.content for message in window.messages}
+    told = {entry.id: entry.text for entry in window.before if entry.id not in shown}
     state = await turns.memory.records(turns.user_id, MemoryScope.STATE, [id_])
-    said = await turns.memory.records(turns.user_id, MemoryScope.DIALOG, [message.id for message in messages])
-    now_said = {message_id: value["content"] for message_id, value in said.items()}
-    return state.get(id_) == known and now_said == {message.id: message.content for message in messages}
+    found = await turns.memory.records(turns.user_id, MemoryScope.DIALOG, [*shown, *told])
+    return (
+        state.get(id_) == known
+        and found.keys() == {*shown, *told}
+        and all(found[id_]["content"] == content for id_, content in shown.items())
+        # a link has the beginning of a message
+        and all(str(found[id_]["text"]).startswith(text) for id_, text in told.items())
+    )
 
 
 async def quiet_conversations(turns: Turns) -> Sequence[str]:

@@ -3,9 +3,15 @@
 A deployment that keeps its customers elsewhere names a function in `REACT_MEM_CUSTOMER_LOOKUP`:
 
     # crm.py, on PYTHONPATH; REACT_MEM_CUSTOMER_LOOKUP=crm:customer
-    async def customer(*, conversation_id: str, user_id: str | None) -> dict[str, str] | None:
-        row = await orders.find(conversation_id)
-        return {"name": row.name, "phone": row.phone} if row else None
+    async def customer(*, identity: str, conversation_id: str) -> Mapping[str, object] | None:
+        return await orders.fetchrow("SELECT * FROM customers WHERE login = $1", identity)
+
+`identity` is the caller, as the server has authenticated them, and what is asked by: a conversation's id is theirs to
+choose, so that who asked by it alone would give anybody's telephone number to whoever knows, or guesses, it.
+Where nobody is known to call, nobody's customer is looked up.
+
+A row is taken column by column, by whatever name a column says a customer's name, telephone number, e-mail, address,
+gender or form of address (`full_name`, `sdt`, `pronoun`); of several rows the first counts.
 
 It is asked first. What it knows stands alone, since it may name somebody else than the profile does, and two people are
 never mixed into one. Where it knows nobody, or fails, the profile of the conversation's owner is read. Nothing here
@@ -20,12 +26,12 @@ import inspect
 import logging
 import os
 import re
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Protocol, cast
 
-from pydantic import BaseModel, BeforeValidator, StringConstraints, ValidationError
+from pydantic import BaseModel, BeforeValidator, StringConstraints
 
 from react_mem.errors import CustomerLookupError
 from react_mem.memory.language.cues import listed
@@ -76,13 +82,13 @@ class CustomerLookup(Protocol):
     """Customer lookup that a deployment plugs in."""
 
     def __call__(
-        self, *, conversation_id: str, user_id: str | None
-    ) -> Awaitable[Customer | Mapping[str, str | None] | None]:
-        """Return the customer of a conversation, or None.
+        self, *, identity: str, conversation_id: str
+    ) -> Awaitable[Customer | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None]:
+        """Return the customer who a caller is, their row or the rows found of them, or None.
 
         Args:
-            conversation_id: The conversation.
-            user_id: Its owner, if one is known.
+            identity: The caller: nobody else's customer may be returned.
+            conversation_id: The conversation, as the caller names it.
         """
 
 
@@ -109,25 +115,26 @@ async def find_customer(
     Args:
         memory: Where the profile is read; None where there is no store.
         conversation_id: The conversation.
-        user_id: Its owner; None where nobody is named, and then no profile is read.
+        user_id: Its owner; None where nobody is named, and then nobody is looked up and no profile is read.
         agent_id: Who asks.
         deadline: Seconds to wait for the lookup, and for the profile.
     """
+    if not user_id:
+        return FoundCustomer()
     problems: tuple[str, ...] = ()
     path = os.environ.get(LOOKUP_ENV, "").strip()
     if path:
         try:
             async with asyncio.timeout(deadline):
-                looked_up = await _look_up(path, conversation_id, user_id)
+                looked_up = await _look_up(path, user_id, conversation_id)
         except Exception as error:  # it is the deployment's: anything may go wrong in it
             log.warning("the customer lookup %s failed: %s", path, type(error).__name__)
             problems = (f"the customer lookup failed: {_cause(error)}",)
         else:
-            if looked_up is not None:
-                return FoundCustomer(looked_up, answered=True)
-            if memory is None or not user_id:
-                return FoundCustomer(answered=True)
-    if memory is None or not user_id:
+            problems = looked_up.problems
+            if looked_up.customer is not None or memory is None:
+                return looked_up
+    if memory is None:
         return FoundCustomer(problems=problems)
     try:
         query = MemoryQuery(
@@ -152,14 +159,28 @@ def customer_of(fields: Mapping[str, Any]) -> Customer:
     >>> customer_of({"Full name": {"value": "Lan"}, "số điện thoại": {"value": "0905 123 456"}}).known
     {'name': 'Lan', 'phone': '0905 123 456'}
     """
+    values = {name: entry.get("value") for name, entry in fields.items() if isinstance(entry, Mapping)}
+    return _mapped(values)[0]
+
+
+def _mapped(row: Mapping[str, Any]) -> tuple[Customer, list[str]]:
+    """Return the customer that a row tells of, and the fields of a customer for which it holds no text."""
     known: dict[str, str] = {}
-    for name, entry in fields.items():
-        field = _FIELD_OF.get(_folded(name))
-        value = entry.get("value") if isinstance(entry, Mapping) else None
-        # the plain name comes first in the tuples below: "name" counts more than "nickname"
-        if field and value and isinstance(value, str) and (field not in known or _folded(name) == _folded(field)):
-            known[field] = value[:MAX_VALUE_CHARS]
-    return Customer.model_validate(known)
+    wrong: list[str] = []
+    for name, value in row.items():
+        field = _FIELD_OF.get(_folded(str(name)))
+        if field is None or value is None:
+            continue
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)  # a telephone number, where a table has it as one
+        if not isinstance(value, str):
+            wrong.append(field)
+            continue
+        text = _one_line(value)[:MAX_VALUE_CHARS]
+        # "name" counts more than "username", whichever comes first
+        if text and (field not in known or _folded(str(name)) == _folded(field)):
+            known[field] = text
+    return Customer.model_validate(known), sorted(set(wrong))
 
 
 @cache
@@ -170,7 +191,7 @@ def load_lookup(path: str) -> CustomerLookup:
         path: `package.module:function`.
 
     Raises:
-        CustomerLookupError: If there is no such function, or it is not async.
+        CustomerLookupError: If there is no such function, it is not async, or it does not take the caller's identity.
     """
     module, colon, attribute = path.partition(":")
     wanted = f"{LOOKUP_ENV} is {path!r}"
@@ -185,24 +206,37 @@ def load_lookup(path: str) -> CustomerLookup:
         ) from None
     if not (inspect.iscoroutinefunction(lookup) or inspect.iscoroutinefunction(type(lookup).__call__)):
         raise CustomerLookupError(f"{wanted}, which is not an async function; define it with `async def`")
+    if "identity" not in inspect.signature(lookup).parameters:
+        raise CustomerLookupError(
+            f"{wanted}, which does not take `identity`, the caller: define it with `*, identity, conversation_id`, and "
+            "return nobody's customer but theirs"
+        )
     return cast("CustomerLookup", lookup)
 
 
-async def _look_up(path: str, conversation_id: str, user_id: str | None) -> Customer | None:
+async def _look_up(path: str, identity: str, conversation_id: str) -> FoundCustomer:
     lookup = await asyncio.to_thread(load_lookup, path)
-    found = await lookup(conversation_id=conversation_id, user_id=user_id)
+    found = await lookup(identity=identity, conversation_id=conversation_id)
+    if isinstance(found, Sequence):
+        found = found[0] if found else None
     if found is None:
-        return None
-    customer = found if isinstance(found, Customer) else Customer.model_validate(dict(found))
-    return customer if customer.known else None
+        return FoundCustomer(answered=True)
+    if isinstance(found, Customer):
+        return FoundCustomer(found if found.known else None, answered=True)
+    row = dict(found)
+    customer, wrong = _mapped(row)
+    problems: tuple[str, ...] = ()
+    if wrong:
+        problems = (f"the customer lookup returned what is no text (fields: {', '.join(wrong)}); it is left out",)
+    elif row and not any(_folded(str(name)) in _FIELD_OF for name in row):
+        fields = ", ".join(Customer.model_fields)
+        problems = (f"the customer lookup returned a row with no column of a customer; name them {fields}",)
+    return FoundCustomer(customer if customer.known else None, answered=True, problems=problems)
 
 
 def _cause(error: Exception) -> str:
     if isinstance(error, CustomerLookupError):
         return str(error)
-    if isinstance(error, ValidationError):
-        fields = ", ".join(sorted({".".join(map(str, part["loc"])) for part in error.errors(include_input=False)}))
-        return f"it returned an invalid customer (fields: {fields}); it may return {', '.join(Customer.model_fields)}"
     # what it says may hold somebody's data
     return "it took too long" if isinstance(error, TimeoutError) else type(error).__name__
 

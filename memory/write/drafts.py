@@ -163,10 +163,12 @@ def episode(draft: EpisodeDraft, sources: tuple[str, ...], stamp: Stamp, linked_
     data = {
         "level": Level.MILESTONE if draft.milestone else Level.TASK,
         "goal": draft.goal,
+        "situation": draft.situation,
         "steps": draft.steps,
         "outcome": draft.outcome,
         "lessons": draft.lessons,
         "milestone_title": draft.milestone,
+        "importance": draft.importance,
         "linked_steps": linked_steps,
         "origin": draft.origin,
         "created_at": stamp.at,
@@ -174,4 +176,4 @@ def episode(draft: EpisodeDraft, sources: tuple[str, ...], stamp: Stamp, linked_
         "agent_id": stamp.agent_id,
         "source_ids": sources,
     }
-    return Episode.model_validate(completed(data))
+    return Episode.model_validate(completed(data, draft.snapshot))

@@ -23,12 +23,13 @@ from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.write.chain_upkeep import join
-from react_mem.memory.write.claims import finish, release, still_mine, waiting
-from react_mem.memory.write.committing import commit, keep_verbatim, kept_at_once
+from react_mem.memory.write.claims import finish, in_short, release, still_mine, waiting
+from react_mem.memory.write.committing import commit, commit_telling, keep_verbatim, kept_at_once
 from react_mem.memory.write.drafts import verbatim_ids
 from react_mem.memory.write.following import follow
 from react_mem.memory.write.related import related_facts
 from react_mem.memory.write.session import Session, TurnReport
+from react_mem.memory.write.telling_extractively import told_of
 from react_mem.memory.write.when import zone_of
 
 log = logging.getLogger(__name__)
@@ -48,17 +49,18 @@ async def draw(session: Session, due: Sequence[PendingTurn], worker: str) -> Tur
         if not due:
             # forgotten meanwhile, taken over, or part of a turn that has its answer by now
             return TurnReport()
-        if not session.memory.policy.extracts:
+        if not session.memory.policy.sums_up or (session.extractor is not None and says_nothing(messages)):
             await finish(session, due, worker)
-            return TurnReport()
+            return TurnReport(chain=chain)
+        if not session.memory.policy.extracts:
+            return replace(await _sum_up(session, due, messages, worker), chain=chain)
         if session.extractor is None:
             return replace(await keep_verbatim(session, due, messages, worker), chain=chain)
         try:
             said = [message.text for message in messages if message.role == "user"]
             related = await related_facts(session.memory.store, session.user_id, said)
             shown = await _shown(session, due, messages)
-            transcript = transcript_of(shown, {message.id for message in messages})
-            extraction = await ask(session, _with_steps(transcript, due), related)
+            extraction = await ask(session, _turns_of(due, shown, messages), related)
         except ExtractionError as error:
             log.warning("extraction failed, the user's statements are kept word for word: %s", error)
             telemetry.count("degradations", part="extraction")
@@ -76,6 +78,39 @@ async def draw(session: Session, due: Sequence[PendingTurn], worker: str) -> Tur
         except Exception as again:
             log.warning("the turns stay claimed until the claim runs out: %s", cause_of(again))
         raise
+
+
+def says_nothing(messages: Sequence[Message]) -> bool:
+    """Return whether the user only showed something, of which a model could read nothing.
+
+    Args:
+        messages: Messages of a conversation.
+    """
+    theirs = [message.text for message in messages if message.role == "user"]
+    return bool(theirs) and not any(theirs)
+
+
+async def _sum_up(session: Session, due: Sequence[PendingTurn], messages: Sequence[Message], worker: str) -> TurnReport:
+    """Sum turns up of which the agent's tools keep the facts; a model that fails is asked again later.
+
+    Args:
+        session: The conversation.
+        due: The turns.
+        messages: What was said in them.
+        worker: Who has claimed them.
+    """
+    if session.extractor is None:
+        told = await asyncio.to_thread(told_of, messages)
+        return await commit_telling(session, due, messages, told, worker)
+    shown = await _shown(session, due, messages)
+    try:
+        extraction = await ask(session, _turns_of(due, shown, messages))
+    except ExtractionError as error:
+        log.warning("a turn could not be summed up, which is tried again: %s", error)
+        telemetry.count("degradations", part="extraction")
+        await release(session, due, worker, failure=error)
+        return TurnReport(waiting=len(due), problem=in_short(error))
+    return await commit_telling(session, due, messages, extraction, worker)
 
 
 async def ask(session: Session, transcript: Sequence[TranscriptMessage], related: Sequence[Fact] = ()) -> Extraction:
@@ -106,19 +141,37 @@ async def ask(session: Session, transcript: Sequence[TranscriptMessage], related
     return await session.extractor.extract(transcript, existing, deadline=deadline, zone=zone)
 
 
-def transcript_of(messages: Sequence[Message], read: Collection[str]) -> list[TranscriptMessage]:
-    """Return messages as a model is shown them.
+def transcript_of(
+    messages: Sequence[Message], read: Collection[str], wanted: Collection[str] = ()
+) -> list[TranscriptMessage]:
+    """Return messages as a model is shown them, those with words.
 
     Args:
         messages: The messages.
         read: The ids of those that are drawn from; the others are shown for what comes before them.
+        wanted: The ids of those with which a turn begins of which the switching engine wants a snapshot.
     """
     return [
         TranscriptMessage(
-            id=m.id, role=m.role, text=whole_text(vars(m)), at=m.created_at, context=m.id not in read, origin=m.origin
+            id=m.id,
+            role=m.role,
+            text=whole_text(vars(m)),
+            at=m.created_at,
+            context=m.id not in read,
+            origin=m.origin,
+            snapshot=m.id in wanted,
         )
         for m in messages
+        if m.text
     ]
+
+
+def _turns_of(
+    due: Sequence[PendingTurn], shown: Sequence[Message], messages: Sequence[Message]
+) -> list[TranscriptMessage]:
+    """Return turns as a model is shown them, with what the agent did, and of which a snapshot is wanted."""
+    wanted = {turn.source_ids[0] for turn in due if turn.snapshot and turn.source_ids}
+    return _with_steps(transcript_of(shown, {message.id for message in messages}, wanted), due)
 
 
 def _with_steps(transcript: list[TranscriptMessage], due: Sequence[PendingTurn]) -> list[TranscriptMessage]:

@@ -20,6 +20,7 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 
+from react_mem.errors import MemoryFull
 from react_mem.memory import telemetry
 from react_mem.memory.context import Assembled, Frame, assemble
 from react_mem.memory.facade import MemoryFacade
@@ -32,9 +33,12 @@ from react_mem.memory.model.off_loop import characters_of, off_loop
 from react_mem.memory.model.operations import Extractor
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.last_known import DATABASE
+from react_mem.memory.store.audit.audit_entries import AuditActor, AuditReason, acting
 from react_mem.memory.store.priority import FRONT
+from react_mem.memory.store.thread_owners import note_thread
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.write.extraction import create_extractor
+from react_mem.memory.write.metering import Metering
 from react_mem.memory.write.turns import Turns
 from react_mem.prompts import load_prompt
 
@@ -91,7 +95,12 @@ class AgentMemory:
         if not models:
             return cls(agent_id, policy, summariser=summariser)
         profile = {name: spec.description for name, spec in policy.profile.items()}
-        return cls(agent_id, policy, create_extractor(policy.extraction.engine, models, profile), summariser)
+        return cls(
+            agent_id,
+            policy,
+            create_extractor(policy.extraction.engine, models, profile, topics=policy.extraction.topics),
+            summariser,
+        )
 
     def turns(self, store: BaseStore, identity: Identity) -> Turns:
         """Return a user's turns in one conversation with the agent."""
@@ -172,6 +181,18 @@ class TurnMemory:
             return None
         return self.agent.turns(self.runtime.store, self.identity)
 
+    @property
+    def metering(self) -> Metering:
+        """Counting of what the run takes up."""
+        user_id = self.identity.user_id if self.identity is not None else None
+        return Metering(self.agent.policy, self.runtime.store, user_id, self.run_id, self.tell)
+
+    @property
+    def run_id(self) -> str:
+        """The run that the turn is answered in; empty where nobody knows it."""
+        info = self.runtime.execution_info
+        return str(info.run_id or "") if info is not None else ""
+
     async def begin(
         self, ask: Callable[[Identity], MemoryQuery], thread: Sequence[AnyMessage] = (), since: str | None = None
     ) -> Recalled:
@@ -192,9 +213,9 @@ class TurnMemory:
         if not (query.scopes or thread):
             return Recalled()
         try:
-            with FRONT.turn():
+            with FRONT.turn(), acting(AuditActor.AGENT, AuditReason.TURN):
                 async with asyncio.timeout(self.agent.policy.recall.timeout):
-                    results, failure = await self._read(turns, query, thread, since)
+                    results, opened = await self._read(turns, query, thread, since)
         except Exception as error:
             known = turns.memory.last_known(query)
             if known is None:
@@ -204,20 +225,26 @@ class TurnMemory:
             log.warning("memory is unavailable for this turn, what was last read stands in: %s", cause_of(error))
             known.missing[DATABASE] += f" ({cause_of(error)})"
             return Recalled(known, read=True)
-        if failure is not None:
+        if isinstance(opened, MemoryFull):
+            self.full("store", opened)
+            return Recalled(results, read=True)
+        if isinstance(opened, BaseException):
             # what could not be stored stays in the prompt with the whole thread
-            self.degrade("store", failure)
-        elif thread and (problem := misdated(thread, since)):
+            self.degrade("store", opened)
+            return Recalled(results, read=True)
+        if thread and (problem := misdated(thread, since)):
             log.warning("a time is not taken over: %s", problem)
-            self.say("store", "degraded", problem)
-        return Recalled(results, read=True, stored=bool(thread) and failure is None)
+            opened = "; ".join(filter(None, (problem, opened)))
+        if opened:
+            self.say("store", "degraded", opened)
+        return Recalled(results, read=True, stored=bool(thread))
 
     async def _read(
         self, turns: Turns, query: MemoryQuery, thread: Sequence[AnyMessage], since: str | None
-    ) -> tuple[MemoryResults, BaseException | None]:
-        """Return what is remembered, and why the question could not be stored."""
+    ) -> tuple[MemoryResults, BaseException | str]:
+        """Return what is remembered, and why the question could not be stored, or what of it is not kept."""
         if not thread:
-            return await turns.memory.read(query), None
+            return await turns.memory.read(query), ""
         results, opened = await asyncio.gather(
             turns.memory.read(query), turns.open(thread, since), return_exceptions=True
         )
@@ -230,7 +257,13 @@ class TurnMemory:
         return results, opened
 
     async def assemble(
-        self, frame: Frame, recalled: Recalled, pages: Sequence[WebPage] = (), favoured: Collection[str] = ()
+        self,
+        frame: Frame,
+        recalled: Recalled,
+        pages: Sequence[WebPage] = (),
+        favoured: Collection[str] = (),
+        *,
+        limited: bool = False,
     ) -> Assembled:
         """Put the context of the turn together, and say what memory has in it; a model is told where memory is off.
 
@@ -239,6 +272,7 @@ class TurnMemory:
             recalled: What memory has on the question.
             pages: What the web has.
             favoured: The scopes that the question asks for.
+            limited: Whether the others show their best only.
         """
         # without a store there is nothing to promise; without a user a model would promise to remember
         off = MEMORY_OFF if self.identity is None and self.runtime.store is not None else ""
@@ -256,6 +290,7 @@ class TurnMemory:
                 session_id=self.identity.session_id if self.identity else "",
                 recalls=recalled.stored,
                 favoured=favoured,
+                limited=limited,
             )
             assembled = await off_loop(size, whole)
         if off:
@@ -264,6 +299,7 @@ class TurnMemory:
         if assembled.missing:
             telemetry.count("degradations", part="summary")
         _measure(assembled, frame.window.tokens)
+        _measure_relevance(assembled.memories.items)
         if recalled.read:
             memories, missing = assembled.memories, recalled.results.missing | assembled.missing
             self.found(memories.items, missing, dropped=memories.dropped)
@@ -293,9 +329,14 @@ class TurnMemory:
         if turns is None:
             return False
         try:
-            with FRONT.turn():
+            with FRONT.turn(), acting(AuditActor.AGENT, AuditReason.TURN):
                 async with asyncio.timeout(self.agent.policy.recall.timeout):
                     await keep(turns)
+                    if self.identity is not None and self.identity.threaded:
+                        await note_thread(turns.memory.store, turns.user_id, turns.session_id)
+        except MemoryFull as error:
+            self.full("store" if self.node else "extract", error)
+            return False
         except Exception as error:
             self.degrade("store" if self.node else "extract", error)
             return False
@@ -332,6 +373,11 @@ class TurnMemory:
         costs = (_COSTS_A_NODE if self.node else _COSTS)[operation]
         self.say(operation, "degraded", f"Memory could not be reached, {costs}: {cause}")
 
+    def full(self, operation: Operation, error: MemoryFull) -> None:
+        """Go on without storing the turn, and say so; the log has it once (see `memory.store.room`)."""
+        telemetry.count("quota.refused", quota=error.quota)
+        self.say(operation, "degraded", f"This turn is not remembered: {error}")
+
     def say(self, operation: Operation, status: str, message: str = "", **details: Any) -> None:
         """Send a `memory` event."""
         if self.node:
@@ -346,3 +392,14 @@ def _measure(assembled: Assembled, window: int) -> None:
     for section, number in assembled.dropped.items():
         if number:
             telemetry.count("context.dropped", number, section=str(section))
+
+
+def _measure_relevance(items: Sequence[MemoryResultItem]) -> None:
+    best: dict[str, float] = {}
+    for item in items:
+        best[item.scope] = max(best.get(item.scope, 0.0), item.score or 0.0)
+    for item in items:
+        if item.similarity is not None:
+            telemetry.record("read.similarity", item.similarity)
+        if item.score is not None and best[item.scope] > 0:
+            telemetry.record("read.relevance", max(item.score, 0.0) / best[item.scope])

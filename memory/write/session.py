@@ -30,6 +30,7 @@ class TurnReport:
         summarised: How many summaries of the conversation were written.
         extractive: How many of them no model made.
         emptied: Whether nothing of the conversation was left that waits for the agent.
+        unfinished: Whether a conversation is to be gone on with at once: one run concludes only so much of it.
         chain: The chain of the conversation as it was left, where that is known; of one extraction, not of several.
     """
 
@@ -41,6 +42,7 @@ class TurnReport:
     summarised: int = 0
     extractive: int = 0
     emptied: bool = False
+    unfinished: bool = False
     chain: ContextChain | None = field(default=None, compare=False, repr=False)
 
     def __add__(self, other: TurnReport) -> TurnReport:
@@ -54,6 +56,7 @@ class TurnReport:
             self.summarised + other.summarised,
             self.extractive + other.extractive,
             self.emptied or other.emptied,
+            self.unfinished or other.unfinished,
         )
 
 

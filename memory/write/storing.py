@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from react_mem.memory import telemetry
+from react_mem.memory.merging.blocks import kept_apart, omitted
 from react_mem.memory.merging.speakers import speaker_changes
 from react_mem.memory.merging.transcript import is_said, message_record_id, to_records, vouched
 from react_mem.memory.model.changes import Change, delete, put
@@ -20,6 +23,8 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Message, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.rights.forgotten import TurnUnsaid, read_forgotten
+from react_mem.memory.store.attachments import MAX_ATTACHMENT, limit_of
+from react_mem.memory.store.room import make_room
 from react_mem.memory.store.transactions import Guard, GuardedStore
 from react_mem.memory.work.items import Work, announce, put_work
 from react_mem.memory.write.noticing import Reached
@@ -40,6 +45,8 @@ END_CONVERSATION = "end_conversation"
 
 AgentStep = Mapping[str, Any]
 
+log = logging.getLogger(__name__)
+
 
 async def store_turn(
     session: Session,
@@ -50,7 +57,11 @@ async def store_turn(
     *,
     heard: Sequence[Origin] = (),
     ends: bool = False,
-) -> None:
+    snapshot: bool = False,
+    task_type: str = "",
+    used: Sequence[str] = (),
+    run_id: str = "",
+) -> str:
     """Store the messages that are new, with a note and the work of drawing from them, in one batch.
 
     Nothing here waits for a worker, which may be reading or writing notes at this moment. So a note is never
@@ -64,18 +75,38 @@ async def store_turn(
         task_steps: The records of the task's steps that were taken.
         heard: Where that comes from which the answer was made of.
         ends: Whether the turn is finished.
+        snapshot: Whether a snapshot of it is asked for.
+        task_type: What kind of task it was.
+        used: The memories that stood in its prompt.
+        run_id: The run that answered it.
+
+    Returns:
+        What of the messages is not kept, for the user; empty where all of it is.
+
+    Raises:
+        MemoryFull: If there is no room for them: the thread keeps them, and they are stored with a later turn of it
+            once there is.
     """
-    turn = _TurnToStore.of(session, thread, since, steps, heard)
+    turn = replace(_TurnToStore.of(session, thread, since, steps, heard, task_type), snapshot=snapshot)
+    if used or run_id:
+        turn = turn.answered_with({"used": tuple(used), "run_id": run_id})
     works = _work(session, closed=ends, last=any(step["action"] == END_CONVERSATION for step in turn.steps))
+    # what is asked is there already: its answer goes with it
+    answers = ends and turn.first > turn.asked
+    if turn.new and not answers:
+        await make_room(session.memory.store, session.user_id, session.memory.policy.quotas, turn.new)
     if turn.new:
-        if not await _store(turn, works, tuple(task_steps), ends=ends):
-            return
+        stored = await _store(turn, works, tuple(task_steps), ends=ends)
+        if stored is None:
+            return ""
+        turn = stored
     elif ends:
         # without an answer to keep, as where the runtime spoke in the model's place, what was asked is read
         await session.memory.apply([put_work(session.user_id, work) for work in works])
     else:
-        return
+        return ""
     announce(session.user_id, works)
+    return turn.not_kept
 
 
 @dataclass(frozen=True)
@@ -91,6 +122,8 @@ class _TurnToStore:
         records: The messages of the turn, those that memory has already among them.
         new: Those that are to be stored.
         steps: What the agent did.
+        task_type: What kind of task it was.
+        snapshot: Whether a snapshot of it is asked for.
     """
 
     session: Session
@@ -101,6 +134,8 @@ class _TurnToStore:
     records: Sequence[Message]
     new: Sequence[Message]
     steps: Sequence[AgentStep]
+    task_type: str
+    snapshot: bool = False
 
     @classmethod
     def of(
@@ -110,6 +145,7 @@ class _TurnToStore:
         since: str | None,
         steps: Sequence[AgentStep],
         heard: Sequence[Origin],
+        task_type: str,
     ) -> _TurnToStore:
         """Return what is new of a thread."""
         first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
@@ -121,8 +157,37 @@ class _TurnToStore:
         # what the agent was told to forget in it does not come back with the turn
         unsaid = TurnUnsaid(thread[asked:])
         records, steps = unsaid.messages(records), unsaid.steps(steps)
-        new = [record for record in records if record.turn >= first and record.text]
-        return cls(session, thread, since, first, asked, records, new, steps)
+        new = [record for record in records if record.turn >= first and record.content]
+        return cls(session, thread, since, first, asked, records, new, steps, task_type)
+
+    async def referring(self) -> _TurnToStore:
+        """Return the turn with references in the place of what its new messages show, which is kept."""
+        new = await kept_apart(self.session.memory.store, self.session.user_id, self.new)
+        after = {record.id: record for record in new}
+        return replace(self, records=[after.get(record.id, record) for record in self.records], new=new)
+
+    @property
+    def not_kept(self) -> str:
+        """Words for the user on what of the new messages is not kept."""
+        left = omitted(self.new)
+        limit = limit_of(self.session.memory.store) if left else 0
+        if not limit:
+            return ""
+        problem = (
+            f"{left} of the attachments are not kept, only named: one may have {MAX_ATTACHMENT:,} bytes, and those of "
+            f"a user {limit:,} together (MEMORY_ATTACHMENT_BYTES)"
+        )
+        log.warning("%s", problem)
+        return problem
+
+    def answered_with(self, noted: Mapping[str, Any]) -> _TurnToStore:
+        """Return the turn with something noted on its answer, if it has one."""
+        answer = self.records[-1] if self.records else None
+        if answer is None or answer.role != "assistant":
+            return self
+        after = answer.model_copy(update=dict(noted))
+        new = [after if record.id == after.id else record for record in self.new]
+        return replace(self, records=[*self.records[:-1], after], new=new)
 
     @property
     def start(self) -> int:
@@ -134,21 +199,19 @@ class _TurnToStore:
         """The record of its last message."""
         return self.records[-1].id
 
-    def changes(
-        self, new: Sequence[Message], works: Sequence[Work], task_steps: tuple[str, ...], reached: Reached
-    ) -> list[Change]:
+    def changes(self, works: Sequence[Work], task_steps: tuple[str, ...], reached: Reached) -> list[Change]:
         """Return what is to be written.
 
         Args:
-            new: The messages that memory does not have.
             works: What is to be done for the conversation.
             task_steps: The records of the task's steps that were taken.
             reached: Where the turn leaves the conversation.
         """
         session, user_id, records = self.session, self.session.user_id, self.records
-        new = session.branches.linked(records, new, self.since, found=self.since is None or self.first > 0)
+        new = session.branches.linked(records, self.new, self.since, found=self.since is None or self.first > 0)
         before = _said_before(session, self.thread, self.start)
-        note = _note(session, records, self.steps, task_steps=task_steps, context_ids=before, forked=reached.forked)
+        more = {"task_steps": task_steps, "context_ids": before, "forked": reached.forked, "snapshot": self.snapshot}
+        note = _note(session, records, self.steps, **more)
         # one note a turn: that of the question, or of what was answered so far, is part of this one
         asking = sum(record.turn <= self.asked for record in records)
         parts = [PENDING.id(*note.source_ids[:end]) for end in range(asking, len(records))]
@@ -161,47 +224,51 @@ class _TurnToStore:
             put(user_id, note),
             *reached.marks,
             *(delete(user_id, PENDING, id_) for id_ in parts),
-            *session.memory.experience.logged(user_id, self.steps, **where, turn_id=turn_id),
+            *session.memory.experience.logged(user_id, self.steps, **where, turn_id=turn_id, task_type=self.task_type),
             put(user_id, session.conversation(ended=False)),
             *speaker_changes(session.memory.store, user_id, new),
         ]
 
 
-async def _store(turn: _TurnToStore, works: Sequence[Work], task_steps: tuple[str, ...], *, ends: bool) -> bool:
+async def _store(
+    turn: _TurnToStore, works: Sequence[Work], task_steps: tuple[str, ...], *, ends: bool
+) -> _TurnToStore | None:
     """Write a turn in one batch; on a store with guarded writes, the write checks that the turn is not there yet.
 
     Returns:
-        Whether there is anything to be done for it.
+        What of it was written; None where there is nothing to be done for it.
     """
     session, store, branches = turn.session, turn.session.memory.store, turn.session.branches
     earlier = turn.thread[: turn.start]
     guarded = store if len(turn.new) == 1 and isinstance(store, GuardedStore) else None
+    if guarded is None:
+        # as after a crash, it may be there
+        turn = replace(turn, new=await _unknown(session, turn.new))
+    turn = await turn.referring()
     if guarded is not None and ends:
         expected = branches.expected(earlier, turn.thread[: turn.asked], turn.tip, turn.since)
         if expected is not None and expected.held is not None:
             # where the conversation has not moved on, this turn of it is not there
-            changes = turn.changes(turn.new, works, task_steps, expected)
+            changes = turn.changes(works, task_steps, expected)
             written = await _write_if(guarded, changes, expected.held)
             branches.note(turn.tip if written else None)
             if written:
-                return True
-    # as after a crash, it may be
-    new = turn.new if guarded is not None else await _unknown(session, turn.new)
-    if not new:
+                return turn
+    if not turn.new:
         if ends:
             await session.memory.apply([put_work(session.user_id, work) for work in works])
-        return ends
+        return turn if ends else None
     reached = await branches.reached(earlier, turn.tip, turn.since) if ends else Reached()
-    changes = turn.changes(new, works, task_steps, reached)
+    changes = turn.changes(works, task_steps, reached)
     written = True
     if guarded is None:
         await session.memory.apply(changes)
     else:
-        unknown = Guard(scope_namespace(session.user_id, MemoryScope.DIALOG), new[0].id, None)
+        unknown = Guard(scope_namespace(session.user_id, MemoryScope.DIALOG), turn.new[0].id, None)
         written = await _write_if(guarded, changes, unknown)
     if ends:
         branches.note(turn.tip if written else None)
-    return True
+    return turn
 
 
 async def _write_if(store: GuardedStore, changes: Sequence[Change], guard: Guard) -> bool:
@@ -252,12 +319,8 @@ def _work(session: Session, *, closed: bool, last: bool) -> list[Work]:
 
 def _said_before(session: Session, thread: Sequence[BaseMessage], start: int) -> tuple[str, ...]:
     """Return the ids of the last records before a place, without going through the whole thread."""
-    found: list[str] = []
-    for place in range(start - 1, -1, -1):
-        said = to_records([thread[place]], first=place, session_id=session.session_id, agent_id=session.agent_id)
-        found += [record.id for record in said]
-        if len(found) == _CONTEXT:
-            break
+    said = (message for message in reversed(thread[:start]) if is_said(message))
+    found = [message_record_id(session.session_id, message) for message in islice(said, _CONTEXT)]
     return tuple(reversed(found))
 
 

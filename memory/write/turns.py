@@ -16,6 +16,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langgraph.store.base import SearchItem
@@ -44,14 +45,17 @@ log = logging.getLogger(__name__)
 class Turns(Session):
     """The turns of one user in one conversation with an agent; see `Session`."""
 
-    async def open(self, thread: Sequence[BaseMessage], since: str | None) -> None:
+    async def open(self, thread: Sequence[BaseMessage], since: str | None) -> str:
         """Make what the user just said durable, before anything else can fail.
 
         Args:
             thread: The messages of the conversation, the newest last.
             since: The id of the last message that memory has already, as `last_id` gave it; None at the start.
+
+        Returns:
+            What of it is not kept, for the user; empty where all of it is.
         """
-        await store_turn(self, thread, since)
+        return await store_turn(self, thread, since)
 
     async def close(
         self,
@@ -61,18 +65,28 @@ class Turns(Session):
         task_steps: Sequence[str] = (),
         *,
         searched: bool = False,
+        snapshot: bool = False,
+        task_type: str = "",
+        used: Sequence[str] = (),
+        run_id: str = "",
     ) -> None:
         """Store the finished turn; no model is asked.
 
         Args:
             thread: The messages of the conversation, the answer last.
             since: The id of the last message that memory has already.
-            steps: What the agent did: `action`, `arguments`, `observation` and `error` each.
+            steps: What the agent did: `action`, `arguments`, `observation` and `error` each, and `latency` and
+                `cost` where they are known.
             task_steps: The records of the task's steps that were taken in it.
             searched: Whether the agent was shown pages of the web.
+            snapshot: Whether the switching engine asks for a snapshot of it, which is made when it is drawn from.
+            task_type: What kind of task it was.
+            used: The memories that stood in its prompt.
+            run_id: The run that answered it.
         """
         heard = [*map(origin_of_result, (step["action"] for step in steps)), *([Origin.WEB] if searched else [])]
-        await store_turn(self, thread, since, steps, task_steps, heard=heard, ends=True)
+        about: dict[str, Any] = {"snapshot": snapshot, "task_type": task_type, "used": used, "run_id": run_id}
+        await store_turn(self, thread, since, steps, task_steps, heard=heard, ends=True, **about)
 
     async def extract(self) -> TurnReport:
         """Draw from the turns of this conversation that wait, and from what a crash left in others; then sum them up.

@@ -67,7 +67,7 @@ async def unfold(memory: MemoryFacade, user_id: str, summary_id: str) -> Unfolde
 
 
 async def find_summary(memory: MemoryFacade, user_id: str, session_id: str, name: str) -> str | None:
-    """Return the id of a summary that is named by it, or by its beginning where it is in a conversation's chain.
+    """Return the id of a summary that is named by it, or by its beginning: in a conversation's chain, else in any.
 
     Args:
         memory: The facade.
@@ -81,7 +81,14 @@ async def find_summary(memory: MemoryFacade, user_id: str, session_id: str, name
     if len(matching) == 1:
         return matching[0]
     known = await memory.records(user_id, MemoryScope.DIALOG, [name])
-    return name if SUMMARY.matches(known.get(name, {})) else None
+    if SUMMARY.matches(known.get(name, {})):
+        return name
+    if len(name) < MIN_PREFIX:
+        return None
+    # of another conversation, as memory found it
+    summaries = await memory.dialog.every(user_id, kind=SUMMARY.name)
+    named = [str(value["id"]) for value in summaries if str(value["id"]).startswith(name)]
+    return named[0] if len(named) == 1 else None
 
 
 def _tree(value: dict[str, Any], found: Mapping[str, dict[str, Any]], seen: set[str]) -> Unfolded:

@@ -11,6 +11,7 @@ from typing import cast
 
 from langgraph.store.base import BaseStore, PutOp, SearchItem, SearchOp
 
+from react_mem.errors import LegalHoldError
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.operations import Operation
@@ -58,8 +59,13 @@ async def grant_wishes(store: BaseStore, user_id: str, found: Sequence[SearchIte
         What went wrong, for the user; empty when nothing did.
     """
     notes = found if found is not None else cast("list[list[SearchItem]]", await store.abatch([wishes_of(user_id)]))[0]
-    receipts = [
-        await forget(store, user_id, ids=note.value["ids"], said=note.value["said"], note=note.key)
-        for note in sorted(notes, key=lambda item: (item.created_at, item.key))
-    ]
-    return "; ".join(problem for receipt in receipts for problem in receipt.problems)
+    problems: dict[str, None] = {}
+    for note in sorted(notes, key=lambda item: (item.created_at, item.key)):
+        try:
+            receipt = await forget(store, user_id, ids=note.value["ids"], said=note.value["said"], note=note.key)
+        except LegalHoldError as held:
+            # not believed any more, and granted once the hold is lifted
+            problems[str(held)] = None
+        else:
+            problems |= dict.fromkeys(receipt.problems)
+    return "; ".join(problems)

@@ -8,7 +8,8 @@ from datetime import datetime
 
 from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.language.text import normalise
-from react_mem.memory.model.skills import Skill
+from react_mem.memory.merging.skill_life import is_useless, with_controls
+from react_mem.memory.model.skills import Skill, Worths
 from react_mem.memory.reflect.skills.procedures import MIN_SUPPORT
 from react_mem.memory.reflect.skills.skill_drafts import MAX_SOURCES, SkillDraft, origin, texts_of, tools_of
 from react_mem.memory.reflect.skills.traces import Trace, match
@@ -18,6 +19,8 @@ _SAME_TOOLS = 0.6
 
 _NEAR_TEXT = 0.8
 """Share of their words that two occasions have in common where they are the same: one word in ten may differ."""
+
+_UNTRIED: Mapping[str, object] = {"trials": 0, "successes": 0, "shown": Worths()}
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,8 @@ class KnownSkill:
         """Return the skill that a draft makes, or the one that it is about, perhaps changed; None where it makes none.
 
         What somebody gave by hand, without sources, is never changed. An archived skill is taken up again, on
-        probation, only for turns that succeeded with its tools after it was last followed.
+        probation, only for turns that succeeded with its tools after it was last followed, and not where turns do as
+        well without it.
 
         Args:
             draft: The draft, checked.
@@ -64,12 +68,13 @@ class KnownSkill:
         """
         known = self.of(draft)
         if known is None:
-            return draft.skill.model_copy(update={"agent_id": agent_id})
+            return with_controls(draft.skill.model_copy(update={"agent_id": agent_id}), self.skills)
         if not known.source_ids:
             return None
         new = self._new(known, draft.evidence.traces)
         if known.status == "archived":
-            return _revived(known, draft) if len(new) >= MIN_SUPPORT else None
+            # that it works is known of what is of no use: turns that succeeded with its tools do not speak for it
+            return _revived(known, draft) if len(new) >= MIN_SUPPORT and not is_useless(known) else None
         tools = tools_of(known)
         if not tools:
             # a lesson is as good with three turns as with six
@@ -88,14 +93,14 @@ class KnownSkill:
 
 
 def _revived(known: Skill, draft: SkillDraft) -> Skill:
-    return known.model_copy(update={**_words(known, draft), "trials": 0, "successes": 0, "status": draft.skill.status})
+    return known.model_copy(update={**_words(known, draft), **_UNTRIED, "status": draft.skill.status})
 
 
 def _changed(known: Skill, draft: SkillDraft) -> Skill:
     """Return a skill whose steps have turned out to be others: a detour that turns do without, or a step that was
     missing. What its uses came to was said of the old steps, and says enough only of what is well known.
     """
-    counts = {} if known.status == "active" else {"trials": 0, "successes": 0}
+    counts = {} if known.status == "active" else _UNTRIED
     return known.model_copy(update={**_words(known, draft), **counts})
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from react_mem.memory.merging.skill_life import after_use
+from react_mem.memory.merging.skill_life import after_turn, after_use, is_withheld, worth
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import OUTCOME
-from react_mem.memory.model.records import now
 from react_mem.memory.model.skills import Skill, TurnOutcome
 from react_mem.memory.reflect.skills.traces import match
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.work.items import Work, announce, put_work
+from react_mem.memory.work.items import announce, put_work, upkeep
 
 if TYPE_CHECKING:
     from react_mem.memory.facade import MemoryFacade
@@ -45,7 +44,8 @@ async def record_turn(
         session_id: The conversation.
         agent_id: The agent.
         turn_id: What the turn answers: the id of the message's record, or of whatever else there is one of a turn.
-        offered: The ids of the skills that the agent was shown.
+        offered: The ids of the skills that were found for the agent: those that it was shown, and those that it had to
+            do without, to compare (`skill_life.withhold`).
         steps: What it did, in order: `action` and `error` each, as working memory has them.
         success: Whether the turn succeeded; by default, whether its last step did.
         task_type: What kind of task it was.
@@ -64,28 +64,54 @@ async def record_turn(
             return [], []
         found = await memory.records(user_id, MemoryScope.PROCEDURAL, offered)
         skills = [Skill.from_value(value) for value in found.values()]
-        followed = uses_of(skills, steps, success=came_off)
+        kept_back = [skill.id for skill in skills if is_withheld(skill, turn_id)]
+        followed = uses_of([skill for skill in skills if skill.id not in kept_back], steps, success=came_off)
         outcome = TurnOutcome(
             id=id_,
             text=goal[:_MAX_GOAL],
             task_type=task_type,
             turn_id=turn_id,
             success=came_off,
-            offered=tuple(found),
+            offered=tuple(id_ for id_ in found if id_ not in kept_back),
+            withheld=tuple(kept_back),
             followed=followed,
             session_id=session_id,
             agent_id=agent_id,
             source_ids=(turn_id,),
         )
-        used = [after_use(skill, followed[skill.id]) for skill in skills if skill.id in followed]
-        return used, [put(user_id, outcome), put_work(user_id, learning), *(put(user_id, skill) for skill in used)]
+        taken, came_to = {step["action"] for step in steps}, worth(came_off, len(steps))
+        after = []
+        for skill in skills:
+            used = after_use(skill, followed[skill.id]) if skill.id in followed else skill
+            # a turn that took none of its tools had another thing to do
+            if skill.source_ids and taken & {step.tool for step in skill.tool_sops}:
+                used = after_turn(used, came_to, withheld=skill.id in kept_back)
+            after.append(used)
+        changed = [put(user_id, skill) for skill, before in zip(after, skills, strict=True) if skill != before]
+        return [skill for skill in after if skill.id in followed], [
+            put(user_id, outcome),
+            put_work(user_id, learning),
+            *changed,
+        ]
 
-    # what was done is learnt from once it is quiet; a flow has no conversation that would be concluded then
-    due_at = int((now().timestamp() + memory.policy.extraction.quiet_after) * 1000)
-    learning = Work(kind="maintain", agent=agent_id, session=session_id, due_at=due_at)
+    learning = upkeep(agent_id, session_id, memory.policy.extraction.quiet_after)
     used = await transact(memory.store, user_id, step)
     announce(user_id, [learning])
     return used
+
+
+def kind_followed(kinds: Mapping[str, Sequence[str]], steps: Sequence[Mapping[str, Any]]) -> str:
+    """Return the kind of task that a turn was, by the skill that it followed; empty where it followed none.
+
+    Args:
+        kinds: The tools of a skill, by the kind of task that it is for.
+        steps: What the agent did, in order: `action` and `error` each.
+
+    >>> kind_followed({"shop": ["find", "order"]}, [{"action": n, "error": ""} for n in ("find", "look", "order")])
+    'shop'
+    """
+    done = [step["action"] for step in steps if not step["error"]]
+    return next((kind for kind, tools in kinds.items() if match(tools, done) is not None), "")
 
 
 def uses_of(skills: Sequence[Skill], steps: Sequence[Mapping[str, Any]], *, success: bool) -> dict[str, bool]:

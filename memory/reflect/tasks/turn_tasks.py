@@ -22,9 +22,9 @@ from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.states import Task
+from react_mem.memory.reflect.tasks.observed_steps import observed
 from react_mem.memory.reflect.tasks.plan_reading import Plan, continues
 from react_mem.memory.reflect.tasks.planning import SAID, plan_of
-from react_mem.memory.reflect.tasks.progress import observed
 from react_mem.memory.reflect.tasks.proof import Taken, all_taken, evidence_in, proven
 from react_mem.memory.reflect.tasks.resuming import asks_to_go_on, meant
 from react_mem.memory.reflect.tasks.task_lines import context_of

@@ -26,6 +26,7 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.prompt_versions import Prompt, PromptVersions
 from react_mem.memory.summaries.length import shortened
 from react_mem.memory.write.chat_summary.draft import SummaryDraft, ask, without_invented
+from react_mem.memory.write.chat_summary.repetition import without_repetition
 from react_mem.memory.write.chat_summary.summary_form import (
     MAX_QUESTION_CHARS,
     ChatSummary,
@@ -36,6 +37,7 @@ from react_mem.memory.write.chat_summary.summary_form import (
     without_customer,
 )
 from react_mem.memory.write.customers import FoundCustomer, find_customer
+from react_mem.memory.write.metering import Metering
 from react_mem.prompts import load_prompt
 
 FIRST, NEXT = "chat_summary_first", "chat_summary_next"
@@ -76,10 +78,15 @@ class ChatSummarizer:
             user_id: The owner of the profile: who is authenticated, or whom the caller names; None for nobody.
 
         Raises:
+            QuotaExceeded: The user has used up a quota of the day.
             ModelUnavailable: The model cannot be reached or is overloaded; says when to try again.
             ModelRejected: The model or its service refuses the request.
             DeadlineExceeded: The model did not answer in time.
         """
+        # a failure to count is in the log, and no part of the summary is missing
+        metering = Metering(self._policy, store, user_id, run_id="", tell=lambda event: None)
+        await metering.admit()
+        await metering.before_model()
         with telemetry.span("chat_summary"):
             former_customer, previous = without_customer(request.previous_summary or "")
             prompt, found = await asyncio.gather(
@@ -93,7 +100,7 @@ class ChatSummarizer:
                 said = f"the {left_out} oldest of recent_messages have no room in the model's window"
                 degraded.append(Degradation(part="messages", message=said))
             draft, failures = await self._draft(messages)
-            summary, question, problems = self._checked(draft, request, found)
+            summary, question, problems = await asyncio.to_thread(self._checked, draft, request, found)
             degraded += [Degradation(part="model", message=problem) for problem in (*failures, *problems)]
             for part in {one.part for one in degraded}:
                 telemetry.count("degradations", part=_COUNTED_AS[part])
@@ -139,7 +146,7 @@ class ChatSummarizer:
         recent = request.recent_messages or []
         rows: list[str] = []
         for message in reversed(recent):
-            shown = row(message.model_dump())
+            shown = row(message.model_dump(exclude_defaults=True))
             room -= count_tokens(shown)
             if room < 0:
                 break
@@ -186,7 +193,8 @@ class ChatSummarizer:
         problems = []
         # its own line about the customer would be taken for ours
         sent = without_customer(draft.text("summary"))[1]
-        summary = without_invented(shortened(sent, self._policy.summaries.summary_length), given)
+        said_once = shortened(without_repetition(sent), self._policy.summaries.summary_length)
+        summary = without_invented(said_once, given)
         if not summary:
             problems.append("the model sent no summary; it is the previous one")
         elif "[…]" in summary and "[…]" not in sent:

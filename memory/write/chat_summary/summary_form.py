@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from react_mem.memory import language
 from react_mem.memory.language import DEFAULT, LANGUAGES
@@ -24,6 +26,9 @@ MAX_QUESTION_CHARS = 2_000
 """Of the completed question: a message that needs more says enough by itself."""
 
 MAX_MESSAGES = 50
+
+_MAX_TOLD_CHARS = MAX_MESSAGES * (MAX_INPUT_CHARS + 100)
+"""Of a text of messages: all at their longest, with who speaks."""
 
 UNDETERMINED = "und"
 """The language code (BCP 47) of what could not be told."""
@@ -45,16 +50,73 @@ _CUSTOMER_WRITES = {
 }
 
 
+_ROLE_OF = {"human": "user", "ai": "assistant"} | {role: role for role in get_args(Role)}
+
+_SPEAKER = re.compile(
+    r"^[^\S\n]*+([^\W\d_][\w .'()-]{0,39}?)[^\S\n]{0,3}[:：](?!//)(?<!\d:(?=\d))[^\S\n]*(?=\S)", re.MULTILINE
+)
+"""The speaker at the beginning of a line: "khách: ", "Shop Lan: "; neither of "lúc 10:30" nor of an address."""
+
+
+def _role(value: Any) -> Any:
+    return _ROLE_OF.get(value.casefold(), value) if isinstance(value, str) else value
+
+
 class RecentMessage(BaseModel, extra="forbid", frozen=True, hide_input_in_errors=True):
     """One message of the conversation.
 
     Args:
-        role: Who says it: `user` is the customer.
+        role: Who says it: `user` is the customer; None where that is not known.
+        name: What whoever says it is called.
         content: What it says.
     """
 
-    role: Role = Field(description="Who says it: `user` is the customer, `assistant` the business's assistant.")
+    role: Annotated[Role | None, BeforeValidator(_role)] = Field(
+        None,
+        description="Who says it: `user` (or `human`) is the customer, `assistant` (or `ai`) the business's assistant. "
+        "Left out where it is not known.",
+    )
+    name: str = Field("", max_length=80, description="What whoever says it is called.")
     content: _Text = Field(description="What it says.")
+
+
+def _messages_of(value: Any) -> Any:
+    """Return messages as a caller may send them, one by one: a text of lines that name their speaker, or a list.
+
+    Of more than there may be one more is returned, so that they are refused before they are all looked at.
+    """
+    if isinstance(value, str):
+        if len(value) > _MAX_TOLD_CHARS:
+            raise ValueError(f"has more than {_MAX_TOLD_CHARS:,} characters")
+        return list(islice(_spoken(value), MAX_MESSAGES + 1)) or None
+    if isinstance(value, list | tuple):
+        found = (_said(one) if isinstance(one, str) else one for one in value if not _is_blank(one))
+        return list(islice(found, MAX_MESSAGES + 1))
+    return value
+
+
+def _is_blank(value: Any) -> bool:
+    return isinstance(value, str) and not value.strip()
+
+
+def _spoken(text: str) -> Iterator[Mapping[str, str]]:
+    """Yield the messages of a text; a line that names nobody belongs to the one before."""
+    begin = 0
+    for speaker in _SPEAKER.finditer(text):
+        if not _is_blank(text[begin : speaker.start()]):
+            yield _said(text[begin : speaker.start()])
+        begin = speaker.start()
+    if not _is_blank(text[begin:]):
+        yield _said(text[begin:])
+
+
+def _said(text: str) -> Mapping[str, str]:
+    told = text.strip()
+    speaker = _SPEAKER.match(told)
+    if speaker is None:
+        return {"content": told}
+    role = _ROLE_OF.get(speaker[1].casefold())
+    return {**({"role": role} if role else {"name": speaker[1]}), "content": told[speaker.end() :]}
 
 
 class ChatSummaryRequest(BaseModel):
@@ -75,10 +137,14 @@ class ChatSummaryRequest(BaseModel):
     conversation_id: OwnerId = Field(
         description="The conversation. Where it is a thread of this server, its id: so the customer is found."
     )
-    recent_messages: list[RecentMessage] | None = Field(
+    recent_messages: Annotated[
+        Annotated[list[RecentMessage], Field(max_length=MAX_MESSAGES)] | None,
+        BeforeValidator(_messages_of, json_schema_input_type=list[RecentMessage | str] | str | None),
+    ] = Field(
         None,
-        max_length=MAX_MESSAGES,
-        description="The messages before the newest one, the oldest first; of a summed-up conversation, those since.",
+        description="The messages before the newest one, the oldest first; of a summed-up conversation, those since. "
+        f"At most {MAX_MESSAGES}: a list of messages or of texts, or one text whose lines begin with who speaks "
+        "(`khách: ...`).",
     )
     previous_summary: str | None = Field(
         None, max_length=MAX_SUMMARY_CHARS, description="The `sum_history` of the last answer, if there is one."
@@ -88,12 +154,40 @@ class ChatSummaryRequest(BaseModel):
     )
 
 
+def _counted(value: Any) -> Any:
+    # a provider tells of what it does not count, too: None, or texts
+    if not isinstance(value, Mapping):
+        return {}
+    return {name: count for name, count in value.items() if isinstance(count, int) and not isinstance(count, bool)}
+
+
+_Counts = Annotated[dict[str, int], BeforeValidator(_counted)]
+
+
 class Usage(BaseModel, extra="ignore", frozen=True):
-    """The tokens of the model call, as the provider counted them."""
+    """The tokens of the model call, as the provider counted them.
+
+    Args:
+        input_tokens: Of the prompt.
+        output_tokens: Of the answer.
+        total_tokens: Of both.
+        input_token_details: Those of the prompt by kind, such as `cache_read`.
+        output_token_details: Those of the answer by kind, such as `reasoning`.
+    """
 
     input_tokens: int
     output_tokens: int
     total_tokens: int
+    input_token_details: _Counts = Field(
+        default_factory=dict,
+        exclude_if=lambda counts: not counts,
+        description="Tokens of the prompt by kind, such as `cache_read`; left out where the provider told none.",
+    )
+    output_token_details: _Counts = Field(
+        default_factory=dict,
+        exclude_if=lambda counts: not counts,
+        description="Tokens of the answer by kind, such as `reasoning`; left out where the provider told none.",
+    )
 
 
 class Degradation(BaseModel, frozen=True):

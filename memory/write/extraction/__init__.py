@@ -18,6 +18,8 @@ def create_extractor(
     engine: str,
     models: Sequence[BaseChatModel],
     profile: Mapping[str, str] | None = None,
+    *,
+    topics: bool = False,
 ) -> Extractor:
     """Return an extractor. It is built once and used for every turn; building reads files, so not on an event loop.
 
@@ -26,6 +28,7 @@ def create_extractor(
         models: The chat model to ask, then those that stand in for it where it fails. They are not changed; for these
             calls their retries and their streaming are off.
         profile: The fields of the user's profile, with what each holds; without any, the model names them.
+        topics: Whether it is asked for words to find facts by that they do not say.
 
     Returns:
         The extractor.
@@ -37,11 +40,11 @@ def create_extractor(
     if engine == "structured":
         from react_mem.memory.write.extraction.structured import StructuredExtractor
 
-        return StructuredExtractor(models, profile or {})
+        return StructuredExtractor(models, profile or {}, topics=topics)
     if engine == "langmem":
         from react_mem.memory.write.extraction.langmem_engine import LangMemExtractor
 
-        return LangMemExtractor(models, profile or {})
+        return LangMemExtractor(models, profile or {}, topics=topics)
     near = get_close_matches(engine, ENGINES, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(f"There is no extraction engine {engine!r}.{hint} The engines are: {', '.join(ENGINES)}.")

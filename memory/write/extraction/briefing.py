@@ -84,6 +84,11 @@ class Briefing:
         """All that is known, in every way in which it is put."""
         return [text for memory in self.targets.values() for text in wordings(memory)]
 
+    @property
+    def snapshot(self) -> bool:
+        """Wish for a snapshot of one of the turns."""
+        return any(message.snapshot for message in self.messages)
+
     def before(self, place: int) -> str:
         """Return what is shown of the assistant's message before another one."""
         return self.shown[place - 1] if place and self.messages[place - 1].role == "assistant" else ""

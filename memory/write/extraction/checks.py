@@ -20,10 +20,9 @@ from react_mem.memory.model.operations import (
     EpisodeDraft,
     Extraction,
     ProfileChange,
-    TranscriptMessage,
     Unread,
 )
-from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.origins import Origin
 from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, Briefing
 from react_mem.memory.write.extraction.composing import Composer
 from react_mem.memory.write.extraction.evidence import (
@@ -32,25 +31,27 @@ from react_mem.memory.write.extraction.evidence import (
     repeats_example,
 )
 from react_mem.memory.write.extraction.located import Locator, runs
+from react_mem.memory.write.extraction.milestones import completed, vouched
 from react_mem.memory.write.extraction.proposal import (
     MAX_FACTS,
     MAX_LESSONS,
+    MAX_OUTCOME,
+    MAX_PART,
     MAX_PROFILE_CHANGES,
+    MAX_SNAPSHOT,
     MAX_STEPS,
+    MAX_TITLE,
     ProposedEpisode,
-    ProposedFact,
     ProposedOther,
     ProposedProfileChange,
     Refused,
+    TopicalFact,
     bounded,
 )
 
 MAX_FIELD = 40
 MAX_VALUE = 200
-MAX_PART = 300
 MAX_SUMMARY = 500
-MAX_TITLE = 80
-MAX_OUTCOME = 900
 _Proposed = TypeVar("_Proposed", bound=BaseModel)
 
 
@@ -69,8 +70,9 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
     checker = _Checker(locator)
     payload = answer.payload
     others = checker.each(payload.get("others"), ProposedOther, locator.set_aside, MAX_CLAUSES)
+    standing = [briefing.messages[briefing.clauses[number].message] for number in sorted(locator.standing)]
     locator.note(payload.get("facts"))
-    facts = checker.each(payload.get("facts"), ProposedFact, locator.locate, MAX_FACTS)
+    facts = checker.each(payload.get("facts"), TopicalFact, locator.locate, MAX_FACTS)
     changes = checker.each(payload.get("profile"), ProposedProfileChange, checker.profile, MAX_PROFILE_CHANGES)
     composer = Composer(briefing, locator.endings, checker.rejected, checker.covered)
     ops = composer.operations(facts)
@@ -86,9 +88,10 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
     return Extraction(
         ops=tuple(ops),
         unread=tuple(checker.unread()),
-        episode=episode[0] if episode else None,
+        episode=completed(episode[0] if episode else None, summary, briefing),
         profile_changes=tuple(profile.values()),
         summary=summary,
+        standing=tuple(dict.fromkeys(message.id for message in standing if message.origin is Origin.USER)),
         rejected=tuple(checker.rejected),
         complete=briefing.whole and not answer.broken_off and not checker.rejected,
     )
@@ -181,7 +184,8 @@ class _Checker:
 def check_episode(proposed: ProposedEpisode, briefing: Briefing) -> EpisodeDraft:
     """Return an episode as far as the messages tell of it, or refuse it."""
     bounded(proposed.goal, MAX_PART, "goal")
-    if len(proposed.outcome) > MAX_OUTCOME or any(len(p) > MAX_PART for p in (*proposed.steps, *proposed.lessons)):
+    too_long = len(proposed.outcome) > MAX_OUTCOME or len(proposed.snapshot) > MAX_SNAPSHOT
+    if too_long or any(len(part) > MAX_PART for part in (*proposed.steps, *proposed.lessons)):
         raise Refused("a part of the episode is too long")
     if len(proposed.steps) > MAX_STEPS or len(proposed.lessons) > MAX_LESSONS:
         raise Refused("too many steps or lessons")
@@ -195,9 +199,12 @@ def check_episode(proposed: ProposedEpisode, briefing: Briefing) -> EpisodeDraft
         outcome=proposed.outcome.strip(),
         lessons=tuple(lesson.strip() for lesson in proposed.lessons if lesson.strip()),
         milestone=milestone,
-        origin=lowest([Origin.ASSISTANT, *(_origin(m) for m in briefing.messages)]),
+        snapshot=proposed.snapshot.strip(),
+        importance=0.5 if proposed.importance is None else proposed.importance,
+        origin=vouched(briefing.messages),
     )
-    if any(repeats_example(part, [*said, *observed]) for part in (draft.goal, draft.outcome, draft.milestone)):
+    told = (draft.goal, draft.outcome, draft.milestone, draft.snapshot)
+    if any(repeats_example(part, [*said, *observed]) for part in told):
         raise Refused("it repeats an example of the instructions")
     held = hold_episode(draft, said, observed, _dates(briefing))
     if held is None:
@@ -223,7 +230,3 @@ def _shown(briefing: Briefing) -> tuple[list[str], list[str]]:
 
 def _dates(briefing: Briefing) -> list[datetime]:
     return [message.at for message in briefing.messages if message.at is not None]
-
-
-def _origin(message: TranscriptMessage) -> Origin:
-    return Origin.TOOL if message.role == "tool" else message.origin

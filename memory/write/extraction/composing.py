@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from react_mem.memory.language import denial_of, length
+from react_mem.memory.language import UNSPACED, denial_of, length
 from react_mem.memory.language.clauses import cut, joined
 from react_mem.memory.language.comparison import content_words, missing, numbers, share, words
 from react_mem.memory.language.shared import assents, is_denied, spelt
@@ -39,11 +39,12 @@ from react_mem.memory.write.extraction.located import (
     shows,
 )
 from react_mem.memory.write.extraction.parting import after_answer, divided, without_asking
-from react_mem.memory.write.extraction.proposal import MAX_TEXT, ProposedFact, Refused
+from react_mem.memory.write.extraction.proposal import MAX_TEXT, MAX_TOPIC_WORDS, ProposedFact, Refused, TopicalFact
 from react_mem.memory.write.gate import Support, answered, is_brief
 from react_mem.memory.write.when import over_by, resolve
 
 _MAX_NEEDS = 8
+_WITHOUT_SPACES = re.compile(f"[{UNSPACED}]")
 _LEADING_WORDS = 2
 """Words of an answer that stands before the rest of its sentence: no more than this."""
 
@@ -166,6 +167,7 @@ class Composer:
             reading=reading if reading != text and self._reads(reading, quote, shown) else "",
             source_ids=(message.id,),
             origin=origin,
+            topic=_unsaid_words(proposed, [text, quote]),
             **vars(when),
         )
 
@@ -338,6 +340,16 @@ class Composer:
             elif name in self._of_clause and self._of_clause[name].text:
                 found[_fact_of(self._of_clause[name])] = None
         return tuple(id_ for id_ in found if id_ != _fact_of(by))
+
+
+def _unsaid_words(proposed: ProposedFact, said: Sequence[str]) -> str:
+    """Return words to find a fact by that it does not say, as many as there may be; nothing of what is no such word."""
+    topic = " ".join((proposed.topic if isinstance(proposed, TopicalFact) else "").split())[:MAX_TEXT]
+    new = missing(topic, said)
+    if _WITHOUT_SPACES.search(topic):
+        # the index finds the words in it
+        return topic[: 2 * MAX_TOPIC_WORDS] if new else ""
+    return " ".join(new[:MAX_TOPIC_WORDS])
 
 
 def _goes_on(operation: Operation, before: Operation) -> bool:

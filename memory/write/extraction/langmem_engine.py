@@ -21,7 +21,7 @@ from react_mem.errors import InvalidOutput
 from react_mem.memory.llm.answers import as_json
 from react_mem.memory.llm.calls import HIDDEN, asking, is_broken_off, limited, said_in
 from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, Briefing
-from react_mem.memory.write.extraction.proposal import Proposal
+from react_mem.memory.write.extraction.proposal import Proposal, TopicalProposal
 from react_mem.memory.write.extraction.structured import StructuredExtractor, answer_tokens
 
 
@@ -35,7 +35,7 @@ class LangMemExtractor(StructuredExtractor):
         try:
             return create(
                 limited(model, answer_tokens(MAX_CLAUSES)),
-                schema=Proposal,
+                schema=TopicalProposal if self.topics else Proposal,
                 instructions=f"{prompt}\n\n{{memories}}\n\n{{repair}}",
             )
         except NotImplementedError:
@@ -51,7 +51,7 @@ class LangMemExtractor(StructuredExtractor):
         material = {
             "messages": [HumanMessage(briefing.transcript)],
             "memories": briefing.memories,
-            "repair": self.repair(failed) if failed else "",
+            "repair": "\n\n".join(filter(None, [self.wish(briefing), self.repair(failed) if failed else ""])),
         }
         kept = _Kept()
         config = {"callbacks": [kept], "tags": [HIDDEN], "configurable": {"max_attempts": 1}}

@@ -119,6 +119,7 @@ class Locator:
     Args:
         briefing: What the model was shown.
         questions: The clauses that it takes for questions.
+        standing: Those in which it reads what to do from now on.
         changing: Those in which it reads a change or an end.
         about: Whom it takes each clause to be about.
         sentences: The sentences that it made of each clause.
@@ -127,6 +128,7 @@ class Locator:
 
     briefing: Briefing
     questions: set[int] = field(default_factory=set)
+    standing: set[int] = field(default_factory=set)
     changing: set[int] = field(default_factory=set)
     about: dict[int, set[str]] = field(default_factory=dict)
     sentences: dict[int, list[str]] = field(default_factory=dict)
@@ -245,4 +247,7 @@ class Locator:
             raise Refused("it cites a clause that does not exist")
         if proposed.kind == "question":
             self.questions.update(cited)
+        if proposed.kind == "standing":
+            said = ((number, self.briefing.clauses[number].clause) for number in cited)
+            self.standing.update(number for number, one in said if not one.quoted and not is_question(one.text))
         return cited

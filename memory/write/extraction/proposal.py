@@ -6,12 +6,14 @@ Its size is paid in every turn, so it has no descriptions that the instructions 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import deepcopy
 from functools import cache
-from typing import Any, Literal
+from math import isnan
+from typing import Annotated, Any, Literal
 
 from langchain_core.utils.json_schema import dereference_refs
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from react_mem.memory.llm.schema import strict
 from react_mem.memory.model.operations import Relation
@@ -22,8 +24,13 @@ MAX_FACTS = 40
 MAX_PROFILE_CHANGES = 10
 MAX_STEPS = 10
 MAX_LESSONS = 5
+MAX_TOPIC_WORDS = 12
+MAX_PART = 300
+MAX_TITLE = 80
+MAX_OUTCOME = 900
+MAX_SNAPSHOT = 1_200
 
-Kind = Literal["question", "request", "maybe", "chat"]
+Kind = Literal["question", "request", "maybe", "chat", "standing"]
 
 
 class ProposedFact(BaseModel, coerce_numbers_to_str=True):
@@ -36,6 +43,12 @@ class ProposedFact(BaseModel, coerce_numbers_to_str=True):
     text: str = ""
     when: str = ""
     needs: list[str] = Field(default_factory=list)
+
+
+class TopicalFact(ProposedFact):
+    """The same, with words to find it by that it does not say."""
+
+    topic: str = ""
 
 
 class ProposedOther(BaseModel):
@@ -53,6 +66,14 @@ class ProposedProfileChange(BaseModel):
     value: str = ""
 
 
+def _number(value: Any) -> float | None:
+    """Return what a model sent as a number from 0 to 1; None for anything else: it costs no episode."""
+    with suppress(TypeError, ValueError):
+        number = float(value)
+        return None if isnan(number) else min(max(number, 0.0), 1.0)
+    return None
+
+
 class ProposedEpisode(BaseModel):
     """Attempt and its outcome."""
 
@@ -61,6 +82,8 @@ class ProposedEpisode(BaseModel):
     outcome: str = ""
     lessons: list[str] = Field(default_factory=list)
     milestone: str = ""
+    snapshot: str = ""
+    importance: Annotated[float | None, BeforeValidator(_number, json_schema_input_type=float)] = None
 
 
 class Proposal(BaseModel):
@@ -73,21 +96,30 @@ class Proposal(BaseModel):
     summary: str = ""
 
 
+class TopicalProposal(Proposal):
+    """Record what this conversation teaches about the user. Call it exactly once, with everything in it."""
+
+    facts: list[TopicalFact] = Field(default_factory=list)  # type: ignore[assignment]
+
+
 FIELDS = tuple(Proposal.model_fields)
 
 
-def strict_schema(targets: Sequence[str], fields: Sequence[str] = (), *, clauses: int) -> dict[str, Any]:
+def strict_schema(
+    targets: Sequence[str], fields: Sequence[str] = (), *, clauses: int, topics: bool = False
+) -> dict[str, Any]:
     """Return the JSON schema of one call.
 
     Args:
         targets: The labels that may be a target.
         fields: The fields of the profile; empty for any.
         clauses: How many clauses there are to label.
+        topics: Whether words to find facts by are asked for too.
 
     Returns:
         A schema that strict structured output accepts: no references, every property required, none beyond those.
     """
-    schema = deepcopy(_proposal_schema())
+    schema = deepcopy(_proposal_schema(TopicalProposal if topics else Proposal))
     properties = schema["properties"]
     fact = properties["facts"]["items"]["properties"]
     # a model held to a list that it cannot end fills it: no more than there are clauses, and a few that say two things
@@ -105,9 +137,9 @@ def strict_schema(targets: Sequence[str], fields: Sequence[str] = (), *, clauses
 
 
 @cache
-def _proposal_schema() -> dict[str, Any]:
+def _proposal_schema(form: type[Proposal]) -> dict[str, Any]:
     # made once: it takes milliseconds
-    schema: dict[str, Any] = strict(dereference_refs(Proposal.model_json_schema()))
+    schema: dict[str, Any] = strict(dereference_refs(form.model_json_schema()))
     schema.pop("$defs", None)
     return schema
 

@@ -38,15 +38,22 @@ class StructuredExtractor:
     Args:
         models: The chat model, then those that stand in for it where it fails.
         profile: The fields of the user's profile, with what each holds; empty: the model names them.
+        topics: Whether it is asked for words to find facts by that they do not say.
     """
 
-    def __init__(self, models: Sequence[BaseChatModel], profile: Mapping[str, str]) -> None:
+    def __init__(self, models: Sequence[BaseChatModel], profile: Mapping[str, str], *, topics: bool = False) -> None:
         self.profile = profile
+        self.topics = topics
         self.instructions = load_prompt("extract_memories")
+        if topics:
+            # with the other fields of a fact
+            *of_facts, others = self.instructions.partition("\n`profile`: ")
+            self.instructions = f"{of_facts[0]}\n{load_prompt('extract_topics')}\n`profile`: {others}"
         if profile:
             fields = "\n".join(f"- {name}: {description}" for name, description in profile.items())
             self.instructions += f"\n\n{load_prompt('extract_profile').format(fields=fields)}"
         self._repair = load_prompt("extract_repair")
+        self._snapshot = load_prompt("extract_snapshot")
         self._models = [(model, self.bound(model)) for model in map(without_retries, models)]
 
     async def extract(
@@ -83,6 +90,10 @@ class StructuredExtractor:
                     raise
                 failed = error
 
+    def wish(self, briefing: Briefing) -> str:
+        """Return what a model is asked for beside what every turn is; mostly nothing."""
+        return self._snapshot if briefing.snapshot else ""
+
     def repair(self, failed: InvalidOutput) -> str:
         """Return what a model is told of an answer that could not be read."""
         return self._repair.format(problem=str(failed).rpartition(": ")[2])
@@ -110,7 +121,7 @@ class StructuredExtractor:
             ExtractionError: If the model cannot be reached, refuses or is late.
         """
         labels = [*briefing.targets, *briefing.earlier]
-        schema = strict_schema(labels, list(self.profile), clauses=len(briefing.clauses))
+        schema = strict_schema(labels, list(self.profile), clauses=len(briefing.clauses), topics=self.topics)
         prompt = self.prompt(briefing, failed)
         said = await fill(
             model,
@@ -127,7 +138,7 @@ class StructuredExtractor:
         """Return the messages that a model is sent. See `ask`."""
         messages: list[BaseMessage] = [
             SystemMessage(self.instructions),
-            HumanMessage("\n".join(filter(None, [briefing.memories, briefing.transcript]))),
+            HumanMessage("\n".join(filter(None, [briefing.memories, briefing.transcript, self.wish(briefing)]))),
         ]
         if failed is not None:
             if failed.raw:

@@ -1,0 +1,131 @@
+"""The import of a system's memories: its source is opened, and what is in it written as the facade writes it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from react_mem.memory.adapters.imports.chatgpt_export import ChatGptExport
+from react_mem.memory.adapters.imports.claude_export import ClaudeExport
+from react_mem.memory.adapters.imports.file_source import FileSource
+from react_mem.memory.adapters.imports.import_files import ImportFile, text_stream
+from react_mem.memory.adapters.imports.jsonl_entries import JsonlEntries
+from react_mem.memory.adapters.imports.langgraph_items import LangGraphItems
+from react_mem.memory.adapters.imports.markdown_list import MarkdownList
+from react_mem.memory.adapters.imports.mem0_memories import Mem0Memories
+from react_mem.memory.adapters.imports.zep_graph import ZepGraph
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.rights.importing.foreign_entry import ForeignSource
+from react_mem.memory.rights.importing.import_outcome import ImportOutcome
+from react_mem.memory.rights.importing.importer import Told, nobody_listens
+from react_mem.memory.rights.importing.owners import ImportOwners, why_no_owner
+from react_mem.memory.rights.markdown_export import exported_lines
+from react_mem.memory.rights.portability import is_header
+
+_FILES: dict[str, type[FileSource]] = {
+    source.name: source for source in (Mem0Memories, ZepGraph, ChatGptExport, ClaudeExport, JsonlEntries, MarkdownList)
+}
+
+IMPORTED_SYSTEMS = (*_FILES, LangGraphItems.name)
+"""Systems whose memories can be imported, by name."""
+
+_OWN = ("jsonl", "markdown")
+"""Forms of an export of this system."""
+
+_HEAD = 20
+"""Lines in which a file says that it is one."""
+
+_SHORT = 1_000
+"""Characters of such a line, at most."""
+
+_TEXT = re.compile(r"\.(jsonl?|md|markdown|txt)$", re.IGNORECASE)
+
+
+async def import_memories(
+    memory: MemoryFacade,
+    system: str,
+    where: str,
+    owners: ImportOwners | str,
+    *,
+    prefix: tuple[str, ...] = (),
+    dry_run: bool = False,
+    read_by: str = "",
+    told: Told = nobody_listens,
+) -> ImportOutcome:
+    """Import the memories of another system, or an export of this one.
+
+        await import_memories(memory, "mem0", "memories.json", "ann")
+
+    Args:
+        memory: The memory that they become part of.
+        system: The system: `mem0`, `langmem`, `zep`, `chatgpt`, `claude`, `jsonl` or `markdown`.
+        where: The file, folder or archive; of `langmem` the address of the PostgreSQL database.
+        owners: Whose they become: a user's id, or a choice where the system names several owners.
+        prefix: Of `langmem`, the labels that the namespaces begin with; the one behind them is the owner.
+        dry_run: Whether nothing is written, and only counted.
+        read_by: The agent that is to draw facts from what is said in conversations; empty for none.
+        told: Called with how many are done, and of how many.
+
+    Returns:
+        What became of all of it.
+
+    Raises:
+        ValueError: If there is no such system, or what is there cannot be read to its end, or is not for these owners:
+            the message says why and what to do, and nothing is imported.
+    """
+    chosen = ImportOwners(user=owners) if isinstance(owners, str) else owners
+    if system == LangGraphItems.name:
+        source: ForeignSource = LangGraphItems(where, prefix)
+    elif system in _FILES:
+        file = await asyncio.to_thread(ImportFile, where)
+        if system in _OWN and await asyncio.to_thread(_is_own, file):
+            return await _restore(memory, file, chosen.of(""), dry_run=dry_run, told=told)
+        source = _FILES[system](file)
+    else:
+        raise ValueError(f"there is no import from {system!r}; there are {', '.join(IMPORTED_SYSTEMS)}")
+    return await memory.import_from(source, chosen, dry_run=dry_run, read_by=read_by, told=told)
+
+
+async def _restore(memory: MemoryFacade, file: ImportFile, user_id: str, *, dry_run: bool, told: Told) -> ImportOutcome:
+    """Bring an export of this system back, which names no owner."""
+    if why_no_owner(user_id):
+        raise ValueError("an export names nobody: say whose memory it becomes (--user)")
+    lines = await asyncio.to_thread(lambda: list(_own_lines(file)))
+    report = await memory.import_user(user_id, lines, dry_run=dry_run, told=told)
+    return ImportOutcome(dry_run, Counter({user_id: report.added}), Counter({user_id: report.kept}))
+
+
+def _is_own(file: ImportFile) -> bool:
+    head = _head(file)
+    return any(map(is_header, head[:1])) or any(map(is_header, exported_lines(head)))
+
+
+def _own_lines(file: ImportFile) -> Iterator[str]:
+    return _lines(file) if is_header(_head(file)[0]) else exported_lines(_lines(file))
+
+
+def _head(file: ImportFile) -> list[str]:
+    """Return the first lines of a file that say something, as far as they are not long."""
+    for name, stream in file.parts(_TEXT):
+        text = text_stream(stream)
+        try:
+            return [line.strip() for _ in range(_HEAD) if (line := text.readline(_SHORT)).strip()]
+        except UnicodeDecodeError as error:
+            raise _not_text(name, error) from None
+    return []
+
+
+def _lines(file: ImportFile) -> Iterator[str]:
+    """Yield the lines of a file of text."""
+    for name, stream in file.parts(_TEXT):
+        try:
+            # not by str.splitlines, which cuts at more than line ends
+            yield from (line.rstrip("\r\n") for line in text_stream(stream))
+        except UnicodeDecodeError as error:
+            raise _not_text(name, error) from None
+
+
+def _not_text(name: str, error: UnicodeDecodeError) -> ValueError:
+    return ValueError(f"{name}: is not UTF-8 ({error.reason}); save it as UTF-8")

@@ -1,0 +1,50 @@
+"""Times as other systems write them: ISO 8601, seconds or milliseconds since 1970."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from react_mem.memory.model.records import now, with_zone
+
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+_AHEAD = timedelta(days=1)
+_MILLISECONDS = 1e11
+"""Seconds until the year 5138: a greater number counts milliseconds."""
+
+
+def time_in(value: Any) -> datetime | None:
+    """Return a time that a system gives; None where it gives none, or one that cannot be read.
+
+    >>> time_in("2026-03-03T20:00:00Z") == time_in(1772568000) == time_in("1772568000000")
+    True
+    >>> time_in("soon"), time_in(True), time_in("9" * 400)
+    (None, None, None)
+    """
+    if isinstance(value, bool) or value in (None, ""):
+        return None
+    try:
+        if isinstance(value, str) and not _is_number(value):
+            return with_zone(datetime.fromisoformat(value.strip())).astimezone(UTC)
+        seconds = float(value)
+        return datetime.fromtimestamp(seconds / 1_000 if abs(seconds) >= _MILLISECONDS else seconds, UTC)
+    except (ValueError, TypeError, OverflowError, OSError):
+        return None
+
+
+def written_at(*values: Any) -> tuple[datetime | None, bool]:
+    """Return when something was written, and whether what these values tell cannot be.
+
+    The first value counts that can be: what is before 1970 or ahead of now was not written then.
+    """
+    wrong = False
+    for value in values:
+        at = time_in(value)
+        if at is not None and _EARLIEST <= at <= now() + _AHEAD:
+            return at, False
+        wrong = wrong or value not in (None, "")
+    return None, wrong
+
+
+def _is_number(value: str) -> bool:
+    return value.strip().replace(".", "", 1).lstrip("-").isdecimal()

@@ -1,0 +1,130 @@
+"""Metering of a run: what it takes up of its user's quotas of the day, counted before a model is asked.
+
+A quota that cannot be counted, because the store fails, refuses nobody: what a user may take up in a day is worth less
+than an answer to everybody. The run's stream and a counter say so each time, the log once until it counts again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+
+from react_mem.errors import QuotaExceeded
+from react_mem.memory import telemetry
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.model.identity import identify
+from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.model.quota_settings import QuotaSettings
+from react_mem.memory.store.priority import FRONT
+from react_mem.memory.store.process_state import kept_with
+from react_mem.memory.store.quotas import take_message, take_model_call
+
+_MOST_RUNS = 10_000
+
+log = logging.getLogger(__name__)
+
+
+class AdmittedRuns(OrderedDict[str, None]):
+    """Runs of this process whose message has been counted, the latest last. What a caller writes into the state of a
+    thread says nothing of that: a command may lead to any node, with any state."""
+
+
+class Uncounted(set[str]):
+    """Failures of counting that the log has, until one succeeds."""
+
+
+@dataclass(frozen=True)
+class Metering:
+    """Counting for one run.
+
+    Args:
+        policy: The agent's, which has the quotas.
+        store: Where they are counted.
+        user_id: Whose they are; None where nobody is named, of whom nothing is counted.
+        run_id: The run; empty where nobody knows it.
+        tell: Takes the `memory` events.
+    """
+
+    policy: MemoryPolicy
+    store: BaseStore | None
+    user_id: str | None
+    run_id: str
+    tell: Callable[[dict[str, Any]], None]
+
+    @classmethod
+    def of(cls, policy: MemoryPolicy, runtime: Runtime[Any]) -> Self:
+        """Return that of the run whose node runs at this moment.
+
+        Args:
+            policy: The agent's.
+            runtime: The node's runtime.
+        """
+        identity, info = identify(runtime, get_config()), runtime.execution_info
+        run_id = str(info.run_id or "") if info is not None else ""
+        user_id = identity.user_id if identity is not None else None
+        return cls(policy, runtime.store, user_id, run_id, runtime.stream_writer)
+
+    async def admit(self) -> None:
+        """Count the message of the run, where there are quotas: before anything of it is read, stored or asked.
+
+        Raises:
+            QuotaExceeded: If the user has used up a quota of the day.
+        """
+        await self._count(take_message)
+        if self.run_id and self.store is not None and self.policy.quotas.limits_days:
+            admitted = kept_with(self.store, AdmittedRuns)
+            admitted[self.run_id] = None
+            while len(admitted) > _MOST_RUNS:
+                admitted.popitem(last=False)
+
+    async def before_model(self, *, begins: bool = False) -> None:
+        """Count a call of the chat model, and the message of a run that has come here without being admitted.
+
+        Such a run is a command that leads straight here, or one that goes on with an interrupted turn.
+
+        Args:
+            begins: Whether the turn has no answer yet, which decides where the run is not known.
+
+        Raises:
+            QuotaExceeded: If the user has used up a quota of the day.
+        """
+        if self.store is None or not self.policy.quotas.limits_days:
+            return
+        if self.run_id not in kept_with(self.store, AdmittedRuns) if self.run_id else begins:
+            await self.admit()
+        await self._count(take_model_call)
+
+    async def _count(self, take: Callable[[BaseStore, str, QuotaSettings], Awaitable[None]]) -> None:
+        quotas = self.policy.quotas
+        if not quotas.limits_days or self.user_id is None or self.store is None:
+            return
+        try:
+            with FRONT.turn():
+                async with asyncio.timeout(self.policy.recall.timeout):
+                    await take(self.store, self.user_id, quotas)
+        except QuotaExceeded as refused:
+            telemetry.count("quota.refused", quota=refused.quota)
+            raise
+        except Exception as error:
+            self.uncounted(error)
+        else:
+            kept_with(self.store, Uncounted).clear()
+
+    def uncounted(self, error: BaseException) -> None:
+        """Go on without counting what the run takes up, and say so."""
+        cause = cause_of(error)
+        telemetry.count("degradations", part="quota")
+        logged = kept_with(self.store, Uncounted) if self.store is not None else set[str]()
+        if not logged:
+            log.warning("what users take up of their quotas is not counted, and nobody is refused: %s", cause)
+            logged.add(cause)
+        message = f"What this turn takes up of the user's quotas could not be counted: {cause}"
+        self.tell({"type": "memory", "operation": "store", "status": "degraded", "message": message})

@@ -1,0 +1,166 @@
+"""Remembering what a user tells memory itself, outside of any turn: in their own words, by the rules of a turn.
+
+What they say is kept as a message of a conversation of its own, and each statement in it as a fact, word for word. An
+agent with a model reads it behind that, as it would a turn's, and decides what it changes.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from langchain_core.messages import HumanMessage
+
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.index.over import is_over
+from react_mem.memory.language.statements import asks_to_forget, sentences, statements_in
+from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
+from react_mem.memory.merging.facts import fact_changes, load_facts
+from react_mem.memory.merging.reconcile import reconcile, ways
+from react_mem.memory.merging.transcript import to_records
+from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import FACT, MESSAGE
+from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.records import Fact, Message, fact_id, now
+from react_mem.memory.model.shown import MemoryItem
+from react_mem.memory.store.room import make_room
+from react_mem.memory.store.transactions import transact
+from react_mem.memory.work.items import Work, announce, put_work
+from react_mem.memory.write.committing import kept_at_once
+from react_mem.memory.write.session import Session
+
+REMEMBERED = "remembered"
+"""The conversation that it counts as."""
+
+
+@dataclass(frozen=True)
+class RememberedWords:
+    """Outcome of telling memory something.
+
+    Args:
+        memories: What says it now, a memory a statement.
+        new: The ids of those that were not believed before.
+    """
+
+    memories: tuple[MemoryItem, ...]
+    new: frozenset[str]
+
+
+async def remember(
+    memory: MemoryFacade, user_id: str, text: str, *, about: str = "", agent_id: str = ""
+) -> RememberedWords:
+    """Remember what a user says, in their own words; what is believed already in these words stays as it is.
+
+    Args:
+        memory: The facade.
+        user_id: The owner, whose own words it is.
+        text: What they say.
+        about: Whom or what it is about, by name; empty for the user. What is about somebody else stands as it is said,
+            since no model can know whom "she" means.
+        agent_id: The agent that is to read it, whose memories it is listed among; empty for none.
+
+    Returns:
+        What is remembered.
+
+    Raises:
+        ValueError: If the text is too long or states nothing, such as a question; the message says what to do.
+        MemoryFull: If the quotas leave no room for it.
+        WriteConflict: If other writers of the owner were faster every time.
+    """
+    said, name = text.strip(), " ".join(about.split())
+    whom = "user" if name.casefold() in ("", "user") else name
+    statements = _stated(said)
+    await make_room(memory.store, user_id, memory.policy.quotas, [said, *statements])
+    ids = [fact_id(whom, statement) for statement in statements]
+    message = _message(said, agent_id)
+    works = [Work(kind="extract", agent=agent_id, session=REMEMBERED, due_at=int(now().timestamp() * 1000))]
+    works = works if agent_id and whom == "user" else []
+
+    async def step() -> tuple[tuple[dict[str, Fact], frozenset[str]], list[Change]]:
+        stored = await load_facts(memory.store, user_id, (), ids)
+        known = [_believed(stored, id_, one) for id_, one in zip(ids, statements, strict=True)]
+        there = {fact.id: fact for fact in known if fact is not None}
+        if len([fact for fact in known if fact is not None and not fact.doubts]) == len(ids):
+            return (there, frozenset()), []
+        kept = message.model_copy(update={"turn": await _next_turn(memory, user_id)})
+        session = Session(memory, None, user_id, REMEMBERED, agent_id)
+        if whom == "user":
+            _, changes = await kept_at_once(session, [], [kept], dict(stored))
+        else:
+            changes = await _about(session, whom, statements, kept, stored)
+        written = [change.value for change in changes if change.value and FACT.matches(change.value)]
+        facts = {value["id"]: Fact.from_value(dict(value)) for value in written if value["id"] in ids}
+        changes += [put(user_id, kept), *(put_work(user_id, work) for work in works)]
+        return ({**there, **facts}, frozenset(facts.keys() - there.keys())), changes
+
+    facts, new = await transact(memory.store, user_id, step)
+    if new:
+        announce(user_id, works)
+    at = now()
+    items = [MemoryItem.of(MemoryScope.SEMANTIC, fact.id, fact.to_value(), at) for fact in facts.values()]
+    return RememberedWords(tuple(items), new)
+
+
+def _stated(said: str) -> list[str]:
+    """Return what a text states.
+
+    Raises:
+        ValueError: If it is too long, or states nothing.
+    """
+    if not said:
+        raise ValueError("text: is empty; say what is to be remembered")
+    if len(said) > MAX_INDEXED_CHARS:
+        raise ValueError(f"text: is longer than {MAX_INDEXED_CHARS:,} characters; say it in fewer, or in several parts")
+    if any(map(asks_to_forget, sentences(said))):
+        raise ValueError("text: asks to forget something; use what forgets")
+    stated = {normalise(statement): statement for statement in statements_in(said)}
+    if not stated:
+        raise ValueError(
+            "text: states nothing: it asks, requests, greets, or only shows somebody else's words; say it as a "
+            "statement of your own, such as 'I live in Hue.'"
+        )
+    return list(stated.values())
+
+
+def _believed(stored: Mapping[str, Fact], id_: str, statement: str) -> Fact | None:
+    """Return the fact that says something already and is believed; None where none does."""
+    fact, seen = stored.get(id_), set[str]()
+    while fact is not None and fact.id not in seen:
+        if fact.current:
+            says_it = fact.id == id_ or normalise(statement) in ways(fact)
+            return fact if says_it and not is_over(fact.to_value(), now()) else None
+        seen.add(fact.id)
+        fact = stored.get(fact.superseded_by or "")
+    return None
+
+
+async def _about(
+    session: Session, whom: str, statements: Sequence[str], message: Message, stored: Mapping[str, Fact]
+) -> list[Change]:
+    """Return the writes of facts about somebody or something that the user names."""
+    operations = [Operation("new", one, about=whom, source_ids=(message.id,)) for one in statements]
+    facts = reconcile(
+        operations,
+        stored,
+        at=now(),
+        session_id=REMEMBERED,
+        agent_id=session.agent_id,
+        said={message.id: message},
+    )
+    return await fact_changes(session.memory.store, session.user_id, facts)
+
+
+def _message(said: str, agent_id: str) -> Message:
+    # each time it is said it is another message: a fact that has ended is believed again when it is said again
+    told = HumanMessage(said, id=str(uuid.uuid4()))
+    [record] = to_records([told], first=0, session_id=REMEMBERED, agent_id=agent_id)
+    return record
+
+
+async def _next_turn(memory: MemoryFacade, user_id: str) -> int:
+    """Return the place of what is said next; of two that are said at the same moment it may be the same."""
+    said = {"session_id": REMEMBERED, "kind": MESSAGE.name}
+    last = await memory.store.asearch(MESSAGE.namespace(user_id), filter=said, limit=1, refresh_ttl=False)
+    return max((int(item.value.get("turn", 0)) for item in last), default=-1) + 1
