@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,14 +10,19 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage, convert_to_messages
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolNode
-from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.prebuilt.tool_node import TOOL_CALL_ERROR_TEMPLATE, ToolCallRequest
 from langgraph.types import Command
 
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.graphs import events
 from react_mem.graphs.agent_state import AgentState, current_turn
+from react_mem.graphs.latency import timed
 from react_mem.graphs.switching.prefetch import from_ahead
 from react_mem.memory import telemetry
+from react_mem.memory.runtime import without_secrets
+
+MAX_ERROR_CHARS = 4_000
+"""Of the text of a tool's exception: what went wrong, not all that it was handed."""
 
 Result = ToolMessage | Command[Any] | list[ToolMessage | Command[Any]]
 """Result of a tool: a message, changes of the state that hold one, or several of both."""
@@ -36,15 +42,22 @@ def make_act(tools: Sequence[BaseTool]) -> ToolNode:
             return ready
         # a model may call a tool that there is not by any text, which is no name to measure by
         name = request.tool.name if request.tool is not None else "unknown"
+        started = time.perf_counter()
         with telemetry.span("tool", tool=name) as measured:
             result: Result = await execute(request)
             messages = _messages(result)
             if any(message.status == "error" for message in messages):
                 measured.set(error_type="ToolError")
+        timed(messages, time.perf_counter() - started)
         _tell(request, messages)
         return _on_the_way(result)
 
-    return ToolNode(tools, name="act", handle_tool_errors=True, awrap_tool_call=observe)
+    return ToolNode(tools, name="act", handle_tool_errors=_what_failed, awrap_tool_call=observe)
+
+
+def _what_failed(error: Exception) -> str:
+    """Return what a model and a client are told of a tool that failed: as LangGraph says it, without its secrets."""
+    return TOOL_CALL_ERROR_TEMPLATE.format(error=without_secrets(repr(error)[:MAX_ERROR_CHARS]))
 
 
 def _messages(result: Result) -> list[ToolMessage]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from fastapi import Request
+from typing import Any
+
+from fastapi import HTTPException, Request
+from langgraph_sdk import Auth
 from starlette.authentication import UnauthenticatedUser
 
-from react_mem.memory.runtime import development_user, named
+from react_mem.memory.runtime import development_user, named, unfit
 
 
 def identity_of(request: Request) -> str | None:
@@ -15,10 +18,21 @@ def identity_of(request: Request) -> str | None:
         request: The request.
 
     Returns:
-        None for an authenticated user without an identity, and where nobody is authenticated.
+        None where nobody is authenticated.
+
+    Raises:
+        HTTPException: If the server has let somebody in who has no identity, or one that cannot own memories: 401.
+            Nothing that the request says stands in for it.
     """
-    user = request.scope.get("user")
-    return named(user.identity) or None if user is not None else None
+    user: Any = request.scope.get("user")
+    if user is None:
+        return None
+    if isinstance(user, Auth.types.StudioUser) or getattr(user, "kind", None) == "StudioUser":
+        raise HTTPException(401, "who comes in as LangSmith's Studio owns no memories: authenticate as a user")
+    identity = str(user.identity or "")
+    if why := unfit(identity):
+        raise HTTPException(401, f"the authenticated identity cannot own memories: {why}")
+    return identity
 
 
 def may_name_user(request: Request) -> bool:
@@ -37,7 +51,12 @@ def owner_of(request: Request, said: str | None) -> str | None:
     Args:
         request: The request.
         said: The user that it names, which counts only where the server authenticates nobody.
+
+    Raises:
+        HTTPException: If the user cannot own memories: 401 for one who is authenticated, 422 for one who is named.
     """
     if may_name_user(request):
+        if named(said) and (why := unfit(said or "")):
+            raise HTTPException(422, f"`user_id` cannot own memories: {why}")
         return named(said) or development_user() or None
     return identity_of(request)

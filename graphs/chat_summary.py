@@ -25,7 +25,7 @@ from react_mem.memory.runtime import ChatSummarizer, ChatSummary, ChatSummaryReq
 DEFAULT_AGENT = "assistant"
 
 
-class ChatSummaryContext(BaseModel, extra="ignore", frozen=True):
+class ChatSummaryContext(BaseModel, extra="ignore", frozen=True, hide_input_in_errors=True):
     """Context of a summary: the conversation's owner, and the agent whose model and policy to use.
 
     Args:
@@ -35,9 +35,10 @@ class ChatSummaryContext(BaseModel, extra="ignore", frozen=True):
 
     user_id: str | None = Field(
         None,
+        max_length=512,
         description="Whose profile to merge in. Ignored where the server authenticates users. Empty: none is read.",
     )
-    agent: str = Field(DEFAULT_AGENT, description="The agent whose model and policy to use.")
+    agent: str = Field(DEFAULT_AGENT, max_length=64, description="The agent whose model and policy to use.")
 
 
 @cache

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -16,8 +15,8 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from langgraph.store.base import BaseStore
-from langgraph_sdk import get_client
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.types import Message
 
 from react_mem.errors import (
@@ -26,34 +25,47 @@ from react_mem.errors import (
     ExtractionError,
     ModelConfigError,
     ModelUnavailable,
+    ReactMemError,
     ToolConfigError,
 )
-from react_mem.graphs.callers import identity_of, may_name_user
+from react_mem.graphs.callers import owner_of
 from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
-from react_mem.memory.runtime import ChatSummarizer, ChatSummary, ChatSummaryRequest, OwnerId, named
+from react_mem.memory.runtime import (
+    AuditActor,
+    AuditReason,
+    ChatSummarizer,
+    ChatSummary,
+    ChatSummaryRequest,
+    OwnerId,
+    acting,
+    cause_of,
+    trace_of,
+)
 
 MAX_BODY_BYTES = 2_000_000
 """Of one request: every field at its longest, in a script of three bytes a character, fits."""
-
-THREAD_SECONDS = 2.0
-"""For the server's own answer whose thread a conversation is; it comes in milliseconds."""
 
 log = logging.getLogger(__name__)
 
 
 class BoundedRoute(APIRoute):
-    """A route that refuses a body beyond the bound, before it has read more than that."""
+    """A route that refuses a body beyond the bound, before it has read more than that.
+
+    What it does is recorded as a user's. Of an error that nobody has foreseen, its caller is told the kind alone.
+    """
+
+    most = MAX_BODY_BYTES
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler, which is given a request that ends at the bound."""
-        handle = super().get_route_handler()
+        handle, most = super().get_route_handler(), self.most
 
         async def bounded(request: Request) -> Response:
-            too_long = HTTPException(413, f"the request is longer than {MAX_BODY_BYTES:,} bytes; send less at once")
+            too_long = HTTPException(413, f"the request is longer than {most:,} bytes; send less at once")
             said = request.headers.get("content-length", "")
-            if said.isascii() and said.isdigit() and int(said) > MAX_BODY_BYTES:
+            if said.isascii() and said.isdigit() and int(said) > most:
                 raise too_long
-            left = MAX_BODY_BYTES
+            left = most
 
             async def receive() -> Message:
                 nonlocal left
@@ -63,7 +75,16 @@ class BoundedRoute(APIRoute):
                     raise too_long
                 return message
 
-            return await handle(Request(request.scope, receive))
+            try:
+                with acting(AuditActor.USER, AuditReason.REQUEST):
+                    return await handle(Request(request.scope, receive))
+            except (AnyHTTPException, RequestValidationError, ReactMemError):
+                raise
+            except Exception as error:
+                # what it says may be anybody's: a statement, a key, what another user wrote
+                log.error("%s %s failed: %s\n%s", request.method, self.path, cause_of(error), trace_of(error))
+                said = f"the request failed ({type(error).__name__}); the server's log says where"
+                raise HTTPException(500, said) from None
 
         return bounded
 
@@ -81,8 +102,7 @@ class ChatSummaryBody(ChatSummaryRequest):
 
     user_id: OwnerId | None = Field(
         None,
-        description="Whose profile is merged in. Ignored where the server authenticates users: then it is theirs. "
-        "Without it, that of the user who speaks in the thread `conversation_id`, if it is one of this server.",
+        description="Whose profile is merged in. Ignored where the server authenticates users: then it is theirs.",
     )
     agent: str = Field(
         DEFAULT_AGENT, max_length=64, description="The agent whose model and policy are used: the name of its file."
@@ -93,42 +113,6 @@ class Problem(BaseModel):
     """Error of a request."""
 
     detail: str = Field(description="The cause, in a sentence. It holds no key, and nothing of the conversation.")
-
-
-async def thread_user(conversation_id: str) -> str | None:
-    """Return the user who speaks in a thread of this server, as its latest run names them; None where nobody does.
-
-    Args:
-        conversation_id: The thread's id.
-    """
-    try:
-        thread = str(uuid.UUID(conversation_id))
-        async with asyncio.timeout(THREAD_SECONDS):
-            runs: Any = await get_client().runs.list(thread, limit=1, select=["kwargs"])
-        kwargs = runs[0]["kwargs"]
-    except (ValueError, LookupError):
-        # no id of a thread, or a thread in which nothing has been run
-        return None
-    except Exception as error:
-        # there is no such thread, or no server around us: either way nobody is named
-        log.debug("nobody is known to speak in a conversation: %s", type(error).__name__)
-        return None
-    for given in (kwargs.get("context"), (kwargs.get("config") or {}).get("configurable")):
-        if isinstance(given, dict) and (user_id := named(given.get("user_id"))):
-            return user_id
-    return None
-
-
-async def the_owner(request: Request, body: ChatSummaryBody) -> str | None:
-    """Return whose profile a request may read; None for nobody's.
-
-    Args:
-        request: The request.
-        body: What it says.
-    """
-    if may_name_user(request):
-        return named(body.user_id) or await thread_user(body.conversation_id)
-    return identity_of(request)
 
 
 async def the_summarizer(body: ChatSummaryBody) -> ChatSummarizer:
@@ -168,7 +152,12 @@ _ANSWER: dict[str, Any] = {
     "sum_history": "[Khách hàng] tên: Lan; xưng hô: chị\nChị muốn mua 2 ấm đỏ, 350.000đ một cái. Còn hàng.",
     "full_question": "Vậy lấy cho chị 2 cái ấm đỏ giá 350.000đ nhé.",
     "language": "vi",
-    "usage": {"input_tokens": 912, "output_tokens": 64, "total_tokens": 976},
+    "usage": {
+        "input_tokens": 912,
+        "output_tokens": 64,
+        "total_tokens": 976,
+        "input_token_details": {"cache_read": 768},
+    },
 }
 
 
@@ -189,6 +178,7 @@ def _problem(description: str) -> dict[str, Any]:
         200: {"content": {"application/json": {"example": _ANSWER}}},
         401: _problem("Where the server authenticates users: nobody is authenticated."),
         413: _problem(f"The request is longer than {MAX_BODY_BYTES:,} bytes."),
+        429: _problem("The user has used up a quota of the day; `Retry-After` says when it is free again."),
         502: _problem("The model or its service refuses the request: a wrong key, an unknown model."),
         503: _problem("The model cannot be reached or is overloaded; `Retry-After` says when to try again, if known."),
         504: _problem("The model did not answer in time."),
@@ -206,7 +196,7 @@ async def chat_summary(body: ChatSummaryBody, request: Request) -> ChatSummary:
     use: the summary is the previous one, and the same messages belong into the next request again.
     """
     summarizer = await the_summarizer(body)
-    owner = await the_owner(request, body)
+    owner = owner_of(request, body.user_id)
     store: BaseStore | None = getattr(request.app.state, "store", None)
     try:
         return await summarizer.summarize(body, store=store, user_id=owner)

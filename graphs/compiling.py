@@ -9,7 +9,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolCallTransformer
 from typing_extensions import Unpack
 
-from react_mem.agents.resolve import CompileOptions
+from react_mem.agents.resolve import CompileOptions, ResolvedAgent
+from react_mem.graphs.kept_types import strict_for
 from react_mem.graphs.schemas import Schemas
 
 _PROJECTIONS: list[Any] = [ToolCallTransformer]
@@ -23,7 +24,11 @@ else:
 
 
 def compile_graph(
-    graph: StateGraph[Any, Any, Any, Any], schemas: Schemas, name: str, **options: Unpack[CompileOptions]
+    graph: StateGraph[Any, Any, Any, Any],
+    schemas: Schemas,
+    agent: ResolvedAgent,
+    manager: str,
+    **options: Unpack[CompileOptions],
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Compile a manager's graph.
 
@@ -33,16 +38,17 @@ def compile_graph(
     Args:
         graph: The graph.
         schemas: Its schemas.
-        name: What it is called.
+        agent: Whose it is; a checkpointer builds the types of its answers and of its own state.
+        manager: What the graph is called where the agent is not called anything.
         options: What the caller chose.
     """
     compiled = graph.compile(
-        options.get("checkpointer"),
+        strict_for(options.get("checkpointer"), (agent.state_schema, agent.response_format)),
         store=options.get("store"),
         interrupt_before=options.get("interrupt_before"),
         interrupt_after=options.get("interrupt_after"),
         transformers=[*_PROJECTIONS, *options.get("transformers", ())],
-        name=name,
+        name=agent.name or manager,
     )
     compiled.stream_channels = list(schemas.state.__annotations__)
     return compiled

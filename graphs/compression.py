@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -46,13 +46,25 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;。！？])\s+|\s*\n\s*")
 
 
 class LoggedStep(TypedDict):
-    """One step of the loop: a thought, an action and what came of it."""
+    """One step of the loop: a thought, an action and what came of it.
+
+    Args:
+        thought: What the model said beside the call.
+        action: The tool.
+        arguments: What it was given.
+        observation: What it returned; empty where it failed.
+        error: Why it failed.
+        latency: How many seconds it took; not there where nobody measured it.
+        cost: Its share of the price of the model's call that asked for it; not there without a price.
+    """
 
     thought: str
     action: str
     arguments: dict[str, Any]
     observation: str
     error: str
+    latency: NotRequired[float]
+    cost: NotRequired[float]
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, HTTPException, Request
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Path, Request
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel, Field
 
 from react_mem.graphs.callers import owner_of
+from react_mem.graphs.chat_summary_route import BoundedRoute
 from react_mem.memory.runtime import OwnerId, conclude_soon
 
-router = APIRouter(tags=["Conversations"])
+router = APIRouter(tags=["Conversations"], route_class=BoundedRoute)
+
+
+ThreadId = Annotated[str, Path(max_length=200)]
 
 
 class EndBody(BaseModel):
@@ -41,7 +47,7 @@ class EndedConversation(BaseModel):
         503: {"description": "This server has no store."},
     },
 )
-async def end_conversation(thread_id: str, request: Request, body: EndBody | None = None) -> EndedConversation:
+async def end_conversation(thread_id: ThreadId, request: Request, body: EndBody | None = None) -> EndedConversation:
     """Have a conversation concluded: its outcome is recorded as an episode, and facts of it are looked at again.
 
     The user can still go on with it; it is then concluded again.

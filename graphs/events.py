@@ -13,9 +13,9 @@ Each event is a dict with a `type`:
   in tokens; `dropped` counts the items that did not fit
 - `search`: a search of the web: its `trigger`, the `query` as it left, the `urls` that came back, and what is `missing`
   and why
-- `switch`: of an agent with many tools, which `tools` the turn offers to the model (None: all of them), those that were
-  `picked`, the `layers` of memory that the request asks for, and what decided (`by`: `semantic`, `words`, `model` or
-  `all`); `status` (`ok` or `degraded`) and `message`
+- `switch`: which `tools` the turn offers to the model (None: all of them), those that were `picked`, the `layers` of
+  memory that the request asks for (empty: all of them alike), whether a `snapshot` is made of the turn, and what
+  decided (`by`: `semantic`, `words`, `model` or `all`); `status` (`ok` or `degraded`) and `message`
 - `suggestion`: a next step that may be of use: the `tool`, what it is for (`text`), what it comes `after`, and how many
   `times` this user's turns went on with it
 - `model`: `status` (`degraded`: another model answers; `ok`: one that had failed answers again), `message`, which

@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
+from react_mem.errors import QuotaExceeded
 from react_mem.memory import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from react_mem.memory.context import text_of
 from react_mem.memory.runtime import AgentMemory, Identity, TurnMemory, Turns, scrub
@@ -106,8 +107,8 @@ def with_memory(
 
         try:
             result = await node(state, runtime, memories=recalled.results)
-        except GraphBubbleUp:
-            # an interrupt is not an outcome yet: the node runs again
+        except (GraphBubbleUp, QuotaExceeded):
+            # an interrupt is not an outcome yet: the node runs again; and what was refused was not attempted
             raise
         except Exception as error:
             cause = f"{type(error).__name__}: {scrub(error)}"

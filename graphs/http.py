@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -18,15 +20,53 @@ from langgraph.config import get_store
 
 from react_mem.agents.embedding import check_served_embeddings
 from react_mem.agents.runners import ConfiguredRunners
-from react_mem.errors import AgentConfigError, ModelConfigError, ToolConfigError
+from react_mem.errors import (
+    AgentConfigError,
+    ChoiceRefused,
+    InvalidInputError,
+    LegalHoldError,
+    MemoryChanged,
+    MemoryFull,
+    ModelConfigError,
+    QuotaExceeded,
+    ReactMemError,
+    ToolConfigError,
+)
 from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
 from react_mem.graphs.chat_summary_route import router as chat_summary
 from react_mem.graphs.conversations_route import router as conversations
+from react_mem.graphs.default_assistants import warn_of_changed_assistants
+from react_mem.graphs.erase_route import router as erase
+from react_mem.graphs.feedback_route import router as feedback
+from react_mem.graphs.mcp_route import clients_memory
+from react_mem.graphs.mcp_route import route as mcp_route
+from react_mem.graphs.memory_api.context_api import router as context
+from react_mem.graphs.memory_api.conversations_api import router as held_conversations
+from react_mem.graphs.memory_api.events_api import router as events
+from react_mem.graphs.memory_api.export_api import router as export
+from react_mem.graphs.memory_api.holdings_api import router as holdings
+from react_mem.graphs.memory_api.memories_api import router as memories
+from react_mem.graphs.memory_api.search_api import router as search
+from react_mem.graphs.memory_page.document import route as memory_page
 from react_mem.graphs.memory_route import router as memory
 from react_mem.graphs.metrics_route import router as metrics
-from react_mem.memory.runtime import CLOSING_SECONDS, Worker
+from react_mem.graphs.strict_threads import warn_of_lenient_threads
+from react_mem.graphs.this_machine import OnlyThisMachine
+from react_mem.memory.runtime import (
+    CLOSING_SECONDS,
+    Worker,
+    authenticates,
+    is_development,
+    refuse_exposed_server,
+    refuse_unaudited,
+    refuse_unsealed,
+    scrub,
+)
 
 log = logging.getLogger(__name__)
+
+# At import: before the server listens.
+refuse_exposed_server()
 
 
 @asynccontextmanager
@@ -35,6 +75,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
     The server ends this before it closes the store. Every process of a deployment runs it, those of the run queue too.
     """
+    warn_of_lenient_threads()
+    await warn_of_changed_assistants()
     # Here and not in a request: the server shows requests the store of its default configuration, not langgraph.json's.
     try:
         app.state.store = get_store()
@@ -46,27 +88,70 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             "and chat summaries go without profiles and stored prompts"
         )
     else:
+        await refuse_unsealed(app.state.store)
+        refuse_unaudited(app.state.store)
         await check_served_embeddings(app.state.store)
     try:
         await asyncio.to_thread(summarizer_for, DEFAULT_AGENT)
     except (AgentConfigError, ModelConfigError, ToolConfigError) as error:
         log.warning("the agent %r cannot sum up chats: %s", DEFAULT_AGENT, error)
-    if app.state.store is None:
-        yield
-        return
-    worker = Worker(app.state.store, await asyncio.to_thread(ConfiguredRunners))
-    try:
-        yield
-    finally:
-        await worker.close(CLOSING_SECONDS)
+    async with clients_memory.running():
+        if app.state.store is None:
+            yield
+            return
+        app.state.worker = worker = Worker(app.state.store, await asyncio.to_thread(ConfiguredRunners))
+        try:
+            yield
+        finally:
+            app.state.worker = None
+            await worker.close(CLOSING_SECONDS)
 
 
 # The server serves the documentation of all routes itself, at /docs and /openapi.json.
 app = FastAPI(title="react-mem", lifespan=_lifespan, openapi_url=None, docs_url=None, redoc_url=None)
 
+# The server puts it before all of its routes, not only before ours.
+if is_development() and not authenticates():
+    app.add_middleware(OnlyThisMachine)
+
 # Not `include_router`: its route has no `app`, to which the server adds the authentication.
-for router in (chat_summary, conversations, memory, metrics):
+_memory_api = (memories, search, context, held_conversations, holdings, export, events)
+for router in (chat_summary, conversations, erase, feedback, memory, metrics, *_memory_api):
     app.router.routes.extend(router.routes)
+app.router.routes.append(mcp_route)
+app.router.routes.append(memory_page)
+
+
+@app.exception_handler(LegalHoldError)
+async def say_that_it_is_held(request: Request, error: LegalHoldError) -> JSONResponse:
+    """Answer 423 where what is to be removed is under a legal hold."""
+    return JSONResponse({"detail": str(error)}, status_code=423)
+
+
+@app.exception_handler(MemoryFull)
+async def say_that_it_is_full(request: Request, error: MemoryFull) -> JSONResponse:
+    """Answer 413 where the quotas leave no room for what is to be stored."""
+    return JSONResponse({"detail": str(error)}, status_code=413)
+
+
+@app.exception_handler(QuotaExceeded)
+async def say_that_it_is_used_up(request: Request, error: QuotaExceeded) -> JSONResponse:
+    """Answer 429 where a quota of the day is used up, with the seconds until it is free again."""
+    seconds = max(1, math.ceil((error.free_at - datetime.now(UTC)).total_seconds()))
+    return JSONResponse({"detail": str(error)}, status_code=429, headers={"retry-after": str(seconds)})
+
+
+@app.exception_handler(MemoryChanged)
+async def say_that_it_has_changed(request: Request, error: MemoryChanged) -> JSONResponse:
+    """Answer 412 where what is to be changed is not as the request says that it is."""
+    return JSONResponse({"detail": str(error)}, status_code=412)
+
+
+@app.exception_handler(ReactMemError)
+async def say_what_failed(request: Request, error: ReactMemError) -> JSONResponse:
+    """Answer with an error of ours: 422 where the request is wrong, 503 where something does not work now."""
+    wrong = isinstance(error, InvalidInputError | ChoiceRefused)
+    return JSONResponse({"detail": scrub(error)}, status_code=422 if wrong else 503)
 
 
 @app.exception_handler(RequestValidationError)

@@ -17,7 +17,8 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from react_mem.agents.runners import ConfiguredRunners
-from react_mem.memory.runtime import TurnReport, identify, maintain_all
+from react_mem.errors import InvalidInputError
+from react_mem.memory.runtime import TurnReport, identify, is_nobodys, maintain_all, why_off
 
 
 class MaintenanceContext(BaseModel, extra="ignore", frozen=True):
@@ -45,7 +46,9 @@ async def maintain(state: WorkDone, *, runtime: Runtime[MaintenanceContext]) -> 
         raise ValueError("there is no memory to work on: the graph has no store")
     config: RunnableConfig = get_config()
     identity = identify(runtime, config)
-    # where nobody is named, that means everybody with work to do
+    # where nobody is named, that means everybody with work to do: not for a caller who cannot own memories
+    if identity is None and not is_nobodys(runtime, config):
+        raise InvalidInputError(why_off(runtime, config))
     named = identity is not None and not identity.development
     runners = await asyncio.to_thread(ConfiguredRunners)
     return _summed(await maintain_all(runtime.store, runners, identity.user_id if identity and named else None))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NotRequired
@@ -51,9 +52,11 @@ from react_mem.memory.runtime import (
     Turns,
     capabilities_of,
     identify,
+    kind_followed,
     last_id,
     record_turn,
     taken_steps,
+    withhold,
 )
 from react_mem.tools.working_memory_tools import recall_step
 
@@ -82,6 +85,10 @@ class MemoryNodes:
 
     Args:
         agent: The agent; its policy says what is read and written.
+
+    Attributes:
+        tools: What `act` runs.
+        switches: Whether tools or layers are chosen for a turn.
     """
 
     def __init__(self, agent: ResolvedAgent) -> None:
@@ -89,33 +96,40 @@ class MemoryNodes:
         self._policy = agent.config.memory
         self._web = _web_search(self._policy.web)
         self._recalls = recall_step.name in {tool.name for tool in agent.tools}
-        self._switching = Switching.of(agent)
-        found = (self._switching.find_tools,) if self._switching else ()
+        self._switching = Switching.of(agent, remembers=True)
+        found = (self._switching.find_tools,) if self._switching and self._switching.find_tools else ()
         recalling = () if self._recalls else (recall_step,)
         self.tools = (*agent.tools, *recalling, *found) if agent.tools else ()
+        self.switches = self._switching is not None
         self._tool_tokens = self._switching.most_tokens if self._switching else tool_tokens(agent.tools)
-        self._reason = Reason(agent, self.compose, self.offer)
+        # of a turn without a layout, nothing has been counted: a command of the caller has led straight to the model
+        self._reason = Reason(agent, self.compose, self.offer, lambda state: state.get("layout") is None)
         self._tasks = tasks_of(agent)
         self._task_tokens = TASK_TOKENS if self._tasks else 0
         models, sum_up = agent.with_stand_ins(agent.small_model), agent.with_stand_ins(agent.summary_model)
         self._memory = AgentMemory.of(agent.config.name, self._policy, models, sum_up)
         reflecting = Reflecting(models, tuple(tool.name for tool in agent.tools))
-        agent.work.register(agent.config.name, AgentRunner(self._memory.turns, reflecting))
+        # a flow keeps nothing longer than its agent
+        runner = AgentRunner(self._memory.turns, reflecting, agent.config.memory.retention)
+        agent.work.register(agent.config.name, runner)
 
     async def retrieve_context(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Find what memory and the web have on the question, make it durable, and lay out the prompt of the turn.
 
-        Where there are many tools, those of the turn are chosen beside that: what they leave is room for memories, and
-        the layers of memory that the request asks for get it first.
+        The tools and layers of the turn are chosen beside that: what the tools leave is room for memories, and the
+        layers that the request asks for get it first.
         """
         thread = state["messages"]
         require_input(thread)
         memory = TurnMemory.of(self._memory, runtime)
         frame = await self._frame(thread, runtime)
+        await memory.metering.admit()
         retrieving = self._retrieve(frame, memory, state.get("remembered"))
         planning = asyncio.create_task(self._plan(state, memory.identity, runtime)) if self._tasks else None
         chosen: dict[str, Any] = {}
         favoured: tuple[str, ...] = ()
+        milestone = False
+        limited = self._switching is not None and self._switching.limits
         if self._switching is None:
             recalled, answer = await retrieving
         else:
@@ -123,8 +137,13 @@ class MemoryNodes:
                 retrieving, self._switching.choose(thread, runtime, memory.turns)
             )
             frame = replace(frame, tool_tokens=self._switching.tokens(choice) + self._task_tokens)
-            chosen, favoured = self._switching.update(choice), choice.layers
-        assembled = await memory.assemble(frame, recalled, answer.pages, favoured)
+            chosen, favoured, milestone = self._switching.update(choice), choice.layers, choice.snapshot
+        recalled, kept_back = self._withhold(recalled, memory.turns, thread)
+        assembled = await memory.assemble(frame, recalled, answer.pages, favoured, limited=limited)
+        if kept_back:
+            assembled.layout["offered"] = [*assembled.layout.get("offered", ()), *kept_back]
+        if milestone:
+            assembled.layout["snapshot"] = True
         events.context(runtime.stream_writer, assembled, frame.window.tokens)
         # each field that is written is a row in the checkpointer, and one more where it is no plain value
         update: dict[str, Any] = {"layout": assembled.layout, **chosen}
@@ -146,6 +165,19 @@ class MemoryNodes:
             return recalled, WebAnswer()
         return recalled, await self._search(thread, await private_values(turns, recalled), writer)
 
+    def _withhold(
+        self, recalled: Recalled, turns: Turns | None, thread: Sequence[AnyMessage]
+    ) -> tuple[Recalled, list[str]]:
+        """Take out the skills that this turn has to do without, to compare; where outcomes are counted."""
+        if turns is None or self._policy.learning.skills == "off":
+            return recalled, []
+        shown, kept_back = withhold(recalled.results, _turn_id(turns, thread))
+        if not kept_back:
+            return recalled, []
+        results = copy(recalled.results)
+        results[:] = shown
+        return replace(recalled, results=results), kept_back
+
     def _query(self, frame: Frame, identity: Identity) -> MemoryQuery:
         query = frame.query(identity, self._memory.agent_id)
         # a skill that takes a tool which the agent does not have is of no use to it
@@ -161,14 +193,14 @@ class MemoryNodes:
 
     async def _frame(self, thread: Sequence[AnyMessage], runtime: Runtime[AgentContext]) -> Frame:
         context = AgentContext.of(runtime.context, get_config().get("configurable"))
-        named = await self._agent.chat_model(context.model)
+        chosen = await self._agent.for_run(context)
         return Frame(
             thread=thread,
             policy=self._policy,
-            window=Window.of(self._policy.context.window, named.model),
-            instructions=context.system_prompt or _words(self._agent.system_prompt),
+            window=Window.of(self._policy.context.window, chosen.model.model),
+            instructions=_words(chosen.instructions),
             tool_tokens=self._tool_tokens + self._task_tokens,
-            times=not capabilities_of(named.model).follows_instructions,
+            times=not capabilities_of(chosen.model.model).follows_instructions,
         )
 
     async def _search(
@@ -238,21 +270,35 @@ class MemoryNodes:
             # a server has a worker for all agents
             self._agent.work.ensure(memory.turns.memory.store)
         steps = notes["steps"] if notes else ()
+        kind = kind_followed(layout.get("kinds") or {}, steps)
 
         async def keep(turns: Turns) -> None:
-            searched = layout.get("searched", False)
-            await turns.close(thread, state.get("remembered"), steps, taken_steps(task), searched=searched)
-            await self._log_outcome(turns, thread, layout.get("offered", ()), steps)
+            await turns.close(
+                thread,
+                state.get("remembered"),
+                steps,
+                taken_steps(task),
+                searched=layout.get("searched", False),
+                snapshot=layout.get("snapshot", False),
+                task_type=kind,
+                used=layout.get("used") or (),
+                run_id=memory.run_id,
+            )
+            await self._log_outcome(turns, thread, layout.get("offered", ()), steps, kind)
 
         return done | {"remembered": last_id(thread)} if await memory.end(keep) else done
 
     async def _log_outcome(
-        self, turns: Turns, thread: Sequence[AnyMessage], offered: Sequence[str], steps: Sequence[Mapping[str, Any]]
+        self,
+        turns: Turns,
+        thread: Sequence[AnyMessage],
+        offered: Sequence[str],
+        steps: Sequence[Mapping[str, Any]],
+        task_type: str,
     ) -> None:
         """Count what became of the turn for the skills that it was offered."""
         if self._policy.learning.skills == "off" or not steps:
             return
-        [asked, *_] = current_turn(thread)
         # an answer that the runtime gave in the model's place, such as that it stopped, is not a success
         stopped = bool(thread[-1].additional_kwargs.get(NOTICE))
         await record_turn(
@@ -260,11 +306,17 @@ class MemoryNodes:
             turns.user_id,
             session_id=turns.session_id,
             agent_id=turns.agent_id,
-            turn_id=message_record_id(turns.session_id, asked),
+            turn_id=_turn_id(turns, thread),
             offered=offered,
             steps=steps,
             success=False if stopped else None,
+            task_type=task_type,
         )
+
+
+def _turn_id(turns: Turns, thread: Sequence[AnyMessage]) -> str:
+    [asked, *_] = current_turn(thread)
+    return message_record_id(turns.session_id, asked)
 
 
 def _web_search(settings: WebSettings) -> WebSearch | None:

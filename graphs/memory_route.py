@@ -1,8 +1,8 @@
-"""`POST /memory/forget`: forget something for good, with what came of it and the sentences that said it."""
+"""`POST /memory/v1/forget`: forget something for good, with what came of it and the sentences that said it."""
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, HTTPException, Request
 from langgraph.store.base import BaseStore
@@ -54,16 +54,22 @@ class ForgetAnswer(BaseModel):
     )
 
 
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    401: {"description": "Where the server authenticates users: nobody is authenticated."},
+    404: {"description": "This user has no such memory."},
+    413: {"description": "The request is too long."},
+    423: {"description": "Something of it is under a legal hold: nothing was removed."},
+    503: {"description": "This server has no store."},
+}
+
+
+@router.post("/memory/v1/forget", operation_id="forget_memory", summary="Forget something", responses=_ANSWERS)
 @router.post(
     "/memory/forget",
-    operation_id="forget_memory",
+    operation_id="forget_memory_deprecated",
     summary="Forget something",
-    responses={
-        401: {"description": "Where the server authenticates users: nobody is authenticated."},
-        404: {"description": "This user has no such memory."},
-        413: {"description": "The request is too long."},
-        503: {"description": "This server has no store."},
-    },
+    responses=_ANSWERS,
+    deprecated=True,
 )
 async def forget_memory(body: ForgetBody, request: Request) -> ForgetAnswer:
     """Forget memories for good: a fact goes with what derives from it, and with the sentences of messages that said it.

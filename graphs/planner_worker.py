@@ -30,6 +30,7 @@ from react_mem.graphs.model_call import ModelCall
 from react_mem.graphs.reason import require_input
 from react_mem.memory import MemoryResultItem, MemoryScope
 from react_mem.memory.context import render_memories, text_of
+from react_mem.memory.runtime import Metering
 from react_mem.prompts import load_prompt
 
 FLOW = "planner_worker"
@@ -68,6 +69,7 @@ class Team:
     ) -> dict[str, Any]:
         """Break the request into steps; a model that gives no list leaves the request as the one step."""
         require_input(state["messages"])
+        await Metering.of(self._planner.config.memory, runtime).admit()
         request = text_of(state["messages"][-1])
         said = await _ask(self._planner, runtime, memories, request)
         steps = [step.strip() for step in _STEP.findall(said)][:MAX_STEPS] or [request]
@@ -156,17 +158,19 @@ async def _ask(
     """Return what an agent says to a request, with what it remembers and what was done before it.
 
     Raises:
+        QuotaExceeded: If the user has used up a quota of the day.
         ModelCallError: If the model fails.
     """
+    await Metering.of(agent.config.memory, runtime).before_model()
     context = AgentContext.of(runtime.context, get_config().get("configurable"))
     instructions = [agent.config.system_prompt]
     block = render_memories(memories, agent.config.policy(FLOW).context.memory_tokens)
-    if block.text:
-        instructions.append(load_prompt("memories").format(memories=block.text).strip())
+    if block.entries:
+        instructions.append(load_prompt("memories").format(memories=block.briefing).strip())
     done = [AIMessage(result) for result in before]
     prompt = [SystemMessage("\n\n".join(instructions)), *done, HumanMessage(request)]
     # what the two say to each other is not the answer: it stays out of the stream of messages
-    own = await agent.chat_model(context.model)
-    call = ModelCall(agent, own, runtime.stream_writer, tags=["nostream"], purpose="planning")
+    chosen = await agent.for_run(context)
+    call = ModelCall(agent, chosen.model, runtime.stream_writer, tags=["nostream"], purpose="planning")
     response, _ = await call.answer(prompt)
     return response.text

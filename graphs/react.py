@@ -19,6 +19,7 @@ from react_mem.graphs.compiling import compile_graph
 from react_mem.graphs.reason import Reason, after_reason, is_empty, require_input
 from react_mem.graphs.schemas import Schemas
 from react_mem.graphs.switching import Switching, SwitchState
+from react_mem.memory.runtime import Metering
 
 
 def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -34,8 +35,8 @@ def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> Comp
     Raises:
         StateSchemaError: If the agent's state schema does not go with the manager's.
     """
-    schemas = Schemas.of(agent.state_schema, SwitchState.__annotations__)
     switching = Switching.of(agent)
+    schemas = Schemas.of(agent.state_schema, SwitchState.__annotations__, suggests=switching is not None)
 
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
         schemas.state, agent.context_schema, input_schema=schemas.input, output_schema=schemas.output
@@ -48,25 +49,28 @@ def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> Comp
         nodes = _SwitchNodes(agent, switching)
         graph.add_node("switch", nodes.switch, input_schema=SwitchState)
         graph.add_node("reason", nodes.reason, input_schema=SwitchState)
-        graph.add_node("act", make_act((*agent.tools, switching.find_tools)))
+        graph.add_node("act", make_act((*agent.tools, *filter(None, (switching.find_tools,)))))
         graph.add_edge(START, "switch")
         graph.add_edge("switch", "reason")
     graph.add_conditional_edges("reason", after_reason(END), ["act", "reason", END])
     graph.add_conditional_edges("act", after_tools(agent, END), ["reason", END])
 
-    return compile_graph(graph, schemas, agent.name or "react", **options)
+    return compile_graph(graph, schemas, agent, "react", **options)
 
 
 class _SwitchNodes:
     """The nodes of an agent that chooses from many tools, without a memory to learn from."""
 
     def __init__(self, agent: ResolvedAgent, switching: Switching) -> None:
+        self._policy = agent.config.memory
         self._switching = switching
-        self._reason = Reason(agent, compose, switching.offered)
+        # the message is counted where the tools are chosen, which may take a model
+        self._reason = Reason(agent, compose, switching.offered, lambda state: False)
 
     async def switch(self, state: SwitchState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Choose the tools of the turn."""
         require_input(state["messages"])
+        await Metering.of(self._policy, runtime).admit()
         choice = await self._switching.choose(state["messages"], runtime)
         return self._switching.update(choice)
 

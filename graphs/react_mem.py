@@ -29,8 +29,8 @@ def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> Comp
     Raises:
         StateSchemaError: If the agent's state schema does not go with the manager's.
     """
-    schemas = Schemas.of(agent.state_schema, MemState.__annotations__)
     memory = MemoryNodes(agent)
+    schemas = Schemas.of(agent.state_schema, MemState.__annotations__, suggests=memory.switches)
 
     # The state is that of `react`; what only the memory nodes need is in their own schema, private to them.
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
@@ -49,4 +49,4 @@ def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> Comp
     graph.add_conditional_edges("update_working_memory", after_tools(agent, "extract"), ["reason", "extract"])
     graph.add_edge("extract", END)
 
-    return compile_graph(graph, schemas, agent.name or "react_mem", **options)
+    return compile_graph(graph, schemas, agent, "react_mem", **options)

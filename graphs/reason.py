@@ -19,11 +19,12 @@ from react_mem.errors import InvalidInputError
 from react_mem.graphs import events
 from react_mem.graphs.agent_state import AgentState, current_turn, model_calls, pending_tool_calls
 from react_mem.graphs.model_call import Bind, ModelCall
+from react_mem.graphs.noting import thread_noted
 from react_mem.graphs.paired_calls import close_open_calls, with_call_ids
 from react_mem.graphs.structured_output import StructuredOutput
 from react_mem.memory import telemetry
-from react_mem.memory.context import NOTICE
-from react_mem.memory.runtime import storable
+from react_mem.memory.context import NOTICE, as_said
+from react_mem.memory.runtime import Metering, storable
 from react_mem.prompts import load_prompt
 
 Compose = Callable[[Any, str | SystemMessage], list[BaseMessage]]
@@ -55,38 +56,52 @@ class Reason:
         agent: The agent.
         compose: Builds the prompt; all that differs between the managers.
         offer: Says which tools the model is offered; all of the agent's by default.
+        begins: Says whether the message of a turn is still to be counted, where there are quotas and the run has no id;
+            by default, whether the model has not been called in it.
     """
 
-    def __init__(self, agent: ResolvedAgent, compose: Compose, offer: Offer | None = None) -> None:
+    def __init__(
+        self,
+        agent: ResolvedAgent,
+        compose: Compose,
+        offer: Offer | None = None,
+        begins: Callable[[Any], bool] | None = None,
+    ) -> None:
         self._agent = agent
         self._compose = compose
         self._offer = offer or (lambda state: agent.tools)
+        self._begins = begins or (lambda state: model_calls(state["messages"]) == 0)
 
     async def __call__(self, state: AgentState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Return the model's answer and what follows from it without running a tool.
 
         Raises:
             InvalidInputError: If there is nothing to answer.
+            ChoiceRefused: If the caller chose what the agent's config does not leave to them.
+            QuotaExceeded: If the user has used up a quota of the day.
             ModelCallError: If the model fails, and what it falls back on.
         """
         require_input(state["messages"])
+        if (policy := self._agent.config.memory).quotas.limits_days:
+            await Metering.of(policy, runtime).before_model(begins=self._begins(state))
         context = AgentContext.of(runtime.context, get_config().get("configurable"))
-        composed = self._compose(state, context.system_prompt or self._agent.system_prompt)
+        chosen = await self._agent.for_run(context)
+        composed = self._compose(state, chosen.instructions)
         prompt = close_open_calls([_sendable(message) for message in composed])
         call = ModelCall(
             self._agent,
-            await self._agent.chat_model(context.model),
+            chosen.model,
             runtime.stream_writer,
             thread=state["messages"],
             bind=self._binding(tuple(self._offer(state))),
             quotable=self._agent.response_format is None,
         )
-        response, model = await call.answer(prompt)
+        async with thread_noted(runtime):
+            response, model = await call.answer(prompt)
         output = StructuredOutput.choose(self._agent.response_format, model)
-        limit = context.max_iterations or self._agent.config.max_iterations
         if self._agent.name:
             response = response.model_copy(update={"name": self._agent.name})
-        return self._decide(response, output, state["messages"], limit, runtime)
+        return self._decide(response, output, state["messages"], chosen.max_iterations, runtime)
 
     def _binding(self, own: tuple[BaseTool, ...]) -> Bind:
         """Return what gives a model tools, and the agent's schema."""
@@ -188,7 +203,8 @@ def is_empty(message: BaseMessage) -> bool:
 
 
 def _sendable(message: BaseMessage) -> BaseMessage:
-    """Return a message as Unicode text: half an emoji, as a cut string leaves it, would fail in the model's client."""
+    """Return a message as it was said, in Unicode: half an emoji, as a cut string leaves it, would fail in a client."""
+    message = as_said(message)
     fields = ("content", "tool_calls") if isinstance(message, AIMessage) else ("content",)
     clean = {field: storable(getattr(message, field)) for field in fields}
     changed = {field: value for field, value in clean.items() if value != getattr(message, field)}

@@ -35,7 +35,7 @@ class Schemas:
     output: Any
 
     @classmethod
-    def of(cls, added: type | None, private: Mapping[str, Any]) -> Schemas:
+    def of(cls, added: type | None, private: Mapping[str, Any], *, suggests: bool = False) -> Schemas:
         """Return the schemas with the fields of a caller's own state, as `create_agent` takes it as `state_schema`.
 
         Fields that are annotated with LangChain's `OmitFromInput`, `OmitFromOutput` or `PrivateStateAttr` are left out
@@ -44,13 +44,16 @@ class Schemas:
         Args:
             added: A TypedDict, such as one that extends `langchain.agents.AgentState`; None without fields of its own.
             private: The fields of the manager's own state.
+            suggests: Whether the output has `suggestions`, next steps: only of an agent that chooses, since
+                `create_agent` has no such field.
 
         Raises:
             StateSchemaError: If it is not a TypedDict, merges `messages` in a way of its own, or has a field that the
                 manager keeps for itself.
         """
+        ours = {"suggestions": NotRequired[list[dict[str, Any]]]} if suggests else {}
         if added is None:
-            return cls(AgentState, AgentInput, AgentOutput)
+            return cls(_extended(AgentState, ours), AgentInput, _extended(AgentOutput, ours))
         if not is_typeddict(added):
             raise StateSchemaError(f"state_schema must be a TypedDict, not {added!r}: extend langchain's AgentState.")
         hints = get_type_hints(added, include_extras=True)
@@ -61,13 +64,15 @@ class Schemas:
                 f"{added.__name__} has fields that the manager keeps for itself: {', '.join(taken)}. Rename them."
             )
         return cls(
-            _extended(AgentState, own),
+            _extended(AgentState, {**own, **ours}),
             _extended(AgentInput, {name: hint for name, hint in own.items() if not _omitted(hint, "input")}),
-            _extended(AgentOutput, {name: hint for name, hint in own.items() if not _omitted(hint, "output")}),
+            _extended(AgentOutput, {n: hint for n, hint in own.items() if not _omitted(hint, "output")} | ours),
         )
 
 
 def _extended(base: Any, fields: dict[str, Any]) -> Any:
+    if not fields:
+        return base
     return TypedDict(base.__name__, {**get_type_hints(base, include_extras=True), **fields})  # type: ignore[operator]
 
 

@@ -21,8 +21,11 @@ from react_mem.graphs.maintenance import build_maintenance
 from react_mem.graphs.planner_worker import shipped_team
 from react_mem.graphs.serving import serve_agent, serve_all
 from react_mem.graphs.smart_buyer import shipped_buyer
+from react_mem.memory.runtime import refuse_exposed_server
 
 DEFAULT_AGENT = "assistant"
+
+refuse_exposed_server()
 
 # At import, where a server expects slow work.
 serve_all()

@@ -2,13 +2,15 @@
 
     START -> plan -> act -> act ... -> report -> END
 
-Each step is logged as experience, and what became of the request. Once `maintenance` has found what repeatedly worked,
-the skill stands in for the model's plan, as long as its uses succeed. The shop is a toy: its tools are pure functions.
+Each step is logged as experience, with what it took, and what became of the request. Behind the turns, after a moment
+of quiet, what repeatedly worked becomes a skill, which stands in for the model's plan as long as its uses succeed. The
+shop is a toy: its tools are pure functions, and its catalogue are documents. `docs/smart_buyer.md` shows a run.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 from typing import Any, NotRequired
 
@@ -29,13 +31,34 @@ from react_mem.graphs.agent_state import AgentInput, AgentOutput, AgentState
 from react_mem.graphs.hooks import Remember, with_memory
 from react_mem.graphs.model_call import ModelCall
 from react_mem.graphs.reason import require_input
-from react_mem.memory import MemoryResultItem, MemoryScope
-from react_mem.memory.context import text_of
-from react_mem.memory.runtime import EXPERIENCE, AgentMemory, TurnMemory, Turns, record_turn
+from react_mem.memory import MemoryResultItem, MemoryScope, telemetry
+from react_mem.memory.context import render_memories, text_of
+from react_mem.memory.runtime import (
+    DOCUMENT,
+    EXPERIENCE,
+    AgentMemory,
+    AgentRunner,
+    Metering,
+    Reflecting,
+    TurnMemory,
+    Turns,
+    record_turn,
+    scrub,
+    withhold,
+)
+from react_mem.prompts import load_prompt
 
 FLOW = "smart_buyer"
 
 _PRICES = {"kettle": (24, 31), "teapot": (18, 45), "lamp": (39, 35), "chair": (89, 120)}
+
+CATALOGUE = (
+    "Kettle: 1.7 litres, boils in four minutes.",
+    "Teapot: stoneware, holds six cups.",
+    "Lamp: a reading lamp with a dimmer.",
+    "Chair: oak, carries 120 kilos.",
+)
+"""Documents about what the shop sells; a shopper's memory has them once somebody adds them."""
 
 
 @tool
@@ -72,13 +95,17 @@ class BuyState(AgentState):
 
     Args:
         plan: The names of the tools, in order.
-        offered: The ids of the skills that were offered.
+        offered: The ids of the skills that were found.
+        read: What documents say on the request.
+        asked: The price of the model's plan; None without one.
         known: What is known so far, by the names of arguments.
-        steps: What was done: `action`, `arguments`, `observation` and `error` each.
+        steps: What was done: `action`, `arguments`, `observation`, `error`, `latency` and `cost` each.
     """
 
     plan: NotRequired[list[str]]
     offered: NotRequired[list[str]]
+    read: NotRequired[list[str]]
+    asked: NotRequired[float | None]
     known: NotRequired[dict[str, Any]]
     steps: NotRequired[list[dict[str, Any]]]
 
@@ -93,7 +120,14 @@ class Buyer:
     def __init__(self, buyer: ResolvedAgent) -> None:
         self.agent_id = buyer.config.name
         self.policy = buyer.config.policy(FLOW)
+        self._learns = self.policy.learning.skills != "off"
         self._buyer = buyer
+        self._memory = AgentMemory(self.agent_id, self.policy)
+        if self._learns:
+            # what is done behind the turns: reflection on what was logged
+            tools = tuple(one.name for one in buyer.tools)
+            runner = AgentRunner(self._memory.turns, Reflecting(tools=tools), buyer.config.memory.retention)
+            buyer.work.register(self.agent_id, runner)
         self._tools = {one.name: one for one in buyer.tools}
 
     async def plan(
@@ -101,14 +135,27 @@ class Buyer:
     ) -> dict[str, Any]:
         """Take the steps of the best skill that is offered; without one, ask the model."""
         require_input(state["messages"])
+        await Metering.of(self.policy, runtime).admit()
         request = text_of(state["messages"][-1])
         skills = [item for item in memories if item.scope is MemoryScope.PROCEDURAL and item.payload["tool_sops"]]
-        feasible = [[step["tool"] for step in skill.payload["tool_sops"]] for skill in skills]
+        # some requests do without what was learnt, to compare
+        shown, _ = withhold(skills, str(state["messages"][-1].id)) if self._learns else (skills, ())
+        feasible = [[step["tool"] for step in skill.payload["tool_sops"]] for skill in shown]
         known = next((steps for steps in feasible if self._tools.keys() >= set(steps)), None)
-        steps = known if known is not None else await _planned(self._buyer, runtime, request, list(self._tools))
+        cost = None
+        steps = known
+        if steps is None:
+            told = [item for item in memories if item.scope is not MemoryScope.PROCEDURAL]
+            steps, cost = await _planned(self._buyer, runtime, request, list(self._tools), told)
         events.thought(runtime.stream_writer, f"{'As before' if known else 'Plan'}: {', '.join(steps)}")
-        offered = [skill.id for skill in skills]
-        return {"plan": steps, "offered": offered, "known": {"query": request}, "steps": []}
+        return {
+            "plan": steps,
+            "offered": [skill.id for skill in skills],
+            "read": [item.payload["text"] for item in memories if item.source == DOCUMENT.name],
+            "asked": cost,
+            "known": {"query": request},
+            "steps": [],
+        }
 
     async def act(
         self, state: BuyState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
@@ -116,6 +163,8 @@ class Buyer:
         """Use the next tool, with what is known by now."""
         steps, known = state["steps"], state["known"]
         step, learnt = await _use(self._tools[state["plan"][len(steps)]], known)
+        if (asked := state.get("asked")) is not None:
+            step["cost"] = asked / len(state["plan"])
         call = {"id": str(len(steps)), "name": step["action"], "args": step["arguments"]}
         events.action(runtime.stream_writer, call)
         said = step["error"] or step["observation"]
@@ -136,6 +185,8 @@ class Buyer:
             "input": step["arguments"],
             "output": step["observation"],
             "error": step["error"],
+            "latency": step.get("latency"),
+            "cost": step.get("cost"),
             "source_ids": [turn_id],
         }
         return [Remember(MemoryScope.EXPERIENCE, data)]
@@ -164,9 +215,13 @@ class Buyer:
         """Answer, and log what became of the request."""
         ordered, last = state["known"].get("order"), state["steps"][-1]
         answer = f"Ordered: {ordered}." if ordered else f"Nothing is ordered: {last['error'] or 'the plan ends early'}."
+        answer = " ".join([answer, *_told(state)])
         events.answer(runtime.stream_writer, answer)
-        if self.policy.learning.skills != "off":
-            memory = TurnMemory.of(AgentMemory(self.agent_id, self.policy), runtime, node="report")
+        if self._learns:
+            memory = TurnMemory.of(self._memory, runtime, node="report")
+            if memory.turns is not None and runtime.server_info is None:
+                # a server has a worker for all agents
+                self._buyer.work.ensure(memory.turns.memory.store)
             await memory.end(lambda turns: self._outcome(turns, state))
         return {"messages": [AIMessage(answer)]}
 
@@ -186,7 +241,7 @@ def build_graph(
     """
     nodes = Buyer(buyer)
     graph = StateGraph(BuyState, AgentContext, input_schema=AgentInput, output_schema=AgentOutput)
-    read = [MemoryScope.PROFILE, MemoryScope.PROCEDURAL]
+    read = [MemoryScope.PROFILE, MemoryScope.PROCEDURAL, MemoryScope.SEMANTIC]
     about: dict[str, Any] = {"agent_id": nodes.agent_id, "flow_id": FLOW, "policy": nodes.policy}
     planning = with_memory(nodes.plan, **about, task_type=FLOW, read=read, write=lambda state, result: [])
     graph.add_node("plan", planning)
@@ -205,33 +260,56 @@ def shipped_buyer() -> CompiledStateGraph[Any, Any, Any, Any]:
 
 
 async def _planned(
-    buyer: ResolvedAgent, runtime: Runtime[AgentContext], request: str, tools: Sequence[str]
-) -> list[str]:
-    """Return the tools that the model names, in its order; where it names none, all of them.
+    buyer: ResolvedAgent,
+    runtime: Runtime[AgentContext],
+    request: str,
+    tools: Sequence[str],
+    memories: Sequence[MemoryResultItem],
+) -> tuple[list[str], float | None]:
+    """Return the tools that the model names, in its order, and the price of that; where it names none, all of them.
 
     Raises:
+        QuotaExceeded: If the user has used up a quota of the day.
         ModelCallError: If the model fails.
     """
+    await Metering.of(buyer.config.memory, runtime).before_model()
     context = AgentContext.of(runtime.context, get_config().get("configurable"))
-    own = await buyer.chat_model(context.model)
-    prompt = [SystemMessage(buyer.config.system_prompt), HumanMessage(request)]
+    chosen = await buyer.for_run(context)
+    instructions = [buyer.config.system_prompt]
+    block = render_memories(memories, buyer.config.policy(FLOW).context.memory_tokens)
+    if block.entries:
+        instructions.append(load_prompt("memories").format(memories=block.briefing).strip())
+    prompt = [SystemMessage("\n\n".join(instructions)), HumanMessage(request)]
     # the plan is not the answer: it stays out of the stream of messages
-    response, _ = await ModelCall(buyer, own, runtime.stream_writer, tags=["nostream"]).answer(prompt)
+    response, _ = await ModelCall(buyer, chosen.model, runtime.stream_writer, tags=["nostream"]).answer(prompt)
     named = re.findall("|".join(map(re.escape, tools)), str(response.text)) if tools else []
-    return named or list(tools)
+    return named or list(tools), telemetry.cost_of(response)
 
 
 async def _use(one: BaseTool, known: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a tool did, as a step, and what is known from it."""
     arguments = {name: known[name] for name in one.args if name in known}
+    started = time.perf_counter()
     try:
         learnt = await one.ainvoke(arguments)
         error = ""
     except Exception as failed:  # whatever a tool raises: it is an observation
-        learnt, error = {}, f"{type(failed).__name__}: {failed}"
+        learnt, error = {}, f"{type(failed).__name__}: {scrub(failed)}"
     observation = "" if error else ", ".join(f"{name}: {value}" for name, value in learnt.items())
-    step = {"action": one.name, "arguments": arguments, "observation": observation, "error": error}
+    step = {
+        "action": one.name,
+        "arguments": arguments,
+        "observation": observation,
+        "error": error,
+        "latency": time.perf_counter() - started,
+    }
     return step, learnt
+
+
+def _told(state: BuyState) -> list[str]:
+    """Return what documents say of the thing that was ordered."""
+    name = str(state["known"].get("order", "")).partition("-")[0]
+    return [text for text in state.get("read", ()) if name and text.lower().startswith(name)]
 
 
 def _price(product_id: str) -> int:

@@ -9,19 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from typing_extensions import TypedDict
 
 from react_mem.graphs.agent_state import current_turn
 from react_mem.graphs.compression import LoggedStep, digest
+from react_mem.graphs.latency import latency_of
+from react_mem.memory import telemetry
 from react_mem.memory.context import count_tokens, squeezed_text, text_of
 from react_mem.memory.runtime import ContextSettings
 from react_mem.prompts import load_prompt
 from react_mem.tools.working_memory_tools import compress_working_memory
 
 _FORM = load_prompt("compressed_steps")
+
+_SHOWN: Final = ("thought", "action", "arguments", "observation", "error")
+"""Parts of a step that the model sees."""
 
 _CHARS_PER_TOKEN = 3
 """Notes are names, numbers and identifiers, which take more tokens than prose does."""
@@ -128,25 +133,32 @@ def _rounds(turn: Sequence[AnyMessage]) -> list[_Round]:
         following = takewhile(lambda m: isinstance(m, ToolMessage), turn[place + 1 :])
         results = {result.tool_call_id: result for result in following if isinstance(result, ToolMessage)}
         calls = [*message.tool_calls, *message.invalid_tool_calls]
-        steps = [_step(message.text, call, results.get(call["id"] or "")) for call in calls]
-        tokens = sum(count_tokens(str(part)) for step in steps for part in step.values())
+        cost = telemetry.cost_of(message)
+        share = cost / len(calls) if cost is not None else None
+        steps = [_step(message.text, call, results.get(call["id"] or ""), share) for call in calls]
+        tokens = sum(count_tokens(str(step[part])) for step in steps for part in _SHOWN)
         rounds.append(_Round(message, start, steps, tokens))
         start += len(steps)
     return rounds
 
 
-def _step(thought: str, call: Any, result: ToolMessage | None) -> LoggedStep:
+def _step(thought: str, call: Any, result: ToolMessage | None, cost: float | None) -> LoggedStep:
     text = result.text if result is not None else ""
     failed = result is not None and result.status == "error"
     # of a call that could not be read, the raw text
     arguments = call["args"] if isinstance(call["args"], dict) else {"unreadable": call["args"]}
-    return LoggedStep(
+    step = LoggedStep(
         thought=thought,
         action=call["name"] or "",
         arguments=arguments,
         observation="" if failed else text,
         error=text if failed else "",
     )
+    if result is not None and (latency := latency_of(result)) is not None:
+        step["latency"] = latency
+    if cost is not None:
+        step["cost"] = cost
+    return step
 
 
 def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None, settings: ContextSettings) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
+from react_mem.graphs.latency import timed
 from react_mem.memory import telemetry
 from react_mem.tools.routing.routes import QUERY, Route
 
@@ -32,6 +34,9 @@ class Prefetch:
         tools: All tools.
         routes: Their routes; those that may run ahead say so.
         seconds: How long one may take.
+
+    Attributes:
+        able: Whether any of them may run ahead.
     """
 
     def __init__(self, tools: Sequence[BaseTool], routes: Mapping[str, Route], seconds: float) -> None:
@@ -39,18 +44,19 @@ class Prefetch:
         self._given = (
             {name: route.ahead for name, route in routes.items() if route.ahead is not None} if seconds else {}
         )
+        self.able = bool(self._given)
         able = [tool for tool in tools if tool.name in self._given]
         # the node that runs tools, so that they get their state, store and context; an error is not a result here
         self._node = ToolNode(able, name="prefetch", handle_tool_errors=False, awrap_tool_call=_measured)
 
-    def calls(self, selected: Sequence[str], request: str) -> list[ToolCall]:
+    def calls(self, likely: Sequence[str], request: str) -> list[ToolCall]:
         """Return the calls that a request fills in by itself.
 
         Args:
-            selected: The chosen tools, the most likely first.
+            likely: The tools that it may need, the most likely first.
             request: The request.
         """
-        able = [name for name in selected if name in self._given][:MAX_AHEAD]
+        able = [name for name in likely if name in self._given][:MAX_AHEAD]
         return [
             tool_call(name=name, args={QUERY: request} if self._given[name] else {}, id=f"ahead_{name}")
             for name in able
@@ -111,8 +117,12 @@ def from_ahead(request: ToolCallRequest) -> ToolMessage | None:
 async def _measured(
     request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[None]]]
 ) -> ToolMessage | Command[None]:
+    started = time.perf_counter()
     with telemetry.span("tool", tool=request.tool_call["name"]):
-        return await execute(request)
+        result = await execute(request)
+    if isinstance(result, ToolMessage):
+        timed([result], time.perf_counter() - started)
+    return result
 
 
 def _asked(update: Mapping[str, Any]) -> list[ToolCall]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
@@ -18,8 +18,8 @@ from react_mem.graphs import events
 from react_mem.graphs.agent_state import current_turn, model_calls
 from react_mem.graphs.switching.prefetch import Prefetch
 from react_mem.memory import telemetry
-from react_mem.memory.context import text_of, tool_tokens
-from react_mem.memory.language import index_terms
+from react_mem.memory.context import NOTICE, flat, text_of, tool_tokens, with_appended
+from react_mem.memory.language import index_terms, language_of, settles
 from react_mem.memory.runtime import Turns, cause_of, trace_of
 from react_mem.tools.routing.find_tools import FIND_TOOLS, FOUND, make_find_tools
 from react_mem.tools.routing.relations import Follows, what_followed
@@ -31,6 +31,9 @@ _STEPS = 100
 _SHORT = 3
 """Words that carry meaning, up to which a message is read together with the one before it: "and tomorrow?"."""
 
+_MAX_STEP = 200
+"""Characters of what a step is for."""
+
 log = logging.getLogger(__name__)
 
 
@@ -39,41 +42,56 @@ class Switching:
 
     Args:
         agent: The agent.
+        layers: Whether the layers of memory are chosen.
 
     Raises:
         ToolConfigError: If its `switching` names a tool that there is not, or a tool has the name of the engine's own.
 
     Attributes:
-        find_tools: The tool by which the model finds those that it is not offered.
+        find_tools: The tool by which the model finds those that it is not offered; None where it is offered all.
         most_tokens: What a choice takes of a prompt, at most.
+        limits: Whether layers that are not chosen show their best only.
     """
 
-    def __init__(self, agent: ResolvedAgent) -> None:
+    def __init__(self, agent: ResolvedAgent, *, layers: bool) -> None:
         settings = agent.config.switching
-        if FIND_TOOLS in {tool.name for tool in agent.tools}:
+        narrows = len(agent.tools) > settings.above
+        if narrows and FIND_TOOLS in {tool.name for tool in agent.tools}:
             raise ToolConfigError(
                 f"a tool is called {FIND_TOOLS!r}, which is the name of the tool that `switching` adds; rename it, or "
                 "set switching: off"
             )
-        self._switch = Switch(agent.tools, settings, agent.with_stand_ins(agent.small_model))
+        self._switch = Switch(agent.tools, settings, agent.with_stand_ins(agent.small_model), layers=layers)
+        self._remembers = layers
         self._always = set(settings.always)
         self._learn = settings.learn
+        self.limits = settings.layers == "limit"
+        self._shows = settings.show_suggestions
         self._agent = agent
-        self.find_tools = make_find_tools(self._switch.routes, self._switch.router, settings.timeout)
-        self._tokens = {tool.name: tool_tokens([tool]) for tool in (*agent.tools, self.find_tools)}
-        largest = sorted(self._tokens.values(), reverse=True)[: settings.max_tools + len(self._always)]
-        self.most_tokens = sum(largest) + self._tokens[FIND_TOOLS]
+        self.find_tools = (
+            make_find_tools(self._switch.routes, self._switch.router, settings.timeout) if narrows else None
+        )
+        self._all_tokens = self.most_tokens = tool_tokens(agent.tools)
+        self._tokens: dict[str, int] = {}
+        if self.find_tools is not None:
+            self._tokens = {tool.name: tool_tokens([tool]) for tool in (*agent.tools, self.find_tools)}
+            largest = sorted(self._tokens.values(), reverse=True)[: settings.max_tools + len(self._always)]
+            self.most_tokens = sum(largest) + self._tokens[FIND_TOOLS]
         self._prefetch = Prefetch(agent.tools, self._switch.routes, settings.prefetch_seconds)
 
     @classmethod
-    def of(cls, agent: ResolvedAgent) -> Switching | None:
-        """Return the engine of an agent; None where it is off, or there are too few tools to choose from.
+    def of(cls, agent: ResolvedAgent, *, remembers: bool = False) -> Switching | None:
+        """Return the engine of an agent; None where it is off, or there is nothing to choose.
 
         Args:
             agent: The agent.
+            remembers: Whether there are layers of memory to choose from.
         """
         settings = agent.config.switching
-        return cls(agent) if settings.mode != "off" and len(agent.tools) > settings.above else None
+        layers = remembers and settings.layers != "off"
+        if settings.mode == "off" or not (layers or len(agent.tools) > settings.above):
+            return None
+        return cls(agent, layers=layers)
 
     async def choose(
         self,
@@ -81,7 +99,7 @@ class Switching:
         runtime: Runtime[Any],
         turns: Turns | None = None,
     ) -> Offer:
-        """Choose the tools of a turn, and say so. Whatever fails, there is a choice: at worst all tools.
+        """Choose the tools and layers of a turn, and say so. Whatever fails, there is a choice: at worst all of them.
 
         Args:
             thread: The messages of the conversation, the request last.
@@ -94,10 +112,12 @@ class Switching:
                 choice = await self._switch.choose(
                     request_of(thread), runtime.store, follows=follows, recent=_called_before(thread)
                 )
+                if self._remembers and not choice.snapshot:
+                    choice = replace(choice, snapshot=settles(text_of(thread[-1])))
                 measured.set(tools=len(self._switch.routes), selected=len(choice.tools or self._switch.routes))
         except Exception as error:
             # it has an answer to every failure it knows; this is one nobody has thought of
-            log.warning("tools are not chosen for this turn: %s\n%s", cause_of(error), trace_of(error))
+            log.warning("nothing is chosen for this turn: %s\n%s", cause_of(error), trace_of(error))
             choice = Offer(None, missing={"switch": f"it failed ({type(error).__name__})"})
         self._report(choice, runtime.stream_writer)
         return choice
@@ -108,11 +128,13 @@ class Switching:
         Args:
             choice: The choice.
         """
-        return {
+        update: dict[str, Any] = {
             "selected_tools": None if choice.tools is None else list(choice.tools),
             "suggestions": [asdict(one) for one in choice.suggestions],
             "prefetched": None,
         }
+        # each field that is written is a row in the checkpointer
+        return update | {"likely_tools": list(choice.tools or choice.picked)} if self._prefetch.able else update
 
     def offered(self, state: Mapping[str, Any]) -> tuple[BaseTool, ...]:
         """Return the tools that the model is offered at this point of a turn.
@@ -124,7 +146,7 @@ class Switching:
             state: The state.
         """
         selected = state.get("selected_tools")
-        if selected is None:
+        if selected is None or self.find_tools is None:
             return self._agent.tools
         chosen = self._always | set(selected)
         later = [name for name in _found(state["messages"]) if name not in chosen]
@@ -141,8 +163,9 @@ class Switching:
         Args:
             choice: The choice.
         """
-        names = self._switch.routes if choice.tools is None else {*choice.tools, *self._always, FIND_TOOLS}
-        return sum(self._tokens[name] for name in names)
+        if choice.tools is None:
+            return self._all_tokens
+        return sum(self._tokens[name] for name in {*choice.tools, *self._always, FIND_TOOLS})
 
     async def beside(self, state: Mapping[str, Any], answer: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
         """Ask the model, and run tools ahead beside it where this is its first call in the turn.
@@ -155,15 +178,28 @@ class Switching:
             The update of the state.
         """
         first = not model_calls(state["messages"])
-        selected = state.get("selected_tools") or ()
         request = text_of(state["messages"][-1])
-        calls = self._prefetch.calls(selected, request) if first else []
+        calls = self._prefetch.calls(state.get("likely_tools") or (), request) if first else []
         if not calls:
-            update = await answer()
+            update = self._with_suggestions(state, await answer())
             # for one step only: who asks again wants to know again
             return {**update, "prefetched": None} if state.get("prefetched") else update
         update, ready = await self._prefetch.beside(calls, answer)
-        return {**update, "prefetched": ready or None}
+        return {**self._with_suggestions(state, update), "prefetched": ready or None}
+
+    def _with_suggestions(self, state: Mapping[str, Any], update: dict[str, Any]) -> dict[str, Any]:
+        """Return an update whose answer carries the next steps, for clients that show nothing else of the state."""
+        suggested, answer = state.get("suggestions"), update["messages"][-1]
+        if not suggested or not isinstance(answer, AIMessage) or answer.additional_kwargs.get(NOTICE):
+            return update
+        if answer.tool_calls or answer.invalid_tool_calls:
+            return update
+        marks = {**answer.additional_kwargs, "suggestions": suggested}
+        answer = answer.model_copy(update={"additional_kwargs": marks})
+        # an answer in a schema is read by a program
+        if self._shows and self._agent.response_format is None:
+            answer = with_appended(answer, _line(suggested, request_of(state["messages"])))
+        return {**update, "messages": [*update["messages"][:-1], answer]}
 
     async def _follows(self, turns: Turns) -> Follows:
         experience = turns.memory.experience
@@ -176,10 +212,11 @@ class Switching:
         events.switch(
             writer,
             "degraded" if without else "ok",
-            f"Tools were chosen without {without}" if without else "",
+            f"Chosen without {without}" if without else "",
             tools=None if choice.tools is None else list(choice.tools),
             picked=list(choice.picked),
             layers=list(choice.layers),
+            snapshot=choice.snapshot,
             by=choice.by,
         )
         for one in choice.suggestions:
@@ -199,6 +236,17 @@ def request_of(thread: Sequence[AnyMessage]) -> str:
     if len(said) > 1 and len(index_terms(said[-1])) < _SHORT:
         return "\n".join(said[-2:])
     return said[-1] if said else ""
+
+
+def _line(suggested: Sequence[Mapping[str, Any]], request: str) -> str:
+    """Return next steps as one line, in the language of the request.
+
+    >>> _line([{"tool": "dry_hands", "text": "Dry your hands."}], "I have washed my hands.")
+    'Possible next steps: Dry your hands (dry_hands)'
+    """
+    # tools may be described by a server that is somebody else's
+    steps = (f"{flat(one['text'], _MAX_STEP).rstrip('.')} ({one['tool']})" for one in suggested)
+    return language_of(request).wording["next_steps"].format(steps="; ".join(steps))
 
 
 def _called_before(thread: Sequence[AnyMessage]) -> list[str]:

@@ -1,0 +1,115 @@
+"""Permissions of a server's users: everything is denied that is not allowed here.
+
+The server allows what no handler judges, so there is one for everything (`@auth.on`) and none that is more specific.
+
+| What | A user | An administrator |
+| --- | --- | --- |
+| threads, their states and runs | their own | their own |
+| assistants | read, search, run | also create, change and delete |
+| crons | nothing | their own |
+| the store's own routes | nothing | nothing |
+
+An assistant is everybody's: who changes one puts a system prompt into the runs of all who use it, also after a restart.
+A thread belongs to who made it: the server's filters compare its metadata, where only this module writes the owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import Any
+
+from langgraph_sdk import Auth
+
+OWNER = "owner"
+"""Key of a thread's, a run's and a cron's metadata: whose it is."""
+
+ADMINISTRATOR = "react_mem:administrator"
+"""Permission of an administrator."""
+
+METRICS = "react_mem:metrics"
+"""Permission of a scraper, who may read the metrics and nothing else."""
+
+_OWN = {"create", "read", "update", "delete", "search", "create_run"}
+_READ = {"read", "search"}
+
+
+def default_deny(auth: Auth) -> None:
+    """Register the permissions with a server's authentication, whose users may carry `ADMINISTRATOR`.
+
+    Args:
+        auth: The authentication: it says who calls, and nothing of what they may do.
+    """
+    auth.on(permitted)
+
+
+async def permitted(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.FilterType | bool:
+    """Return what of a resource a caller may see, or whether they may do what they ask at all.
+
+    Args:
+        ctx: Who calls, what they ask and of which resource.
+        value: What they send; the owner is written into its metadata.
+    """
+    if not _is_ours(ctx):
+        return False
+    administrator = ADMINISTRATOR in ctx.permissions
+    allowed: Callable[..., Auth.types.FilterType | bool] | None = _RESOURCES.get(ctx.resource)
+    return allowed is not None and allowed(ctx, value, administrator)
+
+
+def _is_ours(ctx: Auth.types.AuthContext) -> bool:
+    """Return whether our own authentication said who calls.
+
+    A server lets callers in that name another scheme (`x-auth-scheme: langsmith`) where `disable_studio_auth` is not
+    set: under `langgraph dev` without any proof of who they are.
+    """
+    user: Any = ctx.user
+    studio = isinstance(user, Auth.types.StudioUser) or getattr(user, "kind", None) == "StudioUser"
+    return not studio and bool(user.identity) and METRICS not in ctx.permissions
+
+
+def _threads(ctx: Auth.types.AuthContext, value: Any, administrator: bool) -> Auth.types.FilterType | bool:
+    if ctx.action not in _OWN:
+        return False
+    if ctx.action == "create_run" and not administrator and _names_webhook(value):
+        # the server would send the answer to any address that it reaches, also within its own network
+        raise Auth.exceptions.HTTPException(status_code=403, detail="only an administrator names a webhook")
+    return _owned(ctx, value)
+
+
+def _assistants(ctx: Auth.types.AuthContext, value: Any, administrator: bool) -> Auth.types.FilterType | bool:
+    # whom the server itself marks as its maker is run without being looked at
+    if administrator and isinstance(metadata := _metadata(value), MutableMapping):
+        metadata.pop("created_by", None)
+    return administrator or ctx.action in _READ
+
+
+def _crons(ctx: Auth.types.AuthContext, value: Any, administrator: bool) -> Auth.types.FilterType | bool:
+    return administrator and ctx.action in _OWN and _owned(ctx, value)
+
+
+_RESOURCES: Mapping[str, Callable[..., Auth.types.FilterType | bool]] = {
+    "threads": _threads,
+    "assistants": _assistants,
+    "crons": _crons,
+}
+
+
+def _owned(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.FilterType:
+    """Return the filter of what is the caller's own, and write into what they send that it is theirs."""
+    owner = {OWNER: ctx.user.identity}
+    if isinstance(value, MutableMapping) and ctx.action in ("create", "update", "create_run"):
+        metadata = value.get("metadata")
+        if isinstance(metadata, MutableMapping):
+            metadata.update(owner)
+        else:
+            value["metadata"] = dict(owner)
+    return owner
+
+
+def _metadata(value: Any) -> Any:
+    return value.get("metadata") if isinstance(value, Mapping) else None
+
+
+def _names_webhook(value: Any) -> bool:
+    kwargs = value.get("kwargs") if isinstance(value, Mapping) else None
+    return isinstance(kwargs, Mapping) and bool(kwargs.get("webhook"))

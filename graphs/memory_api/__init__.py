@@ -1,0 +1,1 @@
+"""The memory's REST interface, `/memory/v1`: what a user may see and do of what is remembered about them."""

@@ -1,0 +1,193 @@
+"""`/memory/v1/context`: what the prompt for a message would be and why, and why an answer was given."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from functools import cache
+from typing import Annotated, Any
+
+from fastapi import APIRouter, HTTPException, Path, Request
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from pydantic import BaseModel, Field
+
+from react_mem.agents.config import load_agent_config
+from react_mem.agents.context_preview import REMEMBERING, ContextPreview, preview_context, shown_message
+from react_mem.agents.resolve import ResolvedAgent, resolve_agent
+from react_mem.errors import ModelConfigError, ToolConfigError
+from react_mem.graphs.callers import may_name_user
+from react_mem.graphs.memory_api.callers_memory import (
+    PREFIX,
+    USER_ID,
+    Asked,
+    CallersMemory,
+    MemoryRoute,
+    administers,
+    agent_named,
+    memory_of,
+    problems,
+    wrong,
+)
+from react_mem.graphs.memory_api.conversations_api import ThreadId
+from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
+from react_mem.memory.context import Section, whole_text
+from react_mem.memory.runtime import AnswerSources, Identity, OwnerId
+
+MAX_MESSAGE = 20_000
+
+MAX_TURNS = 200
+"""Turns of a conversation, the last, of which the prompt is made: more than any agent is shown by default."""
+
+HIDDEN = "[instructions of the agent]"
+"""Text in the place of the instructions, which are the deployment's: they are shown to administrators."""
+
+router = APIRouter(tags=["Memory"], route_class=MemoryRoute)
+
+_PLACES = {
+    Section.SYSTEM: "system",
+    Section.TOOLS: "tools",
+    Section.QUESTION: "question",
+    Section.CONVERSATION: "conversation",
+}
+"""Places of parts of the prompt; all others are behind the instructions, in the system message."""
+
+
+class ContextBody(BaseModel):
+    """Message for which the prompt is asked for."""
+
+    message: Annotated[str, Field(min_length=1, max_length=MAX_MESSAGE)] = Field(description="What the user would say.")
+    thread_id: OwnerId | None = Field(None, description="The conversation it would go on; by default a new one.")
+    agent: Annotated[str, Field(max_length=64)] = Field(DEFAULT_AGENT, description="The agent: the name of its file.")
+    user_id: OwnerId | None = Field(None, description=USER_ID)
+
+
+class ContextPart(BaseModel):
+    """A part of a prompt."""
+
+    name: str = Field(description="`system`, `tools`, `profile`, `memories`, `summaries`, `conversation`, ...")
+    tokens: int = Field(description="What it takes.")
+    limit: int = Field(description="What it could take, the others being as they are.")
+    dropped: int = Field(description="What there was no room for: memories, messages, fields.")
+    place: str = Field(description="`system`, `memory` behind that, `tools`, `conversation` or `question`.")
+    text: str = Field(description="What it says; of the tools, which are no text, nothing.")
+    memories: list[str] = Field(description="The memories in it.")
+
+
+class PromptMessage(BaseModel):
+    """A message of a prompt."""
+
+    role: str
+    content: str
+
+
+class ContextAnswer(BaseModel):
+    """Prompt as it would be, and why."""
+
+    parts: list[ContextPart]
+    tokens: int = Field(description="What all parts take.")
+    limit: int = Field(description="What they may take: the model's window without the answer.")
+    cut: int = Field(description="Characters of the message that do not fit.")
+    missing: dict[str, str] = Field(description="What could not be asked or put in, with the cause.")
+    prompt: list[PromptMessage]
+
+
+@router.post(
+    f"{PREFIX}/context",
+    operation_id="explain_context",
+    summary="Explain the prompt for a message",
+    responses=problems(413),
+)
+async def explain_context(body: ContextBody, request: Request) -> ContextAnswer:
+    """Return what the prompt for a message would be: its parts with their tokens, and the memories in each.
+
+    No model is called and nothing is written; the web is not searched, and no tools or layers are chosen. The
+    conversation is told as memory has it: the steps of earlier turns, which only the thread has, are missing.
+    """
+    asked = memory_of(request, body.user_id)
+    await agent_named(body.agent)
+    try:
+        agent = await asyncio.to_thread(_agent, body.agent)
+    except (ModelConfigError, ToolConfigError) as error:
+        raise HTTPException(503, f"the agent {body.agent!r} cannot run: {error}") from None
+    if agent.config.manager != REMEMBERING:
+        why = f"its manager is {agent.config.manager}, whose prompt is its thread; name one of {REMEMBERING}"
+        raise wrong("agent", why)
+    session = body.thread_id or str(uuid.uuid4())
+    said = await _thread(asked, session, agent.config.name) if body.thread_id else []
+    thread = [*said, HumanMessage(body.message, id="question")]
+    identity = Identity(asked.owner, session)
+    preview = await preview_context(agent, asked.memory.store, identity, thread, named_by_records=True)
+    return _answer(preview, body.message, shows_instructions=administers(request) or may_name_user(request))
+
+
+@router.get(
+    f"{PREFIX}/context/{{thread_id}}/{{message_id}}",
+    operation_id="explain_answer",
+    summary="Explain an answer",
+    responses=problems(),
+)
+async def explain_answer(
+    thread_id: ThreadId,
+    message_id: Annotated[
+        str, Path(min_length=1, max_length=512, description="The answer or its question: its id, or its record's.")
+    ],
+    asked: Asked,
+) -> AnswerSources:
+    """Return why an answer was given: the memories that stood in its prompt, as they are now."""
+    told = await asked.memory.explain_answer(asked.owner, thread_id, message_id)
+    if told is None:
+        raise HTTPException(404, "this user has no such answer that is remembered")
+    return told
+
+
+@cache
+def _agent(name: str) -> ResolvedAgent:
+    """Return an agent, loaded once. Blocking."""
+    return resolve_agent(load_agent_config(name))
+
+
+async def _thread(asked: CallersMemory, session: str, agent: str) -> list[AnyMessage]:
+    """Return a conversation as memory has it, its last turns; its messages are named by their records."""
+    told = await asked.memory.dialog.get_context(asked.owner, session, MAX_TURNS, agent_id=agent)
+    if not told.messages:
+        raise HTTPException(404, "this user has no such conversation that is remembered")
+    kinds: dict[str, Any] = {"user": HumanMessage}
+    return [kinds.get(one.role, AIMessage)(whole_text(vars(one)), id=one.id) for one in told.messages]
+
+
+def _answer(preview: ContextPreview, message: str, *, shows_instructions: bool) -> ContextAnswer:
+    assembled, instructions = preview.assembled, preview.frame.instructions
+
+    def shown(one: BaseMessage) -> str:
+        text = shown_message(one)
+        if shows_instructions or one.type != "system" or not text.startswith(instructions):
+            return text
+        return HIDDEN + text[len(instructions) :]
+
+    texts = {
+        **assembled.texts,
+        Section.SYSTEM: instructions if shows_instructions else HIDDEN,
+        Section.QUESTION: message,
+        Section.CONVERSATION: "\n".join(f"{one.type}: {shown_message(one)}" for one in preview.prompt[1:-1]),
+    }
+    parts = [
+        ContextPart(
+            name=section.value,
+            tokens=assembled.tokens.get(section, 0),
+            limit=assembled.budget.get(section, 0),
+            dropped=assembled.dropped.get(section, 0),
+            place=_PLACES.get(section, "memory"),
+            text=texts.get(section, ""),
+            memories=assembled.ids.get(section, []),
+        )
+        for section in Section
+        if assembled.tokens.get(section) or assembled.dropped.get(section)
+    ]
+    return ContextAnswer(
+        parts=parts,
+        tokens=sum(assembled.tokens.values()),
+        limit=preview.frame.available,
+        cut=assembled.cut,
+        missing=dict(assembled.missing),
+        prompt=[PromptMessage(role=one.type, content=shown(one)) for one in preview.prompt],
+    )

@@ -1,0 +1,91 @@
+"""`/memory/v1/conversations`: the conversations that memory has of a user: listed, shown, forgotten."""
+
+from __future__ import annotations
+
+import logging
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Path, Query, Request
+from httpx import HTTPError
+from langgraph_sdk import get_client
+
+from react_mem.graphs.callers import may_name_user
+from react_mem.graphs.memory_api.callers_memory import PREFIX, Asked, MemoryRoute, problems, retried
+from react_mem.graphs.memory_route import ForgetAnswer
+from react_mem.graphs.server_threads import ServerThreads
+from react_mem.memory import MemoryFacade
+from react_mem.memory.runtime import MAX_PAGE, ConversationDetail, ConversationPage, WriteConflict, cause_of
+
+router = APIRouter(tags=["Conversations"], route_class=MemoryRoute)
+
+log = logging.getLogger(__name__)
+
+ThreadId = Annotated[str, Path(min_length=1, max_length=512, description="The conversation: the id of its thread.")]
+
+_Cursor = Annotated[str, Query(max_length=2_000, description="The `next_cursor` of the page before.")]
+
+
+@router.get(
+    f"{PREFIX}/conversations",
+    operation_id="list_conversations",
+    summary="List conversations",
+    responses=problems(),
+)
+async def list_conversations(
+    asked: Asked, limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50, cursor: _Cursor = ""
+) -> ConversationPage:
+    """List the conversations of which memory has something, the one first in which something was last said.
+
+    One that goes on while the pages are turned moves to the first of them.
+    """
+    try:
+        return await asked.memory.conversations(asked.owner, limit=limit, cursor=cursor)
+    except ValueError as error:
+        raise HTTPException(422, str(error)) from None
+
+
+@router.get(
+    f"{PREFIX}/conversations/{{thread_id}}",
+    operation_id="show_conversation",
+    summary="Show a conversation",
+    responses=problems(),
+)
+async def show_conversation(
+    thread_id: ThreadId, asked: Asked, limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 100, cursor: _Cursor = ""
+) -> ConversationDetail:
+    """Show a conversation with the tree of its summaries and a page of its messages, the oldest first."""
+    try:
+        told = await asked.memory.conversation(asked.owner, thread_id, limit=limit, cursor=cursor)
+    except ValueError as error:
+        raise HTTPException(422, str(error)) from None
+    if told is None:
+        raise _no_conversation()
+    return told
+
+
+@router.delete(
+    f"{PREFIX}/conversations/{{thread_id}}",
+    operation_id="forget_conversation",
+    summary="Forget a conversation",
+    responses=problems(423),
+)
+async def forget_conversation(thread_id: ThreadId, asked: Asked, request: Request) -> ForgetAnswer:
+    """Forget a conversation for good: its messages, its thread on this server, and what was derived from it alone."""
+    if await asked.memory.conversation(asked.owner, thread_id, limit=1) is None:
+        raise _no_conversation()
+    try:
+        # no key of the environment: it is the server itself that is asked
+        async with get_client(api_key=None) as client:
+            threads = ServerThreads(client, asked.owner, authenticates=not may_name_user(request))
+            memory = MemoryFacade(asked.memory.store, checkpointer=threads)
+            receipt = await memory.delete_session(asked.owner, thread_id)
+    except WriteConflict as error:
+        raise retried(error) from None
+    except HTTPError as error:
+        log.warning("a conversation stays: the server's threads cannot be reached: %s", cause_of(error))
+        raise HTTPException(503, "the server's threads cannot be reached: ask again") from None
+    return ForgetAnswer(receipt=receipt, problems=list(receipt.problems), unclear=[])
+
+
+def _no_conversation() -> HTTPException:
+    return HTTPException(404, "this user has no such conversation that is remembered")

@@ -1,0 +1,275 @@
+"""`/memory/v1/memories`: what is remembered of a user: listed, told, shown, corrected, deleted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, HTTPException, Path, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from react_mem.errors import MemoryFull
+from react_mem.graphs.memory_api.callers_memory import (
+    PREFIX,
+    USER_ID,
+    Asked,
+    CallersMemory,
+    IfMatch,
+    MemoryRoute,
+    agent_named,
+    etag,
+    is_known,
+    list_etag,
+    memory_of,
+    problems,
+    retried,
+    wanted_revision,
+    wrong,
+)
+from react_mem.graphs.memory_route import ForgetAnswer
+from react_mem.memory import MemoryFacade, MemoryScope
+from react_mem.memory.runtime import (
+    FACT,
+    MAX_PAGE,
+    MemoryDetail,
+    MemoryItem,
+    MemoryPage,
+    Origin,
+    OwnerId,
+    WriteConflict,
+    remember,
+)
+
+DEFAULT_AGENT = "assistant"
+
+MAX_SAID = 2_000
+"""Characters of a fact."""
+
+router = APIRouter(tags=["Memory"], route_class=MemoryRoute)
+
+MemoryId = Annotated[str, Path(min_length=1, max_length=512, description="The id of the memory.")]
+
+_Name = Annotated[str, Field(max_length=100)]
+
+_ITEM: dict[str, Any] = {
+    "id": "1f3c0a5d-5a57-5d0e-9f0c-6d1b6f9f7b11",
+    "scope": "semantic",
+    "kind": FACT.name,
+    "text": "I live in Hue.",
+    "title": "I live in Hue.",
+    "created_at": "2026-11-22T09:00:00Z",
+    "updated_at": "2026-11-22T09:00:02Z",
+    "session_id": "3f6c1f0e-8c1f-4c55-9d0a-5b0f2a0c9e11",
+    "agent": "assistant",
+    "origin": "user",
+    "current": True,
+    "since": "2026-11-22T09:00:00Z",
+    "until": None,
+    "in_doubt": False,
+    "importance": 0.5,
+    "truncated": False,
+    "revision": "0c4a5b1f27d3e9a86b51",
+}
+
+
+def _example(value: Any) -> dict[str, Any]:
+    return {"content": {"application/json": {"example": value}}}
+
+
+class RememberBody(BaseModel):
+    """Request to remember something."""
+
+    text: Annotated[str, Field(max_length=MAX_SAID)] = Field(
+        description="What the user says, in their own words: statements, such as `I live in Hue.`"
+    )
+    about: _Name = Field("", description="Whom or what it is about, by name; empty for the user.")
+    agent: Annotated[str, Field(max_length=64)] = Field(
+        DEFAULT_AGENT, description="The agent whose model is to read it behind this answer, as it reads turns."
+    )
+    user_id: OwnerId | None = Field(None, description=USER_ID)
+
+
+class ToldMemory(BaseModel):
+    """A memory, and whether it is news."""
+
+    memory: MemoryItem
+    outcome: Literal["new", "known"] = Field(description="`known` where it is believed already, in these words.")
+
+
+class RememberAnswer(ToldMemory):
+    """Result of telling something."""
+
+    also: list[ToldMemory] = Field(description="The further statements of the text, a memory each.")
+
+
+class CorrectBody(BaseModel):
+    """Request to correct a fact."""
+
+    text: Annotated[str, Field(max_length=MAX_SAID)] = Field(description="What is true instead, in the user's words.")
+    user_id: OwnerId | None = Field(None, description=USER_ID)
+
+
+@router.get(
+    f"{PREFIX}/memories",
+    operation_id="list_memories",
+    summary="List memories",
+    response_model=MemoryPage,
+    responses={
+        200: _example({"items": [_ITEM], "next_cursor": None, "total": 1, "revision": "660fa214f4774"}),
+        **problems(304),
+    },
+)
+async def list_memories(
+    asked: Asked,
+    response: Response,
+    scope: Annotated[list[MemoryScope], Query(max_length=20, description="Scopes; several may be named.")] = [],  # noqa: B006
+    kind: Annotated[list[_Name], Query(max_length=40, description="Kinds, such as `fact`.")] = [],  # noqa: B006
+    state: Annotated[
+        Literal["current", "past", "all"], Query(description="What is believed, what no longer is, or both.")
+    ] = "current",
+    session_id: Annotated[str | None, Query(max_length=512, description="A conversation.")] = None,
+    origin: Annotated[list[Origin], Query(max_length=20, description="Who vouches for it.")] = [],  # noqa: B006
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Memories on a page.")] = 50,
+    cursor: Annotated[str, Query(max_length=2_000, description="The `next_cursor` of the page before.")] = "",
+    if_none_match: Annotated[str, Header(alias="If-None-Match", max_length=400)] = "",
+) -> MemoryPage | Response:
+    """List what is remembered of the caller, the latest first, page by page.
+
+    What is written while the pages are turned neither repeats nor hides a memory on those that follow. Without a scope
+    and a kind, what memory writes for itself is left out. The ETag changes with every write of the caller's memory.
+    """
+    memory, owner = asked.memory, asked.owner
+    headers = {"cache-control": "private, no-cache"}
+    if if_none_match and is_known(if_none_match, current := list_etag(await memory.revision(owner))):
+        return Response(status_code=304, headers={**headers, "etag": current})
+    try:
+        page = await memory.page(
+            owner,
+            scopes=scope,
+            kinds=kind,
+            state=state,
+            session_id=session_id,
+            origins=[one.value for one in origin],
+            limit=limit,
+            cursor=cursor,
+        )
+    except ValueError as error:
+        raise HTTPException(422, str(error)) from None
+    response.headers.update({**headers, "etag": list_etag(page.revision)})
+    return page
+
+
+@router.post(
+    f"{PREFIX}/memories",
+    operation_id="remember",
+    summary="Remember something",
+    status_code=201,
+    responses={
+        200: {"model": RememberAnswer, "description": "All of it is known already; nothing was written."},
+        201: _example({"memory": _ITEM, "outcome": "new", "also": []}),
+        **problems(413),
+    },
+)
+async def remember_said(body: RememberBody, request: Request, response: Response) -> RememberAnswer:
+    """Remember what the user says, in their own words; said twice it is one memory.
+
+    A text of several statements is a memory each. What only asks, requests or greets, and what shows somebody else's
+    words, states nothing and is refused.
+    """
+    asked = memory_of(request, body.user_id)
+    config = await agent_named(body.agent)
+    # under the agent's policy, whose quotas bound it
+    memory = MemoryFacade(asked.memory.store, config.memory)
+    try:
+        told = await remember(memory, asked.owner, body.text, about=body.about, agent_id=body.agent)
+    except WriteConflict as error:
+        raise retried(error) from None
+    except MemoryFull:
+        raise
+    except ValueError as error:
+        raise wrong("text", error) from None
+    first, *also = [
+        ToldMemory(memory=one, outcome="new" if one.id in told.new else "known")
+        for one in sorted(told.memories, key=lambda one: one.id not in told.new)
+    ]
+    response.status_code = 201 if told.new else 200
+    response.headers["location"] = f"{PREFIX}/memories/{first.memory.id}"
+    response.headers["etag"] = etag(first.memory.revision)
+    return RememberAnswer(memory=first.memory, outcome=first.outcome, also=also)
+
+
+@router.get(
+    f"{PREFIX}/memories/{{memory_id}}",
+    operation_id="show_memory",
+    summary="Show a memory and why it is believed",
+    responses=problems(),
+)
+async def show_memory(memory_id: MemoryId, asked: Asked, response: Response) -> MemoryDetail:
+    """Show a memory with its history, the messages it comes from, what was made of it, its links and its uses.
+
+    The ETag is the memory's own, for `If-Match`.
+    """
+    detail = await asked.memory.explain(asked.owner, memory_id)
+    if detail is None:
+        raise _no_memory()
+    response.headers["etag"] = etag(detail.memory.revision)
+    return detail
+
+
+@router.patch(
+    f"{PREFIX}/memories/{{memory_id}}",
+    operation_id="correct_memory",
+    summary="Correct a fact",
+    responses={200: _example(_ITEM), **problems(412, 413)},
+)
+async def correct_memory(
+    memory_id: MemoryId, body: CorrectBody, request: Request, response: Response, if_match: IfMatch = ""
+) -> MemoryItem:
+    """Put the user's own words in the place of a fact, which stays as dated history; return what is believed now.
+
+    With `If-Match` only the fact that was looked at is corrected.
+    """
+    asked = memory_of(request, body.user_id)
+    known = await _known(asked, memory_id)
+    try:
+        revision = wanted_revision(if_match, known.revision)
+        fact = await asked.memory.correct(asked.owner, memory_id, body.text, revision=revision)
+    except WriteConflict as error:
+        raise retried(error) from None
+    except ValueError as error:
+        raise wrong("text", error) from None
+    now_believed = await _known(asked, fact.id)
+    response.headers["etag"] = etag(now_believed.revision)
+    return now_believed
+
+
+@router.delete(
+    f"{PREFIX}/memories/{{memory_id}}",
+    operation_id="forget_memory_by_id",
+    summary="Forget a memory",
+    responses=problems(412, 423),
+)
+async def forget_memory_by_id(memory_id: MemoryId, asked: Asked, if_match: IfMatch = "") -> ForgetAnswer:
+    """Forget a memory for good: a fact goes with what derives from it, and with the sentences of messages that said it.
+
+    With `If-Match` only what was looked at is forgotten.
+    """
+    known = await _known(asked, memory_id)
+    try:
+        revision = wanted_revision(if_match, known.revision)
+        receipt = await asked.memory.forget(asked.owner, memory_id, revision=revision)
+    except WriteConflict as error:
+        raise retried(error) from None
+    if not (receipt.removed or receipt.rewritten):
+        raise _no_memory()
+    return ForgetAnswer(receipt=receipt, problems=list(receipt.problems), unclear=[])
+
+
+async def _known(asked: CallersMemory, memory_id: str) -> MemoryItem:
+    item = await asked.memory.find(asked.owner, memory_id)
+    if item is None:
+        raise _no_memory()
+    return item
+
+
+def _no_memory() -> HTTPException:
+    return HTTPException(404, "this user has no such memory")

@@ -1,0 +1,186 @@
+"use strict";
+
+const byId = id => document.getElementById(id);
+
+// An element. What is text becomes text: nothing that anybody wrote is ever read as markup.
+function make(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (typeof value === "function") made.addEventListener(key.slice(2), value);
+    else if (key === "value") made.value = value;
+    else made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children.flat(3).filter(child => child !== null && child !== undefined && child !== false && child !== ""));
+  return made;
+}
+
+const button = (key, act, kind = "") => make("button", { type: "button", class: kind, onclick: act }, words(key));
+const time = (when, text) => make("time", { datetime: when }, text ?? day(when));
+
+// A length from 0 to 1; what it means stands in words beside it.
+function bar(share) {
+  const fill = make("span");
+  fill.style.width = `${Math.round(100 * Math.max(0, Math.min(1, share)))}%`;
+  return make("div", { class: "bar", "aria-hidden": "true" }, fill);
+}
+
+function short(text, most = 60) {
+  const flat = String(text ?? "").replace(/\s+/g, " ").trim();
+  return flat.length > most ? `${flat.slice(0, most - 1)}…` : flat;
+}
+
+const say = text => { byId("said").textContent = text; };
+
+// --- who asks ---
+
+const TOKEN_KEY = "react-mem.token", USER_KEY = "react-mem.user";
+let asking = null;
+
+// Ask who it is. One dialog for everything that waits for it; false where it was left.
+function identify(reason) {
+  asking ??= new Promise(resolve => {
+    const dialog = byId("identity");
+    byId("identity-why").textContent = reason ? words(reason) : "";
+    byId("token").value = kept(sessionStorage, TOKEN_KEY);
+    byId("user").value = kept(sessionStorage, USER_KEY);
+    dialog.returnValue = "";
+    dialog.addEventListener("close", () => {
+      asking = null;
+      if (dialog.returnValue !== "use") return resolve(false);
+      keep(sessionStorage, TOKEN_KEY, byId("token").value.trim());
+      keep(sessionStorage, USER_KEY, byId("user").value.trim());
+      resolve(true);
+    }, { once: true });
+    dialog.showModal();
+  });
+  return asking;
+}
+
+// --- the server ---
+
+class Refused extends Error {
+  constructor(status, detail) {
+    super(detail || String(status));
+    this.status = status;
+  }
+
+  // What is told: what it means, and the server's own words where they say what is wrong with a request.
+  told() {
+    const key = `wrong_${this.status}`;
+    const known = WORDS.en[key] ? words(key) : words("wrong_other");
+    return this.status === 422 || !WORDS.en[key] ? `${known} ${short(this.message, 300)}` : known;
+  }
+}
+
+function addressOf(path, query = {}) {
+  const address = new URL(`v1/${path}`, new URL("./", document.baseURI));
+  const user = kept(sessionStorage, USER_KEY);
+  for (const [name, value] of Object.entries(user ? { ...query, user_id: user } : query))
+    for (const one of [value].flat()) if (one !== undefined && one !== "") address.searchParams.append(name, one);
+  return address;
+}
+
+// The answer of the server, as it is; it is asked again when somebody has said who they are.
+async function send(path, { method = "GET", query, body, match, signal } = {}) {
+  for (;;) {
+    const headers = {};
+    const token = kept(sessionStorage, TOKEN_KEY), user = kept(sessionStorage, USER_KEY);
+    if (token) headers.authorization = `Bearer ${token}`;
+    if (body) headers["content-type"] = "application/json";
+    if (match) headers["if-match"] = /^(W\/)?"/.test(match) ? match : `"${match}"`;
+    const sent = body && JSON.stringify(user ? { ...body, user_id: user } : body);
+    let answer;
+    try {
+      answer = await fetch(addressOf(path, query), { method, headers, body: sent, signal, cache: "no-cache" });
+    } catch (error) {
+      if (error.name === "AbortError") throw error;
+      throw new Refused("network", String(error.message));
+    }
+    if (answer.ok) return answer;
+    if (answer.status === 401 && await identify(token ? "whoRefused" : "whoAsked")) continue;
+    const told = await answer.json().catch(() => ({}));
+    const detail = Array.isArray(told.detail) ? told.detail.map(part => part.msg).join("; ") : told.detail;
+    throw new Refused(answer.status, detail);
+  }
+}
+
+const ask = async (path, options) => (await send(path, options)).json();
+const part = text => encodeURIComponent(text);
+
+// --- views ---
+
+// What went wrong, and a way to try again.
+function wrong(error, again) {
+  if (error.name === "AbortError") return "";
+  if (!(error instanceof Refused)) console.error(error);
+  const text = error instanceof Refused ? error.told() : words("wrong_other");
+  return make("div", { class: "wrong", role: "alert" },
+    make("p", {}, text), again && make("div", { class: "actions" }, button("again", again)));
+}
+
+// Put into a place what is on its way, or what went wrong on it.
+async function fill(place, coming, again) {
+  place.setAttribute("aria-busy", "true");
+  try {
+    place.replaceChildren(...[await coming()].flat(3).filter(one => one || one === 0));
+  } catch (error) {
+    if (error.name !== "AbortError") place.replaceChildren(wrong(error, again ?? (() => fill(place, coming))));
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
+}
+
+// A list in pages: what is there, and a button for what follows. `fetchPage(cursor)` gives {items, next_cursor, total}.
+function paged(list, fetchPage, draw, emptyKey) {
+  const foot = make("div", { class: "more" });
+  let cursor, shown = 0;
+  const next = async () => {
+    foot.replaceChildren(make("span", {}, words("loading")));
+    try {
+      const page = await fetchPage(cursor);
+      const first = page.items.map(item => { const drawn = draw(item); list.append(drawn); return drawn; })[0];
+      const further = cursor !== undefined;
+      cursor = page.next_cursor;
+      shown += page.items.length;
+      const total = page.total ?? shown;
+      foot.replaceChildren(...[
+        !shown && make("p", { class: "empty" }, words(emptyKey)),
+        shown > 0 && make("span", {}, words("shown", { count: number(Math.min(shown, total)), total: number(total) })),
+        cursor && button("more", next)].filter(Boolean));
+      if (further && first) { first.tabIndex = -1; first.focus({ preventScroll: true }); }
+    } catch (error) {
+      if (error.name !== "AbortError") foot.replaceChildren(wrong(error, next));
+    }
+  };
+  return { foot, next };
+}
+
+function lead(titleKey, textKey) {
+  return [make("h1", { tabindex: "-1" }, words(titleKey)), textKey && make("p", { class: "lead" }, words(textKey))];
+}
+
+// --- notices ---
+
+// A line at the bottom of the page with what can be done about it; it goes by itself, never while a key could press it.
+function notice(text, { actions = [], seconds = 0, then } = {}) {
+  const strip = make("div", { class: "notice", role: "group", "aria-label": short(text, 120) }, make("p", {}, text));
+  let timer = 0, over = false;
+  // a focused button that is removed loses its focus, which must not start the wait again
+  const end = act => { over = true; clearTimeout(timer); strip.remove(); if (act) act(); };
+  for (const [key, act, kind] of actions) strip.append(button(key, () => end(act), kind));
+  if (seconds) {
+    const run = () => { timer = setTimeout(() => end(then), 1000 * seconds); };
+    const left = make("span", { class: "left", "aria-hidden": "true" });
+    left.style.animationDuration = `${seconds}s`;
+    strip.append(left);
+    strip.addEventListener("focusin", () => clearTimeout(timer));
+    strip.addEventListener("focusout", event => { if (!over && !strip.contains(event.relatedTarget)) run(); });
+    run();
+  } else {
+    strip.append(button("close", () => end(), "quiet"));
+  }
+  byId("notices").append(strip);
+  say(text);
+  return { strip, end };
+}

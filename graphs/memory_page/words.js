@@ -1,0 +1,199 @@
+"use strict";
+
+// Every word of the page, in the languages that it speaks. {name} is filled in.
+const WORDS = {
+  en: {
+    skip: "Skip to the content", brand: "Memory", language: "Language", sections: "Sections", notices: "Notices",
+    who: "Who I am", token: "Token", user: "User", use: "Use this", cancel: "Cancel", close: "Close",
+    tokenHint: "It stays in this tab until you close it.",
+    userHint: "Counts only where the server authenticates nobody.",
+    whoAsked: "The server wants to know who you are.", whoRefused: "The server does not accept this token.",
+    whoNobody: "The server does not know whose memory to show: name a user.",
+    live: "Live: changes appear by themselves", notLive: "Not connected: changes do not appear by themselves",
+    memories: "What I know of you", conversations: "Conversations", why: "Why that answer", graph: "Graph",
+    skills: "Skills", waiting: "Waiting", usage: "Usage",
+    memoriesLead: "What your conversations have left, with the words that say it. You can correct it, and have it forgotten.",
+    search: "Search what is remembered", find: "Search", clear: "Back to the list",
+    topics: "Topics", all: "Everything", state: "Show", current: "what is believed now", past: "what was believed before",
+    both: "both", remember: "Have something remembered", rememberLabel: "In your own words", rememberDo: "Remember",
+    remembered: "Remembered.", known: "That was known already.",
+    more: "More", shown: "{count} of {total}", none: "Nothing is remembered here yet.", notFound: "Nothing was found.",
+    found: "{count} found", missing: "This did not answer, so something may be missing: {names}",
+    edit: "Correct", editLabel: "How it is", save: "Save", forget: "Forget", details: "Details",
+    corrected: "Corrected.", undo: "Undo", undone: "Changed back.",
+    doomed: "“{text}” will be forgotten for good in {seconds} seconds. If you leave the page before, it stays.",
+    now: "Forget now", kept: "It stays.", forgetting: "Forgetting “{text}” …",
+    forgotten: "Forgotten for good: {removed} records removed, {rewritten} rewritten without it.",
+    forgottenLess: "Forgotten, but not everything could be checked: {problems}",
+    leftBefore: "You left the page before “{text}” was forgotten: it is still remembered.",
+    changed: "It has changed meanwhile. This is how it stands now; nothing was done.",
+    since: "since {date}", until: "until {date}", saidOn: "{date}", doubted: "in doubt", pastMark: "no longer believed",
+    from_user: "you said it", from_assent: "you agreed to it", from_quoted: "quoted in a message of yours",
+    from_assistant: "the assistant said it", from_tool: "from a tool", from_web: "from a web page", from_import: "imported",
+    wordsOfIt: "The words that say it", noWords: "No message says it any more.", history: "What was believed in its place",
+    why_believed: "believed now", why_replaced: "replaced by what came after", why_ended: "ended by your words", why_over: "over by its own date",
+    why_reworded: "the same in other words", why_set_aside: "set aside, then said again",
+    doubts: "What speaks against it", derived: "What came of it", links: "What it is linked with", used: "Answers it stood behind",
+    answerOf: "The answer of {date}", inConversation: "In its conversation", added: "{count} new", memory: "A memory",
+    profile: "Profile",
+    kind_fact: "Facts", kind_episode: "Episodes", kind_skill: "Skills", kind_document: "Documents", kind_knowledge: "Knowledge",
+    kind_task: "Tasks", kind_task_step: "Steps", kind_summary: "Summaries", kind_message: "Messages", kind_concept: "Concepts",
+    kind_experience: "Experience", kind_profile: "Profile",
+    one_fact: "Fact", one_episode: "Episode", one_skill: "Skill", one_document: "Document", one_knowledge: "Knowledge", one_task: "Task",
+    one_task_step: "Step", one_summary: "Summary", one_message: "Message", one_concept: "Concept", one_experience: "Experience",
+    arm_vector: "meaning", arm_lexical: "words", arm_window: "what was said around it", arm_speaker: "who said it",
+    arm_time: "time", arm_standing: "always at hand", arm_hub: "what much is linked with", arm_graph: "links",
+    because: "Found by", likeness: "{percent} % alike",
+    conversationsLead: "What was talked about, from the summary down to every message.",
+    noConversations: "There are no conversations yet.", messagesCount: "{count} messages", untitled: "Conversation of {date}",
+    summaries: "Summary", noSummaries: "It has not been summed up yet.", turns: "turns {first} to {last}", messages: "Messages",
+    role_user: "You", role_assistant: "Assistant", role_tool: "Tool", role_system: "System",
+    whyThis: "Why this answer?", forgetConversation: "Forget this conversation", conversationOf: "the conversation of {date}",
+    back: "Back",
+    whyLead: "What the model would be shown for a message: each part of the prompt, what it takes, and which memories stand in it.",
+    message: "A message", explain: "Show the prompt", tokens: "{tokens} tokens", tokensOf: "{tokens} of {limit} tokens",
+    parts: "Parts of the prompt", part: "Part", place: "Place", wholePrompt: "The whole prompt", inIt: "Memories in it",
+    answerLead: "The memories that stood in the prompt of this answer.", usedNone: "No memory stood in the prompt of this answer.",
+    part_instructions: "Instructions", part_question: "Question", part_dialogue: "Conversation", part_memories: "Memories",
+    graphLead: "What is remembered, and how it hangs together.", drawing: "Drawing", asList: "List", view: "View",
+    kinds: "Kinds of memories", relations: "Kinds of links", chosen: "Chosen", chooseOne: "Choose a memory to see what it is linked with.",
+    graphSize: "{nodes} memories, {links} links", leftOut: "{count} with fewer links are left out: the 2,000 with the most are shown.",
+    graphKeys: "Drag to move, scroll or use + and − to zoom, arrow keys to move. The list has the same.", findInGraph: "Find",
+    zoomIn: "Closer", zoomOut: "Further", fit: "All of it", noLinks: "No links",
+    link_support: "comes from", link_summarization: "sums up", link_milestone: "was reached through", link_dependency: "depends on",
+    link_timeline: "was followed by", link_semantic: "is like",
+    back_support: "supports", back_summarization: "is summed up in", back_milestone: "led to", back_dependency: "is needed for",
+    back_timeline: "followed on", back_semantic: "is like",
+    skillsLead: "Ways of doing things that were learnt from what worked.", noSkills: "No skill has been learnt yet.",
+    skill: "Skill", uses: "Used", successes: "Worked", rate: "Success", skillState: "State", never: "not used yet",
+    waitingLead: "What was said and has not been taken in yet. Nothing of it is lost.", noWaiting: "Nothing waits.",
+    waitsSince: "Since", waitsWhy: "Why", waitsWhat: "What",
+    usageLead: "How much is remembered, and taking it along.", count: "How many", what: "What", bytes: "Bytes", texts: "Texts in the index",
+    health: "Health", exportTitle: "Take it along", exportLead: "Everything that is remembered of you, as a file.",
+    export_jsonl: "All of it (JSON Lines)", export_html: "To read (HTML)", export_markdown: "To read (Markdown)",
+    loading: "Loading …", again: "Try again", yes: "yes", no: "no",
+    wrong_network: "The server cannot be reached.", wrong_401: "The server does not know who you are.",
+    wrong_404: "There is no such thing in your memory.", wrong_412: "It has changed meanwhile.", wrong_413: "That is too long.",
+    wrong_423: "This is under a legal hold and cannot be removed.", wrong_503: "The memory is not available now.",
+    wrong_other: "That did not work.",
+  },
+  vi: {
+    skip: "Đến nội dung", brand: "Trí nhớ", language: "Ngôn ngữ", sections: "Các mục", notices: "Thông báo",
+    who: "Tôi là ai", token: "Mã truy cập", user: "Người dùng", use: "Dùng", cancel: "Hủy", close: "Đóng",
+    tokenHint: "Chỉ được giữ trong thẻ này, đến khi bạn đóng thẻ.",
+    userHint: "Chỉ có tác dụng khi máy chủ không xác thực ai.",
+    whoAsked: "Máy chủ cần biết bạn là ai.", whoRefused: "Máy chủ không chấp nhận mã này.",
+    whoNobody: "Máy chủ không biết cần cho xem trí nhớ của ai: hãy nhập tên người dùng.",
+    live: "Trực tiếp: thay đổi tự hiện ra", notLive: "Mất kết nối: thay đổi không tự hiện ra",
+    memories: "Tôi biết gì về bạn", conversations: "Hội thoại", why: "Vì sao trả lời vậy", graph: "Đồ thị",
+    skills: "Kỹ năng", waiting: "Đang chờ", usage: "Dung lượng",
+    memoriesLead: "Những gì các cuộc trò chuyện để lại, kèm lời đã nói. Bạn có thể sửa và xóa.",
+    search: "Tìm trong trí nhớ", find: "Tìm", clear: "Về danh sách",
+    topics: "Chủ đề", all: "Tất cả", state: "Hiện", current: "điều đang được tin", past: "điều từng được tin", both: "cả hai",
+    remember: "Nhờ ghi nhớ một điều", rememberLabel: "Bằng lời của bạn", rememberDo: "Ghi nhớ",
+    remembered: "Đã ghi nhớ.", known: "Điều này đã biết rồi.",
+    more: "Thêm", shown: "{count} trên {total}", none: "Ở đây chưa có gì được ghi nhớ.", notFound: "Không tìm thấy gì.",
+    found: "Tìm thấy {count}", missing: "Phần sau không trả lời nên có thể còn thiếu: {names}",
+    edit: "Sửa", editLabel: "Nội dung đúng", save: "Lưu", forget: "Quên đi", details: "Chi tiết",
+    corrected: "Đã sửa.", undo: "Hoàn tác", undone: "Đã đổi lại như cũ.",
+    doomed: "“{text}” sẽ bị quên hẳn sau {seconds} giây. Nếu bạn rời trang trước đó, nó vẫn còn.",
+    now: "Quên ngay", kept: "Vẫn được giữ lại.", forgetting: "Đang quên “{text}” …",
+    forgotten: "Đã quên hẳn: xóa {removed} mục, viết lại {rewritten} mục không còn điều đó.",
+    forgottenLess: "Đã quên, nhưng chưa kiểm tra được hết: {problems}",
+    leftBefore: "Bạn đã rời trang trước khi “{text}” bị quên: điều đó vẫn được nhớ.",
+    changed: "Trong lúc đó nội dung đã đổi. Đây là nội dung hiện tại; chưa có gì bị thay đổi.",
+    since: "từ {date}", until: "đến {date}", saidOn: "{date}", doubted: "còn nghi ngờ", pastMark: "không còn được tin",
+    from_user: "chính bạn nói", from_assent: "bạn đã đồng ý", from_quoted: "trích trong tin nhắn của bạn",
+    from_assistant: "trợ lý nói", from_tool: "từ công cụ", from_web: "từ trang web", from_import: "được nhập vào",
+    wordsOfIt: "Lời đã nói", noWords: "Không còn tin nhắn nào nói điều này.", history: "Điều từng được tin",
+    why_believed: "đang được tin", why_replaced: "đã được thay bằng điều nói sau", why_ended: "kết thúc theo lời bạn", why_over: "đã hết hạn",
+    why_reworded: "cùng ý, cách nói khác", why_set_aside: "từng bỏ qua, rồi được nhắc lại",
+    doubts: "Điều trái với nó", derived: "Điều rút ra từ nó", links: "Liên kết", used: "Những câu trả lời đã dùng nó",
+    answerOf: "Câu trả lời ngày {date}", inConversation: "Trong hội thoại", added: "{count} mục mới", memory: "Một điều ghi nhớ",
+    profile: "Hồ sơ",
+    kind_fact: "Sự việc", kind_episode: "Sự kiện", kind_skill: "Kỹ năng", kind_document: "Tài liệu", kind_knowledge: "Kiến thức",
+    kind_task: "Việc", kind_task_step: "Bước", kind_summary: "Tóm tắt", kind_message: "Tin nhắn", kind_concept: "Khái niệm",
+    kind_experience: "Kinh nghiệm", kind_profile: "Hồ sơ",
+    one_fact: "Sự việc", one_episode: "Sự kiện", one_skill: "Kỹ năng", one_document: "Tài liệu", one_knowledge: "Kiến thức", one_task: "Việc",
+    one_task_step: "Bước", one_summary: "Tóm tắt", one_message: "Tin nhắn", one_concept: "Khái niệm", one_experience: "Kinh nghiệm",
+    arm_vector: "ý nghĩa", arm_lexical: "từ ngữ", arm_window: "lời nói xung quanh", arm_speaker: "người nói",
+    arm_time: "thời gian", arm_standing: "luôn có sẵn", arm_hub: "nhiều liên kết", arm_graph: "liên kết",
+    because: "Tìm thấy nhờ", likeness: "giống {percent} %",
+    conversationsLead: "Những điều đã trò chuyện, từ tóm tắt đến từng tin nhắn.",
+    noConversations: "Chưa có hội thoại nào.", messagesCount: "{count} tin nhắn", untitled: "Hội thoại ngày {date}",
+    summaries: "Tóm tắt", noSummaries: "Chưa được tóm tắt.", turns: "lượt {first} đến {last}", messages: "Tin nhắn",
+    role_user: "Bạn", role_assistant: "Trợ lý", role_tool: "Công cụ", role_system: "Hệ thống",
+    whyThis: "Vì sao trả lời vậy?", forgetConversation: "Quên hội thoại này", conversationOf: "hội thoại ngày {date}",
+    back: "Quay lại",
+    whyLead: "Mô hình sẽ được cho xem gì với một tin nhắn: từng phần, độ dài, và những điều ghi nhớ trong đó.",
+    message: "Một tin nhắn", explain: "Xem lời nhắc", tokens: "{tokens} token", tokensOf: "{tokens} trên {limit} token",
+    parts: "Các phần của lời nhắc", part: "Phần", place: "Vị trí", wholePrompt: "Toàn bộ lời nhắc", inIt: "Điều ghi nhớ trong đó",
+    answerLead: "Những điều ghi nhớ có trong lời nhắc của câu trả lời này.", usedNone: "Không có điều ghi nhớ nào trong lời nhắc này.",
+    part_instructions: "Chỉ dẫn", part_question: "Câu hỏi", part_dialogue: "Hội thoại", part_memories: "Điều ghi nhớ",
+    graphLead: "Những gì được ghi nhớ, và chúng gắn với nhau ra sao.", drawing: "Hình vẽ", asList: "Danh sách", view: "Cách xem",
+    kinds: "Loại ghi nhớ", relations: "Loại liên kết", chosen: "Đang chọn", chooseOne: "Chọn một mục để xem nó gắn với những gì.",
+    graphSize: "{nodes} mục, {links} liên kết", leftOut: "Bỏ bớt {count} mục ít liên kết: chỉ hiện 2.000 mục nhiều liên kết nhất.",
+    graphKeys: "Kéo để di chuyển, cuộn hoặc dùng + và − để phóng to thu nhỏ, phím mũi tên để di chuyển. Danh sách có cùng nội dung.", findInGraph: "Tìm",
+    zoomIn: "Gần hơn", zoomOut: "Xa hơn", fit: "Toàn bộ", noLinks: "Không có liên kết",
+    link_support: "dựa trên", link_summarization: "tóm tắt", link_milestone: "đạt được nhờ", link_dependency: "phụ thuộc vào",
+    link_timeline: "tiếp theo là", link_semantic: "giống",
+    back_support: "là cơ sở của", back_summarization: "được tóm tắt trong", back_milestone: "dẫn đến", back_dependency: "cần cho",
+    back_timeline: "tiếp sau", back_semantic: "giống",
+    skillsLead: "Những cách làm học được từ điều đã thành công.", noSkills: "Chưa học được kỹ năng nào.",
+    skill: "Kỹ năng", uses: "Đã dùng", successes: "Thành công", rate: "Tỷ lệ", skillState: "Trạng thái", never: "chưa dùng",
+    waitingLead: "Điều đã nói nhưng chưa được tiếp nhận. Không điều nào bị mất.", noWaiting: "Không có gì đang chờ.",
+    waitsSince: "Từ lúc", waitsWhy: "Lý do", waitsWhat: "Nội dung",
+    usageLead: "Trí nhớ lớn đến đâu, và cách mang nó theo.", count: "Số lượng", what: "Gì", bytes: "Số byte", texts: "Văn bản trong chỉ mục",
+    health: "Tình trạng", exportTitle: "Mang theo", exportLead: "Tất cả những gì được ghi nhớ về bạn, trong một tệp.",
+    export_jsonl: "Toàn bộ (JSON Lines)", export_html: "Để đọc (HTML)", export_markdown: "Để đọc (Markdown)",
+    loading: "Đang tải …", again: "Thử lại", yes: "có", no: "không",
+    wrong_network: "Không kết nối được máy chủ.", wrong_401: "Máy chủ không biết bạn là ai.",
+    wrong_404: "Trong trí nhớ của bạn không có mục này.", wrong_412: "Trong lúc đó nội dung đã đổi.", wrong_413: "Nội dung quá dài.",
+    wrong_423: "Mục này đang bị giữ theo yêu cầu pháp lý, không thể xóa.", wrong_503: "Hiện không dùng được trí nhớ.",
+    wrong_other: "Việc này không thành.",
+  },
+};
+
+const LANGUAGE_KEY = "react-mem.language";
+let language = kept(localStorage, LANGUAGE_KEY) || (navigator.language.toLowerCase().startsWith("vi") ? "vi" : "en");
+if (!WORDS[language]) language = "en";
+
+// A browser that keeps nothing for pages throws here: the page works without.
+function kept(storage, key) {
+  try { return storage.getItem(key) || ""; } catch { return ""; }
+}
+
+function keep(storage, key, value) {
+  try { if (value) storage.setItem(key, value); else storage.removeItem(key); } catch { /* as above */ }
+}
+
+// The words of a key; the last part of an unknown one, so that a kind of a later server still has a name.
+function words(key, values = {}) {
+  const known = WORDS[language][key] ?? WORDS.en[key];
+  const text = known ?? key.replace(/^[a-z]+_(?=.)/, "").replaceAll("_", " ");
+  return text.replace(/\{(\w+)\}/g, (all, name) => (name in values ? String(values[name]) : all));
+}
+
+function speak(chosen) {
+  language = chosen;
+  document.documentElement.lang = chosen;
+  for (const place of document.querySelectorAll("[data-t]")) place.textContent = words(place.dataset.t);
+  for (const [id, key] of [["sections", "sections"], ["notices", "notices"]])
+    document.getElementById(id).setAttribute("aria-label", words(key));
+  document.getElementById("language").value = chosen;
+}
+
+function day(when) {
+  const date = new Date(when ?? "");
+  return Number.isNaN(date.valueOf()) ? "" : new Intl.DateTimeFormat(language, { dateStyle: "medium" }).format(date);
+}
+
+function moment(when) {
+  const date = new Date(when ?? "");
+  const style = { dateStyle: "medium", timeStyle: "short" };
+  return Number.isNaN(date.valueOf()) ? "" : new Intl.DateTimeFormat(language, style).format(date);
+}
+
+function number(value) {
+  return new Intl.NumberFormat(language, { maximumFractionDigits: 2 }).format(value);
+}

@@ -1,0 +1,94 @@
+"""Threads that the server itself keeps, of one user: found and deleted through the server's own API, in its process."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from httpx import HTTPStatusError
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, empty_checkpoint
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.schema import RunStatus
+
+from react_mem.graphs.auth.permissions import OWNER
+
+_PAGE = 100
+
+_GOING_ON: tuple[RunStatus, ...] = ("pending", "running")
+
+
+class ServerThreads(BaseCheckpointSaver[Any]):
+    """The threads of one user in the place of a checkpointer, which says whether one is there and deletes it.
+
+    The server asks nobody's permission in its own process, so that whose a thread is, is looked at here.
+
+    Args:
+        client: The server's API.
+        user_id: The user.
+        authenticates: Whether the server has authenticated whom the metadata of a thread names: then a thread that is
+            noted as the user's, and is another's by its metadata, is the other's.
+    """
+
+    def __init__(self, client: LangGraphClient, user_id: str, *, authenticates: bool) -> None:
+        super().__init__()
+        self._client = client
+        self._user_id = user_id
+        self._authenticates = authenticates
+
+    async def owned(self) -> list[str]:
+        """Return the threads that are the user's by their metadata."""
+        found: dict[str, None] = {}
+        while True:
+            page = await self._client.threads.search(
+                metadata={OWNER: self._user_id}, select=["thread_id"], limit=_PAGE, offset=len(found)
+            )
+            before = len(found)
+            found |= dict.fromkeys(thread["thread_id"] for thread in page)
+            if len(page) < _PAGE or len(found) == before:
+                return [*found]
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete a thread with its runs and its state; one that is not there, or is another's, is passed over.
+
+        Args:
+            thread_id: The thread.
+        """
+        if not await self._is_theirs(thread_id):
+            return
+        for status in _GOING_ON:
+            for run in await self._client.runs.list(thread_id, status=status, limit=_PAGE):
+                # what goes on would be remembered after everything is forgotten
+                await _unless_gone(self._client.runs.cancel(thread_id, run["run_id"], wait=True))
+        await _unless_gone(self._client.threads.delete(thread_id))
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return an empty state if there is such a thread of the user's, and None otherwise.
+
+        Args:
+            config: Names the thread.
+        """
+        there = await self._is_theirs(str(config["configurable"]["thread_id"]))
+        return CheckpointTuple(config, empty_checkpoint(), {}) if there else None
+
+    async def _is_theirs(self, thread_id: str) -> bool:
+        try:
+            # a conversation of a terminal, or of another application, is none of the server's
+            UUID(thread_id)
+        except ValueError:
+            return False
+        thread = await _unless_gone(self._client.threads.get(thread_id))
+        if thread is None:
+            return False
+        owner = (thread["metadata"] or {}).get(OWNER)
+        return owner == self._user_id or owner is None or not self._authenticates
+
+
+async def _unless_gone(asked: Any) -> Any:
+    """Return the answer of the server, and None where what is asked for is not there any more."""
+    try:
+        return await asked
+    except HTTPStatusError as error:
+        if error.response.status_code not in (404, 409):
+            raise
+        return None
