@@ -10,15 +10,16 @@ from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import SystemMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
-from react_mem.agents.config import AgentConfig, load_agent_config, load_agent_config_file
+from react_mem.agents.config import AgentConfig, load_agent
 from react_mem.agents.embedding import check_embedding
 from react_mem.agents.resolve import AgentTool, CompileOptions, build_agent, resolve_agent
 from react_mem.memory import StorageSettings
-from react_mem.memory.runtime import open_storage
+from react_mem.memory.runtime import open_storage, refuse_unaudited, refuse_unsealed
 
 
 @asynccontextmanager
@@ -92,9 +93,11 @@ async def open_agent(
     )
     if store is not None:
         check_embedding(config, store)
+        await refuse_unsealed(store, settings)
+        refuse_unaudited(store, settings)
     if store is not None and checkpointer is not None:
         graph = build_agent(resolved, **options)
-        async with resolved.work.running(store):
+        async with resolved.work.running(store, _keeper(checkpointer)):
             yield graph
         return
     settings = settings or StorageSettings.from_env()
@@ -105,14 +108,10 @@ async def open_agent(
         options["store"] = memory
         options["checkpointer"] = checkpointer or storage.checkpointer
         graph = build_agent(resolved, **options)
-        async with resolved.work.running(memory):
+        async with resolved.work.running(memory, _keeper(checkpointer) or storage.checkpointer):
             yield graph
 
 
-def load_agent(agent: str | Path | AgentConfig) -> AgentConfig:
-    """Return a config as it is, by the path of its YAML file, or by its name. Blocking."""
-    if isinstance(agent, AgentConfig):
-        return agent
-    if isinstance(agent, Path) or str(agent).endswith((".yaml", ".yml")):
-        return load_agent_config_file(Path(agent))
-    return load_agent_config(agent)
+def _keeper(checkpointer: Checkpointer) -> BaseCheckpointSaver[Any] | None:
+    """Return what keeps the threads; None where a graph around this one does, or nobody."""
+    return checkpointer if isinstance(checkpointer, BaseCheckpointSaver) else None

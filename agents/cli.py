@@ -12,17 +12,17 @@ from dotenv import find_dotenv, load_dotenv
 from rich.console import Console
 from rich.text import Text
 
-from react_mem.agents.agent_opening import load_agent
+from react_mem.agents import terminal
+from react_mem.agents.config import load_agent
 from react_mem.agents.terminal.arguments import command_line
-from react_mem.agents.terminal.chat import Chat
-from react_mem.agents.terminal.console import Terminal
-from react_mem.agents.terminal.context_view import run_context
-from react_mem.agents.terminal.database_command import run_distribute
-from react_mem.agents.terminal.demo import hold_conversation, run_demo
-from react_mem.agents.terminal.memory import run_memory
-from react_mem.agents.terminal.stats import run_stats
-from react_mem.agents.terminal.worker_command import run_maintain, run_worker
-from react_mem.errors import AgentConfigError, MemoryCommandError, ModelConfigError, StorageError, ToolConfigError
+from react_mem.errors import (
+    AgentConfigError,
+    LegalHoldError,
+    MemoryCommandError,
+    ModelConfigError,
+    StorageError,
+    ToolConfigError,
+)
 from react_mem.memory import StorageSettings
 
 
@@ -42,10 +42,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     handler.setLevel(logging.ERROR)
     logging.basicConfig(handlers=[handler])
     arguments = command_line().parse_args(argv)
-    console = Terminal()
+    console = terminal.Terminal()
     try:
         return _run(arguments, _settings(), console)
-    except (AgentConfigError, ModelConfigError, ToolConfigError, StorageError, MemoryCommandError) as error:
+    except (
+        AgentConfigError,
+        LegalHoldError,
+        MemoryCommandError,
+        ModelConfigError,
+        StorageError,
+        ToolConfigError,
+    ) as error:
         # the database's client goes on after a line break and a tab
         message = str(error).replace("\n\t", " ")
         Console(stderr=True, highlight=False).print(Text(message, style="red"), soft_wrap=True)
@@ -54,29 +61,45 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _run(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+def _run(arguments: argparse.Namespace, settings: StorageSettings, console: terminal.Terminal) -> int:
     match arguments.command:
         case "demo" if arguments.conversation is None:
-            return run_demo(settings, console)
+            return terminal.run_demo(settings, console)
         case "demo":
-            return asyncio.run(hold_conversation(arguments.conversation, arguments.user, settings, console))
+            return asyncio.run(terminal.hold_conversation(arguments.conversation, arguments.user, settings, console))
         case "database":
-            return asyncio.run(run_distribute(settings, console))
+            return asyncio.run(terminal.run_database(arguments, settings, console))
+        case "audit":
+            return asyncio.run(terminal.run_audit(arguments, settings, console))
+        case "keys":
+            return asyncio.run(terminal.run_keys(arguments, settings, console))
+        case "retention":
+            return asyncio.run(terminal.run_retention(arguments, settings, console))
+        case "hold":
+            return asyncio.run(terminal.run_hold(arguments, settings, console))
+        case "receipt":
+            return asyncio.run(terminal.run_receipt(arguments, settings, console))
         case "worker":
-            return asyncio.run(run_worker(settings, console))
+            return asyncio.run(terminal.run_worker(settings, console))
         case "maintain":
-            return asyncio.run(run_maintain(arguments.user, settings, console))
+            return asyncio.run(terminal.run_maintain(arguments.user, settings, console, quiet=arguments.quiet))
     config = load_agent(arguments.agent)
     if config.models.embedding != "auto":
         settings = settings.model_copy(update={"embedding": config.models.embedding})
     match arguments.command:
+        case "memory" if arguments.verb == "import":
+            return asyncio.run(terminal.run_import(arguments, config, settings, console))
+        case "import":
+            return asyncio.run(terminal.run_import(arguments, config, settings, console))
         case "memory":
-            return asyncio.run(run_memory(arguments, config, settings, console))
+            return asyncio.run(terminal.run_memory(arguments, config, settings, console))
         case "context":
-            return asyncio.run(run_context(arguments, config, settings, console))
+            return asyncio.run(terminal.run_context(arguments, config, settings, console))
+        case "mcp":
+            return asyncio.run(terminal.run_mcp(arguments.user, config, settings))
         case "stats":
-            return run_stats(arguments, config, settings, console)
-    return Chat(config, arguments.user, settings, console, verbose=arguments.verbose).run()
+            return terminal.run_stats(arguments, config, settings, console)
+    return terminal.Chat(config, arguments.user, settings, console, verbose=arguments.verbose).run()
 
 
 def _settings() -> StorageSettings:

@@ -9,14 +9,22 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from react_mem.agents.managers import MANAGERS
 from react_mem.agents.models import EXTRACTIVE
 from react_mem.errors import AgentConfigError
 from react_mem.memory import MemoryPolicy
-from react_mem.memory.runtime import ModelChoice, ModelEndpoint
+from react_mem.memory.runtime import BoundedLoader, ModelChoice, ModelEndpoint, in_place, read_yaml
 from react_mem.prompts import load_prompt
 from react_mem.tools.registry import check_tool_name
 from react_mem.tools.routing.routing_settings import SwitchSettings, as_switch_settings
@@ -26,8 +34,14 @@ AGENTS_ENV = "REACT_MEM_AGENTS"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _SHIPPED = Path(__file__).parent
 
+MOST_CHOICES = 20
+"""Models beside its own that an agent leaves to its callers: a client of each, some 1.6 MB, stays in the process."""
+
 _NOT_IN_THE_FILE = ("[key]", "endpoint")
 """Parts of an error's place that pydantic adds to the keys."""
+
+Overridable = Literal["model", "max_iterations", "system_prompt"]
+"""Field of `agents.context.AgentContext` that says otherwise than the agent's config."""
 
 ModelSpec = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -41,11 +55,21 @@ class ModelsConfig(BaseModel, extra="forbid", frozen=True):
         description="Works behind the scenes, on extraction; `auto` is the chat model. With a key or an address of its "
         "own: {model: provider:model, api_key_env: NAME_OF_A_VARIABLE, base_url: ...}.",
     )
-    embedding: ModelSpec = Field(default="auto", description="Finds what is related.")
+    embedding: ModelSpec = Field(
+        default="auto",
+        description="Finds what is related. A store has one for all its agents; `embedding_model` beside `models` says "
+        "the same.",
+    )
     fallback: tuple[ModelSpec, ...] = Field(
         default=(),
         description="Answer in this order when the chat model fails. `extractive`, as the last, quotes what is "
         "remembered while no language model can be reached. Empty: the failure is raised.",
+    )
+    choices: tuple[ModelSpec, ...] = Field(
+        default=(),
+        max_length=MOST_CHOICES,
+        description="Models that a caller may choose for a run, beside `chat` and those of `fallback`. Each one chosen "
+        "stays loaded.",
     )
     fallback_after: float = Field(
         default=60.0, gt=0, le=600, description="Seconds without a word from a model after which the next is asked."
@@ -96,8 +120,10 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
         memory: What it remembers; a manager without memory ignores it.
         flows: What it remembers otherwise in a flow: the keys of `memory` that differ there, by the flow's name.
         max_iterations: How often the model may be called in one turn.
+        overridable: What a caller may choose otherwise for one run: `model` (one of those that `models` names),
+            `max_iterations` (fewer), `system_prompt` (any text: only where every caller may be trusted with it).
         dialect: How the model calls tools: by its own interface, or in text; `auto` asks the model.
-        switching: Which of many tools a turn offers to the model: `off`, `semantic`, `model`, or their settings.
+        switching: What chooses the tools and layers of memory of a turn: `off`, `semantic`, `model`, or settings.
     """
 
     name: Annotated[str, StringConstraints(pattern=rf"^{_NAME.pattern}$")]
@@ -109,14 +135,28 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
     memory: MemoryPolicy = MemoryPolicy.model_validate({})
     flows: dict[str, MemoryPolicy] = {}
     max_iterations: int = Field(default=10, ge=1, le=100)
+    overridable: tuple[Overridable, ...] = ("model", "max_iterations")
     dialect: Literal["auto", "native", "text"] = "auto"
     switching: Annotated[SwitchSettings, BeforeValidator(as_switch_settings)] = SwitchSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_the_authors_name(cls, data: Any) -> Any:
+        return in_place(data, {"embedding_model": "models.embedding"}) if isinstance(data, Mapping) else data
 
     @field_validator("manager")
     @classmethod
     def _known_manager(cls, value: str) -> str:
         if value not in MANAGERS:
             raise ValueError(f"unknown manager {value!r}; {valid_names(value, MANAGERS)}")
+        return value
+
+    @field_validator("flows")
+    @classmethod
+    def _keep_as_the_agent_does(cls, value: dict[str, MemoryPolicy]) -> dict[str, MemoryPolicy]:
+        for flow, policy in value.items():
+            if named := sorted({"retention", "quotas"} & policy.model_fields_set):
+                raise ValueError(f"{flow}: {named[0]} is the same in all flows of an agent; give it under memory")
         return value
 
     @field_validator("tools")
@@ -209,6 +249,15 @@ def load_agent_config_file(path: str | Path) -> AgentConfig:
         raise AgentConfigError("\n".join([f"{path} is not a valid agent config:", *lines])) from None
 
 
+def load_agent(agent: str | Path | AgentConfig) -> AgentConfig:
+    """Return a config as it is, by the path of its YAML file, or by its name. Blocking."""
+    if isinstance(agent, AgentConfig):
+        return agent
+    if isinstance(agent, Path) or str(agent).endswith((".yaml", ".yml")):
+        return load_agent_config_file(Path(agent))
+    return load_agent_config(agent)
+
+
 def _agent_files() -> dict[str, Path]:
     own = os.environ.get(AGENTS_ENV)
     if own and not Path(own).is_dir():
@@ -223,8 +272,16 @@ def _agent_files() -> dict[str, Path]:
     }
 
 
-class _Loader(yaml.SafeLoader):
-    """The safe loader, but a key given twice is an error: YAML would silently keep the last."""
+_NOT_HERE = {
+    "embedding_model": "write `models.embedding`, or `embedding_model`, at the top level of the file",
+    "vector_db_config": "a file of an agent names no database; set DATABASE_URL or VECTOR_STORE in the environment, "
+    "or, in Python, give StorageSettings(vector_db_config=...)",
+}
+"""Names of the authors' that are not settings of the place where they are given, each with its place."""
+
+
+class _Loader(BoundedLoader):
+    """The bounded loader, but a key given twice is an error: YAML would silently keep the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
@@ -245,7 +302,7 @@ def _read_yaml(path: Path) -> dict[Any, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise AgentConfigError(f"{path} cannot be read: {error}") from error
     try:
-        data = yaml.load(text, _Loader)  # noqa: S506 - _Loader is a SafeLoader
+        data = read_yaml(text, _Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}, line {mark.line + 1}, column {mark.column + 1}" if mark else str(path)
@@ -262,6 +319,8 @@ def _explain(details: ErrorDetails) -> str:
     key = ".".join(map(str, location))
     fields = _fields_at(location[:-1])
     match details["type"]:
+        case "extra_forbidden" if location[-1] in _NOT_HERE:
+            return f"{key}: belongs elsewhere: {_NOT_HERE[str(location[-1])]}"
         case "extra_forbidden" if fields is not None:
             return f"{key}: unknown key; {valid_names(str(location[-1]), fields, _below(fields))}"
         case "missing" if key == "manager":
@@ -313,12 +372,14 @@ def _endpoint_or(annotation: Any) -> Any:
 
 
 def _below(fields: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys of the models that fields hold, each with its place below the fields."""
+    """Return the keys of the models that fields hold, each with its place below the fields, the first of one name."""
     places: dict[str, str] = {}
     for name, field in fields.items():
         if _is_model(field.annotation):
             inner = field.annotation.model_fields
-            places |= {key: f"{name}.{place}" for key, place in ({one: one for one in inner} | _below(inner)).items()}
+            # of two of one name the first is meant
+            below = {key: f"{name}.{place}" for key, place in ({one: one for one in inner} | _below(inner)).items()}
+            places = below | places
     return places
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from react_mem.errors import InvalidInputError
 
 
 class AgentContext(BaseModel):
@@ -14,13 +16,13 @@ class AgentContext(BaseModel):
         user_id: Whose memory to use. Ignored where the server authenticates users. Without either, memory is off, or
             that of the development user (see `memory.model.identity`).
         agent: The name of the agent config; read by the `agent` graph.
-        model: A chat model to use instead of the agent's, as an `init_chat_model` string.
-        system_prompt: Instructions to use instead of the agent's.
-        max_iterations: How often the model may be called in one turn, instead of the agent's number.
+        model: A chat model to use instead of the agent's: one of those that its config names.
+        system_prompt: Instructions to use instead of the agent's, where its config leaves them to callers.
+        max_iterations: How often the model may be called in one turn, at most the agent's number.
     """
 
     # a server passes other keys of `configurable` too
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 
     user_id: str | None = Field(
         None,
@@ -29,23 +31,27 @@ class AgentContext(BaseModel):
         description="Whose memory to use. Ignored where the server authenticates users. Empty: no memory.",
     )
     agent: str | None = Field(
-        None, description="The agent config to run: the name of a YAML file in agents/. Read by the graph `agent`."
+        None,
+        max_length=64,
+        description="The agent config to run: the name of a YAML file in agents/. Read by the graph `agent`.",
     )
     model: str | None = Field(
         None,
-        description="A chat model instead of the agent's, such as openai:gpt-4.1-mini.",
+        max_length=200,
+        description="A chat model instead of the agent's: one of those that its config names.",
         json_schema_extra={"langgraph_nodes": ["reason"]},
     )
     system_prompt: str | None = Field(
         None,
-        description="Instructions instead of the agent's.",
+        max_length=100_000,
+        description="Instructions instead of the agent's, where its config leaves them to callers.",
         json_schema_extra={"langgraph_nodes": ["reason"], "langgraph_type": "prompt"},
     )
     max_iterations: int | None = Field(
         None,
         ge=1,
         le=100,
-        description="How often the model may be called in one turn.",
+        description="How often the model may be called in one turn, at most the agent's number.",
         json_schema_extra={"langgraph_nodes": ["reason"]},
     )
 
@@ -58,9 +64,13 @@ class AgentContext(BaseModel):
             configurable: The `configurable` of the run's config.
 
         Raises:
-            pydantic.ValidationError: If a value is of the wrong type.
+            InvalidInputError: If a value cannot be used; it names the fields, and repeats nothing of them.
         """
         if isinstance(context, cls):
             return context
         given = {key: value for key, value in (configurable or {}).items() if key in cls.model_fields}
-        return cls.model_validate(given)
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            wrong = [f"{part['loc'][0]}: {part['msg']}" for part in error.errors(include_input=False)]
+            raise InvalidInputError(f"The run's context cannot be used: {'; '.join(wrong)}.") from None

@@ -38,7 +38,7 @@ def check_embedding(config: AgentConfig, store: BaseStore) -> None:
     raise AgentConfigError(
         f"the agent {config.name!r} has models.embedding: {wanted}, but its memories are embedded with {served}, and a "
         f"store has one embedding model for all agents. Write auto, or set EMBEDDING_MODEL={wanted} and re-embed what "
-        f"is there: python -m react_mem.memory.store.reembed --to {wanted}"
+        f"is there: react-mem database reembed --to {wanted}"
     )
 
 

@@ -24,12 +24,16 @@ from react_mem.memory.language import (
 from react_mem.memory.runtime import FACT, MESSAGE, PROFILE, SUMMARY
 
 _BLOCK = re.compile(r"^<memories>[ \t]*$(.*?)^</memories>[ \t]*$", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^# .*$", re.MULTILINE)
+"""Heading of a part of a block: a line of a memory begins with a dash."""
+
 _LINE = re.compile(
-    r"^- \[(?P<kind>\w+)(?: (?P<date>\d{4}-\d{2}-\d{2})(?: (?P<time>\d{2}:\d{2}:\d{2}(?:\.\d+)?))?)?"
-    r"(?:, (?P<role>\w+))?(?:, [a-z]+ \d{4}-\d{2}-\d{2})*\] (?:\((?P<label>[a-z]+)\) )?(?P<text>.+)$"
+    r"^- \[(?P<kind>\w+)(?: [\da-f]{8})?(?: (?P<date>\d{4}-\d{2}-\d{2})(?: (?P<time>\d{2}:\d{2}:\d{2}(?:\.\d+)?))?)?"
+    r"(?:, (?P<role>\w+))?(?:, [a-z]+ \d{4}-\d{2}-\d{2})*(?:, \+\d+ messages?)?\] "
+    r"(?:\((?P<label>[a-z]+)\) )?(?P<text>.+)$"
 )
 
-_PARTS = {"banner", "stands_in", "more", "overview_more", "looking", "sum"}
+_PARTS = {"banner", "stands_in", "more", "overview_more", "looking", "sum", "next_steps"}
 """Phrases that are not answers by themselves."""
 
 OWN_ANSWER = re.compile(
@@ -111,12 +115,15 @@ class Quote:
 
 
 def read_memories(text: str) -> list[Remembered]:
-    """Return the memories in the fenced blocks of a prompt, in their order: the most relevant last.
+    """Return the memories in the fenced blocks of a prompt, the most relevant last.
+
+    A briefing begins with what counts most, and has the most relevant of each part last.
 
     >>> read_memories("You are kind.\\n<memories>\\n- [fact 2026-11-22] User lives in Hue\\n</memories>")[0].date
     '2026-11-22'
     """
-    return [memory for block in _BLOCK.findall(text) for memory in read_lines(block, other=None)]
+    parts = (part for block in _BLOCK.findall(text) for part in reversed(_HEADING.split(block)))
+    return [memory for part in parts for memory in read_lines(part, other=None)]
 
 
 def read_lines(text: str, other: str | None = "observation") -> list[Remembered]:

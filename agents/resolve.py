@@ -17,6 +17,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 from typing_extensions import TypedDict, Unpack
 
+from react_mem.agents.choices import refuse_choices
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.extractive import ExtractiveChatModel
@@ -51,6 +52,21 @@ class NamedModel:
 
     name: str
     model: BaseChatModel
+
+
+@dataclass(frozen=True)
+class RunChoices:
+    """Model, instructions and limit of one run.
+
+    Args:
+        model: The chat model.
+        instructions: The system prompt.
+        max_iterations: How often the model may be called in one turn.
+    """
+
+    model: NamedModel
+    instructions: str | SystemMessage
+    max_iterations: int
 
 
 @dataclass(frozen=True)
@@ -96,7 +112,7 @@ class ResolvedAgent:
     quotes: NamedModel | None = None
     health: ModelHealth = field(default_factory=ModelHealth, repr=False)
     work: AgentWork = field(default_factory=AgentWork, repr=False)
-    _overrides: dict[str, BaseChatModel] = field(default_factory=dict, repr=False)
+    _chosen: dict[str, BaseChatModel] = field(default_factory=dict, repr=False)
 
     def with_stand_ins(self, model: BaseChatModel) -> tuple[BaseChatModel, ...]:
         """Return the models that work behind the scenes: one, then those to fall back on, without a dialect.
@@ -110,21 +126,32 @@ class ResolvedAgent:
         plain = (without_dialect(one.model) for one in self.fallback)
         return (model, *(one for one in plain if name_of(one) != name_of(model)))
 
-    async def chat_model(self, override: str | None = None) -> NamedModel:
-        """Return the agent's model, or the one that the run's context names instead, loaded once.
+    async def for_run(self, context: AgentContext) -> RunChoices:
+        """Return what a run is made with: the agent's own, and what its caller chose otherwise and may.
 
         Args:
-            override: An `init_chat_model` string.
+            context: The context of the run.
 
         Raises:
-            ModelConfigError: If the override cannot be loaded.
+            ChoiceRefused: If the caller chose what the config does not leave to them.
+            ModelConfigError: If the model that they chose cannot be loaded.
         """
-        if override is None:
+        refuse_choices(self.config, context, self.model_name)
+        return RunChoices(
+            model=await self._chosen_model(context.model),
+            instructions=context.system_prompt or self.system_prompt,
+            max_iterations=context.max_iterations or self.config.max_iterations,
+        )
+
+    async def _chosen_model(self, spec: str | None) -> NamedModel:
+        """Return the agent's model, or another of those that its config names, loaded once."""
+        name = resolve_chat_spec(spec) if spec else self.model_name
+        if name in (self.model_name, resolve_chat_spec(self.config.models.chat)):
             return NamedModel(self.model_name, self.model)
-        if override not in self._overrides:
-            loaded = await asyncio.to_thread(load_chat_model, override)
-            self._overrides[override] = _in_dialect(loaded, self.config)
-        return NamedModel(resolve_chat_spec(override), self._overrides[override])
+        if name not in self._chosen:
+            loaded = await asyncio.to_thread(load_chat_model, name)
+            self._chosen[name] = _in_dialect(loaded, self.config)
+        return NamedModel(name, self._chosen[name])
 
 
 def resolve_agent(

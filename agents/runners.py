@@ -8,7 +8,7 @@ from functools import cache
 
 from react_mem.agents.config import available_agents, load_agent_config
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.memory.runtime import AgentRunner
+from react_mem.memory.runtime import AgentRunner, RetentionSettings
 
 
 class ConfiguredRunners:
@@ -20,6 +20,14 @@ class ConfiguredRunners:
     def names(self) -> Sequence[str]:
         """Return the agents."""
         return self._names
+
+    async def retention(self, agent: str) -> RetentionSettings:
+        """Return how long an agent keeps what it has noted.
+
+        Raises:
+            AgentConfigError: If its config is not valid.
+        """
+        return (await asyncio.to_thread(load_agent_config, agent)).memory.retention
 
     async def get(self, agent: str) -> AgentRunner | None:
         """Return who does the work of an agent; None for one that does not remember.

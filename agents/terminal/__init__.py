@@ -1,1 +1,31 @@
-"""The agent in a terminal: a demonstration, and a conversation that goes on across processes."""
+"""The agent in a terminal: a demonstration, and a conversation that goes on across processes.
+
+A command is imported when it is first run: none waits for what another needs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from react_mem._lazy import door
+
+if TYPE_CHECKING:
+    from react_mem.agents.terminal.audit_command import run_audit as run_audit
+    from react_mem.agents.terminal.chat import Chat as Chat
+    from react_mem.agents.terminal.console import Terminal as Terminal
+    from react_mem.agents.terminal.context_view import run_context as run_context
+    from react_mem.agents.terminal.database_command import run_database as run_database
+    from react_mem.agents.terminal.demo import hold_conversation as hold_conversation
+    from react_mem.agents.terminal.demo import run_demo as run_demo
+    from react_mem.agents.terminal.hold_command import run_hold as run_hold
+    from react_mem.agents.terminal.import_command import run_import as run_import
+    from react_mem.agents.terminal.keys_command import run_keys as run_keys
+    from react_mem.agents.terminal.mcp_command import run_mcp as run_mcp
+    from react_mem.agents.terminal.memory import run_memory as run_memory
+    from react_mem.agents.terminal.receipt_command import run_receipt as run_receipt
+    from react_mem.agents.terminal.retention_command import run_retention as run_retention
+    from react_mem.agents.terminal.stats import run_stats as run_stats
+    from react_mem.agents.terminal.worker_command import run_maintain as run_maintain
+    from react_mem.agents.terminal.worker_command import run_worker as run_worker
+else:
+    __getattr__, __dir__, __all__ = door(__name__)

@@ -7,9 +7,10 @@ import getpass
 import re
 from collections.abc import Callable
 from datetime import date, datetime, time
+from importlib.metadata import version
 
 from react_mem.memory import MemoryScope
-from react_mem.memory.runtime import Graph, to_graphml, to_html, to_json
+from react_mem.memory.runtime import IMPORTED_SYSTEMS, Graph, to_graphml, to_html, to_json
 
 FORMATS: dict[str, Callable[[Graph], str]] = {"html": to_html, "json": to_json, "graphml": to_graphml}
 """Forms of `react-mem memory graph`."""
@@ -20,15 +21,19 @@ _MAX_USER = 512  # characters of a user's id that a run's context takes
 def command_line() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(prog="react-mem", description="LangGraph agents that remember.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {version('react-mem')}")
     commands = parser.add_subparsers(dest="command", required=True)
     demo = commands.add_parser("demo", help="watch an agent learn in one conversation and remember in the next")
     demo.add_argument("--conversation", type=int, choices=(1, 2), help=argparse.SUPPRESS)
     demo.add_argument("--user", default="demo", help=argparse.SUPPRESS)
+    quietly = argparse.ArgumentParser(add_help=False)
+    quietly.add_argument("--quiet", action="store_true", help="show no progress")
     owner = argparse.ArgumentParser(add_help=False)
-    owner.add_argument("--user", type=_user_id, default=_user_name(), help="whose memory (default: %(default)s)")
+    owner.add_argument("--user", type=_user_id, default=user_name(), help="whose memory (default: %(default)s)")
     chat = commands.add_parser("chat", parents=[owner], help="talk to an agent; it remembers when you come back")
     chat.add_argument("--agent", default="assistant", help="the name of an agent config, or the path of a YAML file")
     chat.add_argument("--verbose", action="store_true", help="show what is retrieved, thought, done and stored")
+    _add_import(commands.add_parser("import", help="bring memories along from other systems"))
     _add_memory(commands.add_parser("memory", help="see, search, export, import and forget what is remembered"), owner)
     context = commands.add_parser(
         "context", parents=[owner], help="see the prompt for a question, with the tokens of each part"
@@ -37,15 +42,92 @@ def command_line() -> argparse.ArgumentParser:
     context.add_argument("--query", help="the next question in it; by default the last one that was asked, once more")
     context.add_argument("--agent", default="assistant", help="the agent (default: %(default)s)")
     context.add_argument("--json", action="store_true", help="print JSON")
+    mcp = commands.add_parser(
+        "mcp", parents=[owner], help="serve a client of the Model Context Protocol, such as Claude Code, over stdio"
+    )
+    mcp.add_argument(
+        "--agent", default="assistant", help="the agent whose embedding model and policy to use (default: %(default)s)"
+    )
     _add_stats(commands.add_parser("stats", help="what memory holds, and how database, models and server do"))
     commands.add_parser("worker", help="do the work behind the turns of every agent, until it is stopped")
-    database = commands.add_parser("database", help="what is done with the database as a whole")
-    database.add_subparsers(dest="verb", required=True).add_parser(
-        "distribute", help="spread the tables over the nodes of a Citus cluster, each owner's rows on one of them"
+    database = commands.add_parser("database", help="what is done with the database as a whole").add_subparsers(
+        dest="verb", required=True
     )
-    maintain = commands.add_parser("maintain", help="do now what is done when a conversation has gone quiet, and end")
+    database.add_parser(
+        "distribute",
+        parents=[quietly],
+        help="spread the tables over the nodes of a Citus cluster, each owner's rows on one of them",
+    )
+    reembed = database.add_parser(
+        "reembed", parents=[quietly], help="move to another embedding model, while memory is read and written"
+    )
+    reembed.add_argument("--to", required=True, metavar="MODEL", help="`local`, or a model such as openai:NAME")
+    keys = commands.add_parser("keys", help="the keys that memory is encrypted under").add_subparsers(
+        dest="verb", required=True
+    )
+    keys.add_parser("new", help="make a master key, for MEMORY_ENCRYPTION_KEY")
+    keys.add_parser("status", help="which master keys wrap how many data keys, as JSON")
+    rotate = keys.add_parser(
+        "rotate",
+        parents=[quietly],
+        help="wrap the data keys by the master key that is set, in place of those before it",
+    )
+    rotate.add_argument("--data-keys", action="store_true", help="make new data keys too, and seal everything anew")
+    keys.add_parser("seal", parents=[quietly], help="seal what is still in plain, or under a former data key")
+    _add_audit(
+        commands.add_parser(
+            "audit", parents=[quietly], help="who did what with whose memory, where MEMORY_AUDIT=1 records it"
+        )
+    )
+    _add_receipts(commands.add_parser("receipt", help="signed receipts of what was forgotten"))
+    retention = commands.add_parser("retention", parents=[quietly], help="remove now what the agents keep no longer")
+    retention.add_argument("--dry-run", action="store_true", help="remove nothing, and say what would be")
+    retention.add_argument("--user", type=_user_id, help="only this user's memory; everybody's by default")
+    retention.add_argument("--json", action="store_true", help="print JSON")
+    _add_holds(commands.add_parser("hold", help="legal holds: what may not be removed, by retention or by the user"))
+    maintain = commands.add_parser(
+        "maintain", parents=[quietly], help="do now what is done when a conversation has gone quiet, and end"
+    )
     maintain.add_argument("--user", type=_user_id, help="only this user's memory; everybody's by default")
     return parser
+
+
+def _add_audit(audit: argparse.ArgumentParser) -> None:
+    audit.add_argument(
+        "verb",
+        nargs="?",
+        choices=("list", "verify"),
+        default="list",
+        help="`verify` says whether anything was changed, added between or taken away (default: %(default)s)",
+    )
+    audit.add_argument("--user", type=_user_id, help="only what was done with this user's memory")
+    audit.add_argument("--since", type=datetime.fromisoformat, help="from when on, such as 2026-01-31")
+    audit.add_argument("--json", action="store_true", help="print a line of JSON an entry")
+    audit.add_argument(
+        "--after", metavar="NUMBER:HASH", help="verify what comes after an entry that was verified before"
+    )
+    audit.add_argument("--head", metavar="NUMBER:HASH", help="an end that `verify` has printed, to be there yet")
+
+
+def _add_receipts(receipt: argparse.ArgumentParser) -> None:
+    verbs = receipt.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("key", help="the public key of receipts: of MEMORY_RECEIPT_KEY, else of this database")
+    verify = verbs.add_parser("verify", help="whether a receipt is as the server signed it")
+    verify.add_argument("file", help="the receipt; - is the standard input")
+    verify.add_argument("--public-key", help="the server's, as `receipt key` prints it; the database's by default")
+    verify.add_argument("--user", type=_user_id, help="whom it must be about")
+
+
+def _add_holds(hold: argparse.ArgumentParser) -> None:
+    verbs = hold.add_subparsers(dest="verb", required=True)
+    listing = verbs.add_parser("list", help="the holds there are")
+    listing.add_argument("--user", type=_user_id, help="only this user's; everybody's by default")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    for verb, what in (("set", "keep what is remembered of a user"), ("lift", "let it go again")):
+        parser = verbs.add_parser(verb, help=what)
+        parser.add_argument("--user", type=_user_id, required=True, help="whose memory")
+        parser.add_argument("--session", default="", help="only this conversation; everything by default")
+        parser.add_argument("reference", help="what the hold is known by, such as the number of a case")
 
 
 def _add_stats(stats: argparse.ArgumentParser) -> None:
@@ -61,6 +143,57 @@ def _add_stats(stats: argparse.ArgumentParser) -> None:
         "--header", action="append", default=[], type=_header, help="sent to it, as 'Authorization: Bearer TOKEN'"
     )
     stats.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _add_import(import_: argparse.ArgumentParser) -> None:
+    import_.add_argument(
+        "where",
+        metavar="file",
+        help="a file, a folder or an archive; - is the standard input; of langmem, the database",
+    )
+    owner = import_.add_mutually_exclusive_group()
+    owner.add_argument(
+        "--user",
+        type=_user_id,
+        help="whose it all becomes; by default whose the file says, and yours where it does not",
+    )
+    owner.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        type=_mapped,
+        metavar="NAME=USER",
+        help="whose becomes what is NAME's in the file; may be repeated, and what is anybody else's stays out",
+    )
+    import_.add_argument(
+        "--read", action="store_true", help="have the agent's worker draw facts from imported conversations"
+    )
+    import_.add_argument(
+        "--prefix", default="", help="of langmem: the labels before the owner's, with dots, such as memories"
+    )
+    import_.add_argument("--agent", default="assistant", help="whose embedding model to use (default: %(default)s)")
+    import_.add_argument("--json", action="store_true", help="print JSON")
+    _add_importing(import_)
+
+
+def _add_importing(parser: argparse.ArgumentParser, *, system: str | None = None) -> None:
+    parser.add_argument(
+        "--from",
+        dest="system",
+        choices=IMPORTED_SYSTEMS,
+        default=system,
+        required=system is None,
+        help="the system that it is from" + (" (default: %(default)s)" if system else ""),
+    )
+    parser.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def _mapped(value: str) -> tuple[str, str]:
+    name, equals, user = value.rpartition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError("an owner is given as NAME=USER")
+    return name, _user_id(user)
 
 
 def _add_memory(memory: argparse.ArgumentParser, owner: argparse.ArgumentParser) -> None:
@@ -106,8 +239,18 @@ def _add_memory(memory: argparse.ArgumentParser, owner: argparse.ArgumentParser)
     verbs.add_parser("pending", parents=[shared], help="turns from which nothing has been drawn yet")
     export = verbs.add_parser("export", parents=[shared], help="everything that is remembered, as JSON Lines")
     export.add_argument("file", nargs="?", default="-", help="where to; by default, and for -, the standard output")
+    export.add_argument(
+        "--format",
+        choices=("jsonl", "html", "markdown"),
+        default="jsonl",
+        help="JSON Lines or Markdown, which come back, or a page without scripts (default: %(default)s)",
+    )
+    export.add_argument("--html", action="store_true", help="the same as --format html")
+    export.add_argument("--quiet", action="store_true", help="show no progress")
     import_ = verbs.add_parser("import", parents=[shared], help="bring an export back; nothing is overwritten")
-    import_.add_argument("file", help="where from; - is the standard input")
+    import_.set_defaults(map=[], read=False, prefix="")
+    import_.add_argument("where", metavar="file", help="where from; - is the standard input")
+    _add_importing(import_, system="jsonl")
     graph = verbs.add_parser("graph", parents=[shared], help="links between memories: a page, JSON or GraphML")
     graph.add_argument("--out", default="-", help="where to; by default, and for -, the standard output")
     graph.add_argument(
@@ -115,6 +258,9 @@ def _add_memory(memory: argparse.ArgumentParser, owner: argparse.ArgumentParser)
     )
     forget = verbs.add_parser("forget", parents=[shared], help="forget one conversation, or everything about the user")
     forget.add_argument("--session", help="only this conversation and what came of it")
+    forget.add_argument(
+        "--receipt", metavar="FILE", help="look through the whole database afterwards, and write a signed receipt"
+    )
     forget.add_argument("--yes", action="store_true", help="do not ask")
 
 
@@ -144,7 +290,8 @@ def _user_id(value: str) -> str:
     return value
 
 
-def _user_name() -> str:
+def user_name() -> str:
+    """Return the name of whoever is at the terminal."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from contextlib import AbstractContextManager, AsyncExitStack
+from typing import Literal
 
 from rich.text import Text
 
@@ -17,11 +18,17 @@ from react_mem.agents.terminal.prompting import InputLine
 from react_mem.agents.terminal.render import TurnView
 from react_mem.agents.terminal.sessions import Sessions
 from react_mem.agents.terminal.turn import Agent, TurnProgress, run_turn
+from react_mem.errors import LegalHoldError
 from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, StorageSettings
 from react_mem.memory.context import labelled
 
-COMMANDS = ("/memory", "/threads", "/new", "/forget", "/help", "/exit", "/quit")
-HELP = "/memory what I know of you · /threads conversations · /new conversation · /forget everything · /exit"
+COMMANDS = ("/memory", "/threads", "/new", "/good", "/bad", "/forget", "/help", "/exit", "/quit")
+HELP = (
+    "/memory what I know of you · /threads conversations · /new conversation · /good /bad on the last answer · "
+    "/forget everything · /exit"
+)
+
+_VERDICTS: dict[str, Literal[-1, 1]] = {"/good": 1, "/bad": -1}
 
 _SHOWN = 100
 """Memories of a kind that /memory lists."""
@@ -152,13 +159,19 @@ class Chat:
             thread_id = await sessions.new()
             self._console.print(Text("a new conversation", style="dim"))
         elif line == "/forget":
-            receipt = await sessions.forget()
+            try:
+                receipt = await sessions.forget()
+            except LegalHoldError as held:
+                self._console.print(Text(str(held), style="yellow"), soft_wrap=True)
+                return thread_id
             if self._prompt is not None:
                 self._prompt.forget()
             thread_id = await sessions.new()
             self._console.print(Text(f"forgotten: {receipt.in_short()}", style="dim"))
         elif line == "/help":
             self._console.print(Text(HELP, style="dim"))
+        elif line.split()[0] in _VERDICTS:
+            await self._judge(agent, thread_id, _VERDICTS[line.split()[0]])
         elif line.split()[0] in COMMANDS:
             self._console.print(Text(f"{line.split()[0]} takes nothing after it", style="yellow"))
         elif line.startswith("/") and " " not in line and line.count("/") == 1:
@@ -176,6 +189,17 @@ class Chat:
             )
         self._console.print()
         return thread_id
+
+    async def _judge(self, agent: Agent, thread_id: str, score: Literal[-1, 1]) -> None:
+        """Tell memory what the user thinks of the last answer; words beside it are for nobody to keep."""
+        assert agent.store is not None  # noqa: S101 - narrows for the type checker
+        report = await MemoryFacade(agent.store).feedback(self._user_id, score, session_id=thread_id)
+        if report is None:
+            self._console.print(Text("there is no answer yet that is remembered", style="yellow"))
+            return
+        counts = "more" if score > 0 else "less"
+        said = f"noted: {report.memories} memories count {counts}" if report.memories else "noted"
+        self._console.print(Text(said, style="dim"))
 
     async def _show_threads(self, agent: Agent) -> None:
         assert agent.store is not None  # noqa: S101 - narrows for the type checker

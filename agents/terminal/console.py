@@ -50,19 +50,19 @@ class Terminal(Console):
         self.print(Text(label.ljust(_HEAD_COLUMN), style="dim"), end="")
         Column(self, _HEAD_COLUMN, "dim").whole(text)
 
-    def whereabouts(self, config: AgentConfig, settings: StorageSettings) -> None:
+    def whereabouts(self, config: AgentConfig, memory: StorageSettings | str) -> None:
         """Draw what runs and where it remembers.
 
         Args:
             config: The agent.
-            settings: The storage.
+            memory: The storage; words for it where there is none.
         """
         model = resolve_chat_spec(config.models.chat)
         if model == EXTRACTIVE:
             model = "extractive, built in: quotes what it remembers; set OPENAI_API_KEY for a language model"
         self.labelled("agent", f"{config.name} ({config.manager})")
         self.labelled("model", model)
-        self.labelled("memory", _place(settings))
+        self.labelled("memory", memory if isinstance(memory, str) else _place(memory))
 
 
 def _place(settings: StorageSettings) -> str:

@@ -7,34 +7,22 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 from collections.abc import Sequence
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 from langgraph.store.base import BaseStore
 from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.resolve import ResolvedAgent, build_agent, resolve_agent
+from react_mem.agents.context_preview import REMEMBERING, preview_context, shown_message
+from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.agents.terminal.column import printable
 from react_mem.agents.terminal.output import print_json
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import MemoryFacade, MemoryScope, StorageSettings
-from react_mem.memory.context import (
-    Assembled,
-    Frame,
-    Section,
-    Window,
-    assemble,
-    lay_out,
-    message_record_id,
-    tool_tokens,
-)
+from react_mem.memory.context import Assembled, Frame, Section
 from react_mem.memory.runtime import CONVERSATION, Identity, open_storage
-
-_MANAGER = "react_mem"
-"""The manager that puts a context together; another one has its system prompt and the whole thread as its prompt."""
 
 _NAMED = 5
 """Conversations that are named where the one asked for does not exist."""
@@ -59,10 +47,10 @@ async def run_context(
         StorageError: If the database cannot be opened.
         ModelConfigError: If the agent's model cannot be loaded: the context has to fit into its window.
     """
-    if config.manager != _MANAGER:
+    if config.manager != REMEMBERING:
         raise MemoryCommandError(
             f"the agent {config.name} has the manager {config.manager}: its prompt is the system prompt and the whole "
-            f"thread; name an agent with the manager {_MANAGER} by --agent"
+            f"thread; name an agent with the manager {REMEMBERING} by --agent"
         )
     agent = await asyncio.to_thread(resolve_agent, config)
     async with open_storage(settings) as storage:
@@ -72,15 +60,9 @@ async def run_context(
         thread = _asked(messages, arguments.query)
         if not thread:
             raise MemoryCommandError(await _no_thread(storage.store, arguments))
-        frame = _frame(agent, thread)
         identity = Identity(arguments.user, arguments.thread)
-        query = frame.query(identity, config.name)
-        # what was said after a question that is asked once more was not known then
-        query.extra["seen"] += [message_record_id(identity.session_id, later) for later in messages[len(thread) :]]
-        results = await MemoryFacade(storage.memory, config.memory).read(query)
-    assembled = assemble(frame, results, session_id=identity.session_id, recalls=True)
-    prompt = lay_out(thread, assembled.layout, config.system_prompt, config.memory.context.message_chars)
-    view = _View(console, frame, assembled, prompt)
+        preview = await preview_context(agent, storage.memory, identity, thread, messages[len(thread) :])
+    view = _View(console, preview.frame, preview.assembled, preview.prompt)
     view.json() if arguments.json else view.draw(searches=config.memory.web.enabled)
     return 0
 
@@ -91,17 +73,6 @@ def _asked(messages: Sequence[AnyMessage], query: str | None) -> list[AnyMessage
         return [*messages, HumanMessage(query, id="question")]
     asked = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
     return list(messages[: asked[-1] + 1]) if asked else []
-
-
-def _frame(agent: ResolvedAgent, thread: Sequence[AnyMessage]) -> Frame:
-    policy = agent.config.memory
-    return Frame(
-        thread=thread,
-        policy=policy,
-        window=Window.of(policy.context.window, agent.model),
-        instructions=agent.config.system_prompt,
-        tool_tokens=tool_tokens(agent.tools),
-    )
 
 
 async def _no_thread(store: BaseStore, arguments: argparse.Namespace) -> str:
@@ -137,7 +108,7 @@ class _View:
                 }
                 for section in Section
             },
-            "messages": [{"role": message.type, "content": _shown(message)} for message in self._prompt],
+            "messages": [{"role": message.type, "content": shown_message(message)} for message in self._prompt],
         }
         print_json(self._console, data)
 
@@ -145,7 +116,7 @@ class _View:
         """Draw the messages, then what each section takes."""
         for message in self._prompt:
             self._console.print(Text(f"[{message.type}]", style="bold"), soft_wrap=True)
-            for line in _shown(message).split("\n"):
+            for line in shown_message(message).split("\n"):
                 self._console.print(Text(printable(line)), soft_wrap=True)
             self._console.print()
         tokens, budget, dropped = self._assembled.tokens, self._assembled.budget, self._assembled.dropped
@@ -170,9 +141,3 @@ class _View:
 
     def _note(self, text: str) -> None:
         self._console.print(Text(text, style="dim"), soft_wrap=True)
-
-
-def _shown(message: BaseMessage) -> str:
-    calls = message.tool_calls if isinstance(message, AIMessage) else []
-    called = [f"{call['name']}({json.dumps(call['args'], ensure_ascii=False)})" for call in calls]
-    return "\n".join(filter(None, [message.text, *called]))

@@ -1,4 +1,7 @@
-"""`react-mem demo`: an agent learns something in one conversation and uses it in the next, in another process."""
+"""`react-mem demo`: an agent learns something in one conversation and uses it in the next, in another process.
+
+Where there is no database, as after a plain install, both are held in this process, in a memory that ends with it.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,18 @@ import subprocess
 import sys
 import uuid
 
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from rich.text import Text
+
 from react_mem.agents.agent_opening import open_agent
-from react_mem.agents.config import load_agent_config
+from react_mem.agents.config import AgentConfig, load_agent_config
 from react_mem.agents.terminal.console import Terminal
 from react_mem.agents.terminal.render import TurnView
 from react_mem.agents.terminal.sessions import Sessions
-from react_mem.agents.terminal.turn import TurnProgress, run_turn
+from react_mem.agents.terminal.turn import Agent, TurnProgress, run_turn
 from react_mem.memory import StorageSettings
+from react_mem.memory.runtime import has_embedded_server
 
 CONVERSATIONS = [
     [
@@ -30,9 +38,17 @@ CONVERSATIONS = [
 
 AGENT = "assistant"
 
+_IN_MEMORY = "in this process alone: there is no database to keep it in"
+_TO_KEEP_IT = """\
+Nothing of it is kept. For a memory that outlives the process, with an embedded database and a local embedding model:
+  pipx run --spec "react-mem[local]" react-mem demo
+  uvx --from "react-mem[local]" react-mem demo
+  pip install "react-mem[local]"
+"""
+
 
 def run_demo(settings: StorageSettings, console: Terminal) -> int:
-    """Hold the conversations, each in a process of its own.
+    """Hold the conversations, each in a process of its own; in this one if there is no database.
 
     Args:
         settings: Where memory is kept.
@@ -41,10 +57,12 @@ def run_demo(settings: StorageSettings, console: Terminal) -> int:
     Returns:
         The exit code: 0 if the second conversation used what the first taught.
     """
-    console.whereabouts(load_agent_config(AGENT), settings)
-    console.print()
     # a user of its own, so that what you told the agent before neither helps nor harms
     user_id = f"demo-{uuid.uuid4().hex[:8]}"
+    if settings.database_url is None and not has_embedded_server():
+        return _in_this_process(user_id, console)
+    console.whereabouts(load_agent_config(AGENT), settings)
+    console.print()
     for number in range(1, len(CONVERSATIONS) + 1):
         console.rule(f"Conversation {number}, in a process of its own")
         if console.abandoned:
@@ -70,6 +88,26 @@ def run_demo(settings: StorageSettings, console: Terminal) -> int:
     return 0
 
 
+def _in_this_process(user_id: str, console: Terminal) -> int:
+    console.whereabouts(load_agent_config(AGENT), _IN_MEMORY)
+    console.print()
+    store, checkpointer = InMemoryStore(), InMemorySaver()
+
+    async def hold(number: int) -> int:
+        config = await asyncio.to_thread(_config)
+        async with open_agent(config, store=store, checkpointer=checkpointer) as agent:
+            return await _hold(number, user_id, agent, console)
+
+    for number in range(1, len(CONVERSATIONS) + 1):
+        console.rule(f"Conversation {number}")
+        if code := asyncio.run(hold(number)):
+            return code
+    console.rule()
+    console.print("The second conversation knew what the first was told.")
+    console.print(Text(_TO_KEEP_IT), end="", soft_wrap=True)
+    return 0
+
+
 async def hold_conversation(number: int, user_id: str, settings: StorageSettings, console: Terminal) -> int:
     """Hold one of the conversations.
 
@@ -82,30 +120,39 @@ async def hold_conversation(number: int, user_id: str, settings: StorageSettings
     Returns:
         The exit code: 1 if a turn failed, or a later conversation found nothing that an earlier one taught.
     """
+    config = await asyncio.to_thread(_config)
+    async with open_agent(config, settings=settings) as agent:
+        return await _hold(number, user_id, agent, console)
+
+
+def _config() -> AgentConfig:
+    config = load_agent_config(AGENT)
+    # what is stored is to be seen before the next message
+    memory = config.memory.model_copy(update={"extraction": {"mode": "inline"}})
+    return config.model_copy(update={"memory": memory})
+
+
+async def _hold(number: int, user_id: str, agent: Agent, console: Terminal) -> int:
     outcome = TurnProgress()
     last = number == len(CONVERSATIONS)
     code = 1
-    config = await asyncio.to_thread(load_agent_config, AGENT)
-    # what is stored is to be seen before the next message
-    memory = config.memory.model_copy(update={"extraction": {"mode": "inline"}})
-    async with open_agent(config.model_copy(update={"memory": memory}), settings=settings) as agent:
-        try:
-            for text in CONVERSATIONS[number - 1]:
-                if console.abandoned:
-                    break
-                TurnView(console, verbose=True).user(text)
-                thread_id = f"{user_id}-{number}"
-                await run_turn(
-                    agent, text, user_id=user_id, thread_id=thread_id, console=console, verbose=True, outcome=outcome
-                )
-                console.print()
-            code = 1 if console.abandoned or (last and not outcome.recalled) else 0
-        except Exception as error:
-            console.failure(error)
-        else:
-            if last and not outcome.recalled:
-                console.print("[red]Nothing of the first conversation was remembered.[/]")
-        finally:
-            if last or code:
-                await Sessions(agent, AGENT, user_id).forget()
+    try:
+        for text in CONVERSATIONS[number - 1]:
+            if console.abandoned:
+                break
+            TurnView(console, verbose=True).user(text)
+            thread_id = f"{user_id}-{number}"
+            await run_turn(
+                agent, text, user_id=user_id, thread_id=thread_id, console=console, verbose=True, outcome=outcome
+            )
+            console.print()
+        code = 1 if console.abandoned or (last and not outcome.recalled) else 0
+    except Exception as error:
+        console.failure(error)
+    else:
+        if last and not outcome.recalled:
+            console.print("[red]Nothing of the first conversation was remembered.[/]")
+    finally:
+        if last or code:
+            await Sessions(agent, AGENT, user_id).forget()
     return code

@@ -17,7 +17,8 @@ from rich.text import Text
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.terminal.arguments import FORMATS
 from react_mem.agents.terminal.column import one_line
-from react_mem.agents.terminal.output import CELL, Output, read_lines, write_lines
+from react_mem.agents.terminal.output import CELL, Output, write_lines, written_lines
+from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import (
     Fact,
@@ -31,13 +32,37 @@ from react_mem.memory import (
 )
 from react_mem.memory.context import is_over, labelled
 from react_mem.memory.language import is_question
-from react_mem.memory.runtime import KINDS, MESSAGE, kind_named, now, open_storage, searched_scopes, title_of
+from react_mem.memory.runtime import (
+    KINDS,
+    MESSAGE,
+    AuditActor,
+    AuditReason,
+    acting,
+    kind_named,
+    markdown_export,
+    now,
+    open_storage,
+    readable_export,
+    searched_scopes,
+    title_of,
+)
 
 SESSION = "terminal"
 """The conversation that a search from the command line counts as."""
 
 _MAX_DRAWN = 2_000
 """Memories on a page, those with the most links: of more a browser draws nothing but a cloud, and takes its time."""
+
+_LINES = 1_000
+"""Lines of an export that are written at a time."""
+
+_ANEW = "Nothing was written to the file; the same command begins anew."
+
+_READABLE: dict[str, Callable[[Sequence[str]], list[str]]] = {
+    "html": lambda lines: [readable_export(lines)],
+    "markdown": lambda lines: list(markdown_export(lines)),
+}
+"""Forms of an export for people."""
 
 _ENDINGS = {".json": "json", ".graphml": "graphml", ".xml": "graphml"}
 
@@ -65,14 +90,11 @@ async def run_memory(
     verb = arguments.verb
     if verb == "forget" and not command.is_sure():
         return 1
-    # read before the database is opened: a file that does not exist is not a reason to start one
-    lines = await asyncio.to_thread(read_lines, arguments.file) if verb == "import" else []
     async with open_storage(settings) as storage:
         memory = MemoryFacade(storage.memory, command.policy(), checkpointer=storage.checkpointer)
-        if verb == "import":
-            return await command.import_(memory, lines)
-        carry_out: Callable[[MemoryFacade], Awaitable[int]] = getattr(command, verb)
-        return await carry_out(memory)
+        with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
+            carry_out: Callable[[MemoryFacade], Awaitable[int]] = getattr(command, verb)
+            return await carry_out(memory)
 
 
 class _Command:
@@ -87,12 +109,7 @@ class _Command:
     def policy(self) -> MemoryPolicy:
         """Return the agent's policy, as wide as the command line asks for."""
         limit = getattr(self.arguments, "limit", None)
-        policy = self._config.memory
-        if limit is None:
-            return policy
-        # a person may ask for more than fits a prompt
-        wide = policy.recall.model_copy(update=dict.fromkeys(("max_memories", "max_docs", "max_skills"), limit))
-        return policy.model_copy(update={"recall": wide})
+        return self._config.memory if limit is None else self._config.memory.showing(limit)
 
     def is_sure(self) -> bool:
         """Return whether the user wants to forget."""
@@ -202,22 +219,26 @@ class _Command:
         return self._out.table(("since", "conversation", "tries", "last error"), rows, waiting)
 
     async def export(self, memory: MemoryFacade) -> int:
-        """Write everything as JSON Lines."""
-        lines = [line async for line in memory.export_user(self._user)]
-        where = self.arguments.file
-        await asyncio.to_thread(write_lines, where, lines)
+        """Write everything: as JSON Lines, as a page, or as Markdown to read, of which the first and last come back."""
+        where, form = self.arguments.file, "html" if self.arguments.html else self.arguments.format
+        done = 0
+        with Progress(
+            "Exporting", "memories", quiet=self.arguments.quiet or self._out.as_json, go_on=_ANEW
+        ) as progress:
+            lines: list[str] = []
+            with written_lines(where) as write:
+                async for line in memory.export_user(self._user):
+                    lines.append(line)
+                    done += 1
+                    if form == "jsonl" and len(lines) == _LINES:
+                        await asyncio.to_thread(write, lines)
+                        lines = []
+                        progress(done - 1)
+                if form != "jsonl":
+                    lines = await asyncio.to_thread(_READABLE[form], lines)
+                await asyncio.to_thread(write, lines)
         if where != "-":
-            self._out.report({"exported": len(lines) - 1, "file": where}, f"{len(lines) - 1} memories are in {where}")
-        return 0
-
-    async def import_(self, memory: MemoryFacade, lines: Sequence[str]) -> int:
-        """Bring an export back."""
-        try:
-            report = await memory.import_user(self._user, lines)
-        except ValueError as error:
-            raise MemoryCommandError(f"{self.arguments.file}: {error}; nothing was imported") from error
-        kept = f", {report.kept} were there already" if report.kept else ""
-        self._out.report({"added": report.added, "kept": report.kept}, f"{report.added} memories added{kept}")
+            self._out.report({"exported": done - 1, "file": where}, f"{done - 1} memories are in {where}")
         return 0
 
     async def graph(self, memory: MemoryFacade) -> int:
@@ -236,11 +257,17 @@ class _Command:
 
     async def forget(self, memory: MemoryFacade) -> int:
         """Forget a conversation or the user."""
-        session = self.arguments.session
+        session, where = self.arguments.session, self.arguments.receipt
         if session:
-            return self._forgotten([session], await memory.delete_session(self._user, session))
-        sessions = await memory.forget_user(self._user)
-        return self._forgotten(sessions, sessions.receipt, f", {len(sessions)} conversations included")
+            names, also = [session], ""
+            receipt = await memory.delete_session(self._user, session, proof=bool(where))
+        else:
+            names = await memory.forget_user(self._user, proof=bool(where))
+            receipt, also = names.receipt, f", {len(names)} conversations included"
+        if where:
+            signed = await memory.signed(self._user, receipt)
+            await asyncio.to_thread(write_lines, where, [signed.model_dump_json()])
+        return self._forgotten(names, receipt, also)
 
     def _show_items(self, items: Sequence[MemoryResultItem], total: int) -> int:
         data = [item.model_dump(mode="json") for item in items]

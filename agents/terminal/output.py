@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -97,12 +100,51 @@ def write_lines(where: str, lines: Sequence[str]) -> None:
     Raises:
         MemoryCommandError: If it cannot be written.
     """
-    data = "".join(f"{line}\n" for line in lines).encode()
+    with written_lines(where) as write:
+        write(lines)
+
+
+@contextmanager
+def written_lines(where: str) -> Iterator[Callable[[Sequence[str]], None]]:
+    """Give what writes lines to a file, which is there when all of them are; to the standard output for `-`.
+
+    Raises:
+        MemoryCommandError: If it cannot be written.
+    """
+
+    def write_to(stream: IO[bytes], lines: Sequence[str]) -> None:
+        with _told(where):
+            stream.write("".join(f"{line}\n" for line in lines).encode())
+            stream.flush()
+
+    if where == "-":
+        yield partial(write_to, sys.stdout.buffer)
+        return
+    path = Path(where).resolve()
+    if path.exists() and not path.is_file():
+        # a pipe, say, is written to as it is
+        with _told(where):
+            stream = path.open("wb")
+        with stream:
+            yield partial(write_to, stream)
+        return
+    part = path.with_name(f"{path.name}.part")
     try:
-        if where == "-":
-            sys.stdout.buffer.write(data)
-            sys.stdout.flush()
-        else:
-            Path(where).write_bytes(data)
+        with _told(where):
+            stream = part.open("wb")
+            if path.exists():
+                shutil.copymode(path, part)
+        with stream:
+            yield partial(write_to, stream)
+        with _told(where):
+            part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _told(where: str) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise MemoryCommandError(f"{where} cannot be written: {error}") from error

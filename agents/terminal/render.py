@@ -113,8 +113,13 @@ class TurnView:
 
     def _switched(self, event: dict[str, Any]) -> None:
         if event["status"] != "ok":
-            self._step("tools", str(event["message"]), style="yellow")
-        self._step("tools", "all" if event["tools"] is None else ", ".join(event["tools"]))
+            self._step("chosen", str(event["message"]), style="yellow")
+        if event["tools"] is not None:
+            self._step("tools", ", ".join(event["tools"]))
+        if event["layers"]:
+            self._step("layers", ", ".join(event["layers"]))
+        if event["snapshot"]:
+            self._step("snapshot", "of this turn, behind it")
 
     def _memory(self, event: dict[str, Any]) -> None:
         retrieves = event["operation"] == "retrieve"

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.runners import ConfiguredRunners
+from react_mem.agents.terminal.progress import Progress
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import CLOSING_SECONDS, Worker, maintain_all, open_storage
 
@@ -34,7 +35,7 @@ async def run_worker(settings: StorageSettings, console: Console) -> int:
             asyncio.get_running_loop().add_signal_handler(name, stopped.set)
     runners = await asyncio.to_thread(ConfiguredRunners)
     async with open_storage(settings) as storage:
-        worker = Worker(storage.memory, runners)
+        worker = Worker(storage.memory, runners, checkpointer=storage.checkpointer)
         console.print(Text(f"working for {', '.join(runners.names())}; Ctrl-C stops", style="dim"), soft_wrap=True)
         try:
             await stopped.wait()
@@ -44,13 +45,14 @@ async def run_worker(settings: StorageSettings, console: Console) -> int:
     return 0
 
 
-async def run_maintain(user_id: str | None, settings: StorageSettings, console: Console) -> int:
+async def run_maintain(user_id: str | None, settings: StorageSettings, console: Console, *, quiet: bool) -> int:
     """Pick up what crashes left, conclude what has gone quiet, and reflect.
 
     Args:
         user_id: The one user whose memory to work on; None for everybody.
         settings: The database.
         console: Where to draw.
+        quiet: Whether no progress is shown.
 
     Returns:
         The exit code: 1 if something could not be done.
@@ -60,8 +62,9 @@ async def run_maintain(user_id: str | None, settings: StorageSettings, console: 
         StorageError: If the database cannot be opened.
     """
     runners = await asyncio.to_thread(ConfiguredRunners)
-    async with open_storage(settings) as storage:
-        done = await maintain_all(storage.memory, runners, user_id)
+    with Progress("Maintaining", "users", quiet=quiet) as progress:
+        async with open_storage(settings) as storage:
+            done = await maintain_all(storage.memory, runners, user_id, progress)
     counts = f"new in memory: {len(done.stored)} · no longer believed: {len(done.retired)} · waiting: {done.waiting}"
     console.print(Text(counts))
     if done.problem:

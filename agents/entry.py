@@ -1,0 +1,20 @@
+"""Entry of the command `react-mem`, which hears Ctrl-C while the rest is still being loaded."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    """Run the command with the arguments of the process.
+
+    Returns:
+        The exit code: 130 after Ctrl-C.
+    """
+    try:
+        from react_mem.agents.cli import main as run
+
+        return run()
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped before anything was done.\n")
+        return 130

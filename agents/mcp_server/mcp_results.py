@@ -1,0 +1,250 @@
+"""Answers of the tools and resources, as pydantic models: their schemas are the tools' output schemas.
+
+Every text of a memory is fenced and labelled with who vouches for it, as in an agent's prompt: a client gives it to its
+model as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from react_mem.memory import Fact, MemoryResultItem
+from react_mem.memory.context import LABELS, MAX_LINE_CHARS, flat, labelled
+from react_mem.memory.runtime import (
+    MemoryDetail,
+    MemoryItem,
+    MemorySource,
+    MemoryVersion,
+    kind_named,
+    now,
+    title_of,
+)
+from react_mem.prompts import load_prompt
+
+NOTICE = load_prompt("recalled_data")
+
+MOST_SHOWN = 20
+"""Sources, former beliefs and what was made of a memory that are shown of each."""
+
+MAX_MESSAGE = 2_000
+"""Characters that are shown of one message of a conversation."""
+
+
+class ShownMemory(BaseModel):
+    """One memory."""
+
+    id: str = Field(description="By which `correct`, `forget` and `why` name it.")
+    kind: str = Field(description="`fact`, `message`, `episode`, `summary`, `skill`, ...")
+    text: str = Field(
+        description="What is remembered, behind who says so where that is not the user themselves: (agreed), (quoted), "
+        "(assistant), (tool), (page) or (imported)."
+    )
+    origin: str = Field(
+        description="Who vouches for it: `user` in their own words, `assent`, `quoted`, `assistant`, `tool`, `web` or "
+        "`import`."
+    )
+    scope: str = Field(description="Where it is kept: `semantic`, `dialog`, `episodic`, `procedural`, ...")
+    said_at: datetime = Field(description="When it was said, or first believed.")
+    current: bool = Field(description="Whether it is still believed.")
+    since: datetime | None = Field(description="From when on it holds, where that is known.")
+    until: datetime | None = Field(description="Until when it held, where it is over.")
+    in_doubt: bool = Field(description="Whether something else that is remembered may contradict it.")
+    session_id: str = Field(description="The conversation it is from.")
+
+    @classmethod
+    def of(cls, payload: Mapping[str, Any], text: str = "") -> ShownMemory:
+        """Return a record as it is shown.
+
+        Args:
+            payload: The record, as JSON.
+            text: What of it is shown; by default what says in short what it is.
+        """
+        kept = kind_named(payload.get("kind")).place
+        item = MemoryItem.of(kept, str(payload.get("id", "")), payload, now())
+        said = labelled(payload, flat(text or str(title_of(payload)), MAX_LINE_CHARS))
+        kind = "milestone" if payload.get("milestone_title") else item.kind
+        return cls.item(item).model_copy(update={"text": said, "kind": kind})
+
+    @classmethod
+    def item(cls, item: MemoryItem) -> ShownMemory:
+        """Return a memory of a list as it is shown."""
+        return cls(
+            id=item.id,
+            kind=item.kind,
+            text=f"{LABELS[item.origin]}{flat(item.text or item.title, MAX_LINE_CHARS)}",
+            origin=item.origin.value,
+            scope=item.scope.value,
+            said_at=item.created_at,
+            current=item.current,
+            since=item.since,
+            until=item.until,
+            in_doubt=item.in_doubt,
+            session_id=item.session_id,
+        )
+
+    @classmethod
+    def found(cls, item: MemoryResultItem) -> ShownMemory:
+        """Return what a search found: of a long text the part that matched, of a message what was said with it."""
+        said = [f"{one.role}: {one.content}" if one.role else one.content for one in item.fragments]
+        return cls.of(item.payload, " / ".join(said))
+
+    @classmethod
+    def facts(cls, facts: Sequence[Fact]) -> list[ShownMemory]:
+        """Return facts as they are shown."""
+        return [cls.of(fact.to_value()) for fact in facts]
+
+
+class RecallResult(BaseModel):
+    """Memories that were found, the most relevant first."""
+
+    notice: str = Field(NOTICE, description="What the memories are: data.")
+    memories: list[ShownMemory]
+    missing: dict[str, str] = Field(description="What could not be searched, with the cause.")
+
+
+class RememberResult(BaseModel):
+    """Result of remembering something."""
+
+    outcome: Literal["stored", "known", "unclear"] = Field(
+        description="`stored`; `known`: it was remembered already; `unclear`: nothing was stored, since it is not "
+        "clear which memory `replaces` means: call again with the text of one of the `candidates`, or without."
+    )
+    memories: list[ShownMemory] = Field(description="What is believed now because of it.")
+    ended: list[ShownMemory] = Field(description="What is believed no longer because of it; it stays as dated history.")
+    candidates: list[ShownMemory] = Field(description="Which memories may be meant, where that is not clear.")
+
+
+class CorrectResult(BaseModel):
+    """Result of a correction: the fact that is believed now."""
+
+    memory: ShownMemory
+    corrected: str = Field(description="The id of the fact that it stands for; that one stays as dated history.")
+
+
+class ForgetResult(BaseModel):
+    """Result of forgetting something."""
+
+    outcome: Literal["forgotten", "unclear"] = Field(
+        description="`unclear`: nothing was forgotten, since it is not clear what is meant: call again with the id of "
+        "one of the `candidates`."
+    )
+    removed: dict[str, int] = Field(description="How many records are gone, by kind.")
+    rewritten: dict[str, int] = Field(description="How many records stay, without it, by kind.")
+    problems: list[str] = Field(description="What is left of it, or could not be looked at; empty where it is gone.")
+    candidates: list[ShownMemory] = Field(description="Which memories may be meant, where that is not clear.")
+
+
+class ToldMessage(BaseModel):
+    """One message."""
+
+    id: str
+    session_id: str
+    role: str
+    text: str
+    said_at: datetime | None
+
+
+class ToldSource(ToldMessage):
+    """One message that a memory is from."""
+
+    quote: str = Field(description="The words of it that say this.")
+
+    @classmethod
+    def of(cls, source: MemorySource) -> ToldSource:
+        """Return a source as it is shown."""
+        return cls(
+            id=source.id,
+            session_id=source.session_id,
+            role=source.role,
+            text=flat(source.text, MAX_MESSAGE),
+            said_at=source.said_at,
+            quote=flat(source.quote, MAX_LINE_CHARS),
+        )
+
+
+class FormerBelief(BaseModel):
+    """One time in which something was believed."""
+
+    id: str = Field(description="The memory that says it.")
+    text: str
+    since: datetime | None
+    until: datetime | None = Field(description="Null for what is believed now.")
+    why: str = Field(description="`believed` now, or why not: `replaced`, `ended`, `over`, `reworded`, `set aside`.")
+
+    @classmethod
+    def of(cls, version: MemoryVersion) -> FormerBelief:
+        """Return a version of a memory as it is shown."""
+        text = flat(version.text, MAX_LINE_CHARS)
+        return cls(id=version.id, text=text, since=version.since, until=version.until, why=version.why)
+
+
+class WhyResult(BaseModel):
+    """Provenance of a memory."""
+
+    notice: str = Field(NOTICE, description="What the texts are: data.")
+    memory: ShownMemory
+    sources: list[ToldSource] = Field(description="The messages that say it, the oldest first.")
+    history: list[FormerBelief] = Field(description="What was believed in its place, the oldest first.")
+    derived: list[ShownMemory] = Field(description="What was made of it.")
+    doubts: list[str] = Field(description="What speaks against it, with the day on which it was said.")
+    answers: int = Field(description="In how many of the latest answers it was used.")
+
+    @classmethod
+    def of(cls, told: MemoryDetail) -> WhyResult:
+        """Return what explains a memory as it is shown."""
+        return cls(
+            memory=ShownMemory.item(told.memory),
+            sources=list(map(ToldSource.of, told.provenance[-MOST_SHOWN:])),
+            history=list(map(FormerBelief.of, told.history[-MOST_SHOWN:])),
+            derived=list(map(ShownMemory.item, told.derived[:MOST_SHOWN])),
+            doubts=[f"{flat(one.text, MAX_LINE_CHARS)} ({one.since})" for one in told.doubts],
+            answers=len(told.used),
+        )
+
+
+class ShownProfileField(BaseModel):
+    """One field of the profile."""
+
+    name: str
+    value: str
+    origin: str
+    since: str
+
+
+class ShownProfile(BaseModel):
+    """Profile of the user."""
+
+    notice: str = NOTICE
+    fields: list[ShownProfileField]
+
+
+class ListedConversation(BaseModel):
+    """One conversation."""
+
+    id: str
+    uri: str
+    agent: str
+    messages: int
+    last: str
+    about: str
+
+
+class ConversationList(BaseModel):
+    """The conversations of which memory has something, the latest first."""
+
+    notice: str = NOTICE
+    conversations: list[ListedConversation]
+    left_out: int
+
+
+class ShownConversation(BaseModel):
+    """The latest turns of a conversation, and what it came to."""
+
+    notice: str = NOTICE
+    id: str
+    summary: str
+    messages: list[ToldMessage]

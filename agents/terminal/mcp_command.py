@@ -1,0 +1,86 @@
+"""`react-mem mcp`: the memory of one user, for a client that starts this process and talks to it over stdio."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+
+from react_mem.agents.config import AgentConfig
+from react_mem.errors import MemoryCommandError
+from react_mem.memory import StorageSettings
+
+_PIECE = 1 << 16
+
+
+async def run_mcp(user_id: str, config: AgentConfig, settings: StorageSettings) -> int:
+    """Serve a client until it closes our input, or the process is told to stop.
+
+    Args:
+        user_id: Whose memory.
+        config: The agent whose policy says what is read and written.
+        settings: The database.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        MemoryCommandError: If the protocol is not installed.
+    """
+    if importlib.util.find_spec("mcp") is None:
+        raise MemoryCommandError('the Model Context Protocol is an extra: pip install "react-mem[mcp]"')
+    # here, since not everybody has it
+    from react_mem.agents.mcp_server.keeping_open import KeptOpen
+    from react_mem.agents.mcp_server.mcp_building import memory_server
+    from react_mem.agents.mcp_server.mcp_caller import ClientUser, calling
+
+    kept = KeptOpen(settings, config.memory)
+    kept.begin()
+    try:
+        with calling(ClientUser(user_id, config, kept.memory)), _input_until_stopped():
+            await memory_server().run_stdio_async()
+    finally:
+        await kept.close()
+    return 0
+
+
+@contextlib.contextmanager
+def _input_until_stopped() -> Iterator[None]:
+    """Have the standard input end when the process is told to stop, as if the client had closed it.
+
+    A thread that waits for input is not to be interrupted; so it waits for that of a socket, which can be ended.
+    """
+    if sys.platform == "win32":
+        # Ctrl-C cancels us
+        yield
+        return
+    ours, theirs = socket.socketpair()
+    real = os.dup(0)
+    os.dup2(theirs.fileno(), 0)
+    theirs.close()
+
+    def end() -> None:
+        with contextlib.suppress(OSError):
+            ours.shutdown(socket.SHUT_RDWR)
+
+    def copy() -> None:
+        with contextlib.suppress(OSError):
+            while piece := os.read(real, _PIECE):
+                ours.sendall(piece)
+        end()
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(name, end)
+    # it may wait for input that never comes
+    threading.Thread(target=copy, daemon=True).start()
+    try:
+        yield
+    finally:
+        end()
+        os.dup2(real, 0)
