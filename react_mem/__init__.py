@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from react_mem.errors import ExtractionError as ExtractionError
     from react_mem.errors import ReactMemError as ReactMemError
     from react_mem.errors import StorageError as StorageError
+    from react_mem.memory import IMemory as IMemory
     from react_mem.memory import Memory as Memory
     from react_mem.memory import MemoryFacade as MemoryFacade
     from react_mem.memory import MemoryMiddleware as MemoryMiddleware

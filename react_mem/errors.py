@@ -9,7 +9,9 @@ Each message names the cause and the cure, and holds no key and nothing that a u
     │   ├── ToolConfigError              a tool
     │   ├── PriceError                   the file of prices
     │   ├── PromptError                  a prompt
-    │   └── CustomerLookupError          the lookup of a customer
+    │   ├── CustomerLookupError          the lookup of a customer
+    │   ├── ServerAuthError              the authentication of a server
+    │   └── ExposedServerError           a server that would serve everybody's memories to anybody
     ├── StorageError (RuntimeError)      memories cannot be stored or read
     │   ├── StorageNotConfigured
     │   ├── DatabaseUnavailable
@@ -18,7 +20,11 @@ Each message names the cause and the cure, and holds no key and nothing that a u
     │   ├── EmbeddedDatabaseError
     │   ├── EmbeddingUnavailable
     │   ├── EmbeddingMismatch
-    │   └── InvalidVector
+    │   ├── InvalidVector
+    │   ├── CheckpointRefused
+    │   ├── AuditBroken
+    │   ├── EncryptionKeyError
+    │   └── SealError
     ├── ExtractionError                  a model that was asked behind a turn gave nothing
     │   ├── ModelUnavailable
     │   ├── ModelRejected
@@ -26,12 +32,19 @@ Each message names the cause and the cure, and holds no key and nothing that a u
     │   └── DeadlineExceeded
     ├── AgentError                       a turn that could not be answered
     │   ├── InvalidInputError (ValueError)
+    │   ├── ChoiceRefused (ValueError)
     │   ├── ModelCallError
+    │   ├── QuotaExceeded (RuntimeError)
     │   └── StateSchemaError (ValueError)
+    ├── MemoryFull (ValueError)          a write beyond what may be stored of a user
+    ├── LegalHoldError                   a removal of what is under a legal hold
+    ├── MemoryChanged                    a change of what somebody else has changed since it was looked at
     └── MemoryCommandError               a command of the terminal that cannot be carried out
 """
 
 from __future__ import annotations
+
+from datetime import datetime
 
 
 class ReactMemError(Exception):
@@ -66,6 +79,14 @@ class CustomerLookupError(ConfigError):
     """The lookup that the deployment names cannot be used; the message names the cause and the fix."""
 
 
+class ServerAuthError(ConfigError):
+    """The authentication of a server cannot be used as configured; the message names the setting and the fix."""
+
+
+class ExposedServerError(ConfigError):
+    """A server does not start, because anybody could read and change everybody's memories on it."""
+
+
 class StorageError(ReactMemError, RuntimeError):
     """Storage cannot be used as configured; the message says why and what to change."""
 
@@ -98,8 +119,33 @@ class InvalidVector(StorageError):
     """An embedding model returned what is no vector of its length, or none that anything is near to."""
 
 
+class CheckpointRefused(StorageError):
+    """A thread holds a value in a form that is not read; the message says why and what to do."""
+
+
+class AuditBroken(StorageError):
+    """The audit log is not as it was written, or cannot be verified here; the message names the entry."""
+
+
 class EmbeddingMismatch(StorageError):
     """The database holds vectors of another embedding model."""
+
+
+class EncryptionKeyError(StorageError):
+    """The key that memory is encrypted under is missing, or wrong, or cannot be used."""
+
+
+class SealError(StorageError):
+    """A sealed value does not open; nothing of it is in the message.
+
+    Args:
+        message: The cause.
+        version: The data key that sealed it, where that is not known here: it may be in the database by now.
+    """
+
+    def __init__(self, message: str, *, version: int | None = None) -> None:
+        super().__init__(message)
+        self.version = version
 
 
 class ExtractionError(ReactMemError):
@@ -155,12 +201,75 @@ class InvalidInputError(AgentError, ValueError):
     """The caller sent nothing that can be answered."""
 
 
+class ChoiceRefused(AgentError, ValueError):
+    """The caller chose for a run what the agent's config leaves to nobody; the message names what it does leave."""
+
+
 class ModelCallError(AgentError):
     """The chat model failed."""
 
 
+class QuotaExceeded(AgentError, RuntimeError):
+    """A user has used up a quota of the day; no model was asked.
+
+    Args:
+        quota: The setting, such as `messages_a_day`.
+        limit: What it allows.
+        free_at: When it is free again.
+    """
+
+    # a RuntimeError as well: of no other kind does the server tell clients what it says
+
+    def __init__(self, quota: str, limit: int, free_at: datetime) -> None:
+        super().__init__(
+            f"The quota {quota} of this user is used up: {limit}. It is free again at {free_at:%Y-%m-%d %H:%M} UTC."
+        )
+        self.quota = quota
+        self.limit = limit
+        self.free_at = free_at
+
+
 class StateSchemaError(AgentError, ValueError):
     """The state schema of a caller does not go with the agent's own."""
+
+
+class MemoryChanged(ReactMemError):
+    """A memory is not as it was when it was looked at; nothing was changed."""
+
+    def __init__(self) -> None:
+        super().__init__("the memory has changed since you looked at it; look at it again, and nothing was changed now")
+
+
+class MemoryFull(ReactMemError, ValueError):
+    """A user has as much stored as the quotas allow; nothing of what was to be added is stored.
+
+    Args:
+        quota: The setting, `memories` or `bytes`.
+        limit: What it allows.
+        stored: How much there is.
+    """
+
+    def __init__(self, quota: str, limit: int, stored: int) -> None:
+        super().__init__(
+            f"the memory of this user is full: {stored:,} {quota} are stored of the {limit:,} that the quota allows; "
+            f"forget what is not needed, or have the operator raise `memory.quotas.{quota}` or set a `memory.retention`"
+        )
+        self.quota = quota
+        self.limit = limit
+        self.stored = stored
+
+
+class LegalHoldError(ReactMemError):
+    """Refusal to remove what is under a legal hold; nothing of it was removed.
+
+    Args:
+        message: Which hold, and who may lift it.
+        reference: What the hold is known by.
+    """
+
+    def __init__(self, message: str, *, reference: str) -> None:
+        super().__init__(message)
+        self.reference = reference
 
 
 class MemoryCommandError(ReactMemError):

@@ -12,6 +12,7 @@ from langchain_core.tools import ToolException
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 
+from react_mem.errors import LegalHoldError, MemoryFull
 from react_mem.memory import Episode, Fact, MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, Message
 from react_mem.memory.context import (
     LABELS,
@@ -84,6 +85,8 @@ async def retrieve_facts(
                 agent_id=access.agent_id,
                 scopes=[MemoryScope.SEMANTIC],
                 query=query,
+                # what the prompt has was not enough
+                extra={"cut": False},
             )
         )
         return render_memories(found, access.memory.policy.context.memory_tokens).text or "Nothing found."
@@ -279,6 +282,10 @@ async def _with_memory(
             return await work(access)
     except ToolException:
         raise
+    except MemoryFull as error:
+        raise ToolException(f"{error}. Nothing was stored; tell the user so") from error
+    except LegalHoldError as error:
+        raise ToolException(f"{error}. Nothing was forgotten; tell the user so") from error
     except Exception as error:
         log.warning("memory failed for a tool: %s", cause_of(error))
         raise ToolException(

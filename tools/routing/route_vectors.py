@@ -82,7 +82,7 @@ class RouteVectors:
             if time.monotonic() >= self._not_before and (self._preparing is None or self._preparing.done()):
                 self._not_before = time.monotonic() + _REST
                 self._preparing = asyncio.create_task(self._prepare(), name=PREPARING)
-            raise NotReady(self._problem or "the tools are not embedded yet")
+            raise NotReady(self._problem or "tools and layers are not embedded yet")
         asked = await self._embeddings.aembed_query(_text(text))
         # 160 tools take 3 ms with the local model's vectors, and 12 ms with OpenAI's
         return await asyncio.to_thread(self._compare, asked)
@@ -113,8 +113,8 @@ class RouteVectors:
             directions = [_direction([(vectors[text], weight) for text, weight in _parts(r)]) for r in self._routes]
             await asyncio.to_thread(self._measure, directions, [_unit(vector) for vector in questions])
         except Exception as error:  # whatever the provider's client raises; a later turn tries again
-            self._problem = f"the tools could not be embedded: {type(error).__name__}"
-            log.warning("tools are found by their words only: %s", cause_of(error))
+            self._problem = f"tools and layers could not be embedded: {type(error).__name__}"
+            log.warning("tools are found by their words only, and no layer is: %s", cause_of(error))
             self._not_before = time.monotonic() + _REST
 
     def _measure(self, directions: list[Vector], questions: Sequence[Vector]) -> None:

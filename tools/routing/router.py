@@ -41,9 +41,9 @@ class Ranking:
 
     @property
     def margin(self) -> float:
-        """Return how far ahead the best tool is."""
+        """Return how far ahead the best tool is; 0 where there is none to be ahead of."""
         scores = [score for _, score in self.tools[:2]]
-        return scores[0] - scores[1] if len(scores) == 2 else float("inf")
+        return scores[0] - scores[1] if len(scores) == 2 else 0.0
 
 
 class Router:

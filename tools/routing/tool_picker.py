@@ -27,10 +27,12 @@ class Picks:
     Args:
         tools: The tools, the first one first; empty where none is needed.
         layers: The layers of memory.
+        snapshot: Whether the request closes or decides something that is to be kept.
     """
 
     tools: tuple[str, ...]
     layers: tuple[str, ...] = ()
+    snapshot: bool = False
 
 
 def picks_for(request: str, candidates: Sequence[Route], layers: Sequence[Route]) -> ModelQuestion[Picks]:
@@ -60,16 +62,17 @@ def _schema(tools: Sequence[str], layers: Sequence[str]) -> dict[str, Any]:
         # an enum may not be empty
         return {"type": "array", "items": {"type": "string", "enum": list(known) or [""]}}
 
-    return object_schema({"tools": names(tools), "layers": names(layers)}, "needed", "What a request needs.")
+    parts = {"tools": names(tools), "layers": names(layers), "snapshot": {"type": "boolean"}}
+    return object_schema(parts, "needed", "What a request needs.")
 
 
 def _read(said: Mapping[str, Any], tools: Collection[str], layers: Collection[str]) -> Picks:
     if not isinstance(said.get("tools"), list):
         raise InvalidOutput("the model's answer could not be used: it has no list of tools", raw=str(said))
     named = _known(said["tools"], tools)
-    if said["tools"] and not named:
+    if tools and said["tools"] and not named:
         raise InvalidOutput("the model's answer could not be used: it names none of the tools", raw=str(said))
-    return Picks(named[:MAX_PICKS], _known(said.get("layers"), layers))
+    return Picks(named[:MAX_PICKS], _known(said.get("layers"), layers), said.get("snapshot") is True)
 
 
 def _known(said: Any, names: Collection[str]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ _MAX_ELEMENTS = 12_000
 """Elements that take trafilatura half a second; it is slower than linear, and its thread cannot be stopped. A page with
 more, one in a thousand, is read plainly."""
 
-_MAX_TITLE_CHARS = 200
+MAX_TITLE_CHARS = 200
 
 _SILENT = """
 script style noscript template iframe frame object embed applet svg canvas math audio video map button input select
@@ -30,8 +30,8 @@ ol p pre section table td th title tr ul
 _SILENT_TAG = "template"
 """Tag that replaces hidden elements."""
 
-_SILENT_TAGS, _BLOCK_TAGS = frozenset(_SILENT.split()), frozenset(_BLOCK.split())
-_HIDDEN_STYLE = re.compile(
+SILENT_TAGS, BLOCK_TAGS = frozenset(_SILENT.split()), frozenset(_BLOCK.split())
+HIDDEN_STYLE = re.compile(
     r"display:none|visibility:(?:hidden|collapse)|opacity:0(?:\.0+)?(?:[;!]|$)|font-size:0(?:\.0+)?(?:px|pt|em|rem|%)?(?:[;!]|$)"
     r"|(?:text-indent|left|top|margin-left):-\d{3,}|(?:max-)?(?:height|width):0(?:px)?(?:[;!]|$)|clip:rect\(0|clip-path:inset\(50%"
 )
@@ -84,7 +84,7 @@ def clean(markup: str) -> Article:
         tree = html.document_fromstring(source, parser=parser)
     except (ValueError, AssertionError, html.etree.LxmlError):
         return Article("")
-    title = _flat(tree.findtext(".//title") or "")[:_MAX_TITLE_CHARS]
+    title = _flat(tree.findtext(".//title") or "")[:MAX_TITLE_CHARS]
     metadata = _first_date(tree)
     _drop_hidden(tree)
     if sum(1 for _ in tree.iter()) > _MAX_ELEMENTS:
@@ -101,7 +101,7 @@ def clean(markup: str) -> Article:
     return Article(
         # a page without an article is a list, a table or a line
         text=text if len(text) >= 200 else max(text, _plain(tree), key=len),
-        title=_flat(getattr(found, "title", "") or "")[:_MAX_TITLE_CHARS] or title,
+        title=_flat(getattr(found, "title", "") or "")[:MAX_TITLE_CHARS] or title,
         published=_day(getattr(found, "date", "") or "") or metadata,
     )
 
@@ -122,10 +122,10 @@ def _drop_hidden(tree: Any) -> None:
     for element in tree.xpath("//*[@hidden or @aria-hidden='true' or @style]"):
         hidden = "hidden" in element.attrib or element.get("aria-hidden") == "true"
         style = re.sub(r"\s", "", element.get("style", "")).lower()
-        if (hidden or _HIDDEN_STYLE.search(style)) and element.getparent() is not None and element.tag != "body":
+        if (hidden or HIDDEN_STYLE.search(style)) and element.getparent() is not None and element.tag != "body":
             element.tag = _SILENT_TAG
     # in one pass: to take them out one by one takes a time that grows with the square of what stands beside them
-    strip_elements(tree, *_SILENT_TAGS, with_tail=False)
+    strip_elements(tree, *SILENT_TAGS, with_tail=False)
     # what stood between them is in as many pieces, which every look at it would join again
     for element in tree.iter():
         element.text, element.tail = element.text, element.tail
@@ -137,7 +137,7 @@ def _plain(tree: Any) -> str:
     size = 0
     body = tree.find("body")
     for element in (tree if body is None else body).iter():
-        is_block = element.tag in _BLOCK_TAGS
+        is_block = element.tag in BLOCK_TAGS
         parts.append("\n" if is_block else "")
         parts.append(element.text or "")
         # what follows a block stands on a line of its own

@@ -14,4 +14,5 @@ class MissingPackage(ImportError):  # noqa: N818 - it says what is missing
     """
 
     def __init__(self, package: str) -> None:
+        self.package = package
         super().__init__(f"the package {package} is not installed; run: pip install 'react-mem[search]'")

@@ -10,10 +10,11 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Literal
 
 import httpcore
+
+from react_mem.tools.web.special_addresses import is_public
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
@@ -23,10 +24,6 @@ RefusedFor = Literal[
 
 WEB_PORTS = frozenset({80, 443})
 """Allowed ports: what listens on others is seldom meant for the public."""
-
-_UNICAST = IPv6Network("2000::/3")
-_NOT_THE_INTERNET = frozenset({"168.63.129.16"})
-"""Public by its number, but the metadata service of Azure's machines."""
 
 _ADDRESSES = 3
 """Of a name, tried in turn."""
@@ -47,25 +44,6 @@ class PageError(Exception):
 
 class PageRefused(PageError):  # noqa: N818 - the kind of PageError that says no
     """A page that must not be read: its address leads where no page is."""
-
-
-def is_public(address: str) -> bool:
-    """Return whether an IP address is one of the public internet.
-
-    Addresses that carry another inside (IPv4-mapped, 6to4, Teredo, NAT64) are not: they lead wherever that one does.
-
-    >>> is_public("93.184.215.14"), is_public("2606:2800:21f:cb07:6820:80da:af6b:8b2c")
-    (True, True)
-    >>> [is_public(it) for it in ("127.0.0.1", "10.0.0.1", "169.254.169.254", "100.64.0.1", "::ffff:8.8.8.8", "::1")]
-    [False, False, False, False, False, False]
-    """
-    try:
-        ip = ip_address(address)
-    except ValueError:
-        return False
-    if isinstance(ip, IPv6Address) and (ip not in _UNICAST or ip.sixtofour is not None or ip.teredo is not None):
-        return False
-    return ip.is_global and not ip.is_multicast and not ip.is_reserved and address not in _NOT_THE_INTERNET
 
 
 async def look_up(host: str, port: int) -> list[str]:

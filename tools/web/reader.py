@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
+from queue import SimpleQueue
 from typing import Any
 
 from react_mem.memory import telemetry
 from react_mem.memory.context import WebPage
 from react_mem.tools.web.attempt import Attempt
-from react_mem.tools.web.clean import Article, clean
+from react_mem.tools.web.clean import MAX_TEXT_CHARS, MAX_TITLE_CHARS, Article
+from react_mem.tools.web.cleaner import CleanerStopped, PageCleaner
 from react_mem.tools.web.engines import WebHit
 from react_mem.tools.web.fetch import PageFetcher
 from react_mem.tools.web.missing import MissingPackage
 from react_mem.tools.web.network import PageError, PageRefused
 from react_mem.tools.web.passages import is_copy, relevant
+from react_mem.tools.web.snippets import without_markup
 from react_mem.tools.web.urls import cited, same_page
 
 _LAST = 0.2
 """Seconds kept for what comes after the pages; measured: 20 ms for six of them."""
 
-_CLEANING_THREADS = 2
-"""Work that cannot be stopped gets threads of its own: a hostile page must not take those of the whole process."""
+_CLEANERS = 2
+"""Pages that are read at the same time, each in a process and waited for in a thread of its own: a hostile page must
+not take the threads of the whole process."""
 
 _MAX_KEY_CHARS = 100
 
@@ -65,13 +71,13 @@ class PageReader:
 
     async def _page(self, attempt: Attempt, hit: WebHit, engine: str) -> WebPage | None:
         """Return a page as it is, else as the engine shows it; None where that is nothing, or it must not be read."""
-        shown = Article(hit.text, hit.title, hit.published[:10])
+        shown: Article = await _in_thread(_shown, hit)
         url = hit.url
         if self._fetcher is not None and not hit.is_whole:
             try:
                 with telemetry.span("web_page"):
                     url, article = await self._fetched(self._fetcher, attempt, hit.url)
-                shown = Article(article.text, article.title or hit.title, article.published or shown.published)
+                shown = Article(article.text, article.title or shown.title, article.published or shown.published)
             except PageError as error:
                 telemetry.count("web_page.refused", reason=error.reason)
                 attempt.missing[hit.url] = str(error)
@@ -97,15 +103,24 @@ class PageReader:
 
     async def _fetched(self, fetcher: PageFetcher, attempt: Attempt, url: str) -> tuple[str, Article]:
         seconds = max(0.0, attempt.left() - _LAST)
-        page = await fetcher.fetch(url, seconds=seconds)
+        _, page = await asyncio.gather(_in_thread(_start), fetcher.fetch(url, seconds=seconds))
+        until = time.monotonic() + attempt.left() - _LAST
         try:
-            async with asyncio.timeout_at(attempt.deadline - _LAST):
-                article: Article = await _in_thread(clean, page.text) if page.is_html else Article(page.text)
+            article: Article = await _in_thread(_clean, page.text, until) if page.is_html else Article(page.text)
         except TimeoutError as error:
             raise PageError("time", f"it took longer than {seconds:.1f} s") from error
+        except CleanerStopped as error:
+            raise PageError("size", str(error)) from error
         if not article.text.strip():
             raise PageError("empty", "it holds no text")
         return cited(page.url) or url, article
+
+
+def _shown(hit: WebHit) -> Article:
+    """Return what an engine shows of a page, as text."""
+    title = " ".join(without_markup(hit.title).split())[:MAX_TITLE_CHARS]
+    # passages are chosen from far less
+    return Article(without_markup(hit.text[: 5 * MAX_TEXT_CHARS]), title, hit.published[:10])
 
 
 def _best(pages: Sequence[WebPage], limit: int) -> tuple[WebPage, ...]:
@@ -124,6 +139,34 @@ async def _in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
     return await asyncio.get_running_loop().run_in_executor(_threads(), work, *arguments)
 
 
+def _start() -> None:
+    """Have a process at hand for a page that is being fetched."""
+    cleaner = _cleaners().get()
+    try:
+        cleaner.start()
+    finally:
+        _cleaners().put(cleaner)
+
+
+def _clean(markup: str, until: float) -> Article:
+    cleaner = _cleaners().get()
+    try:
+        return cleaner.clean(markup, until - time.monotonic())
+    finally:
+        _cleaners().put(cleaner)
+
+
+@cache
+def _cleaners() -> SimpleQueue[PageCleaner]:
+    """Return the processes that nobody uses now."""
+    free: SimpleQueue[PageCleaner] = SimpleQueue()
+    for _ in range(_CLEANERS):
+        cleaner = PageCleaner()
+        atexit.register(cleaner.close)
+        free.put(cleaner)
+    return free
+
+
 @cache
 def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_CLEANING_THREADS, thread_name_prefix="web-pages")
+    return ThreadPoolExecutor(_CLEANERS, thread_name_prefix="web-pages")

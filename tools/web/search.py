@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -33,9 +34,6 @@ _SPARE = 3
 
 _MAX_HITS = 20
 """Most results of Tavily."""
-
-_KEPT = 256
-"""Searches whose pages are kept. Three pages of two thousand characters each: about 2 MB in all."""
 
 _MODEL_SHARE = 0.3
 """Of all the time: what the model may take to decide."""
@@ -67,7 +65,9 @@ class WebSearch:
         named = engines if engines is not None else [engine_named(name) for name in dict.fromkeys(settings.engines)]
         self._engines = Engines(named, clock=clock)
         self._reader = PageReader((fetcher or PageFetcher()) if settings.fetch_pages else None)
-        self._cache = TTLCache[str, tuple[WebPage, ...]](_KEPT, settings.cache_seconds, timer=clock)
+        self._cache = TTLCache[str, tuple[WebPage, ...]](
+            settings.cache_bytes, settings.cache_seconds, timer=clock, getsizeof=_size
+        )
         # a server may run event loops of its own for background work
         self._cache_lock = threading.Lock()
 
@@ -172,7 +172,9 @@ class WebSearch:
         key = " ".join(attempt.query.casefold().split())
         with self._cache_lock:
             kept = self._cache.get(key)
-        telemetry.count("web_search.cache", hit="no" if kept is None else "yes")
+        hit = "no" if kept is None else "yes"
+        telemetry.count("web_search.cache", hit=hit)
+        telemetry.count("cache.lookups", cache="page", hit=hit)
         if kept is not None:
             return kept
         wanted = self._settings.max_results
@@ -181,10 +183,16 @@ class WebSearch:
             return ()
         pages = await self._reader.read(attempt, hits, engine.name, wanted)
         # what was found for a query that names somebody, or by an engine that looks at who asks, is theirs
-        if pages and engine.is_shared and not sent.private:
+        if pages and engine.is_shared and not sent.private and _size(pages) <= self._settings.cache_bytes:
             with self._cache_lock:
                 self._cache[key] = pages
+                size = int(self._cache.currsize)
+            telemetry.record("cache.bytes", size, cache="page")
         return pages
+
+
+def _size(pages: Sequence[WebPage]) -> int:
+    return sum(sys.getsizeof(page.text) + sys.getsizeof(page.title) + sys.getsizeof(page.url) for page in pages)
 
 
 @lru_cache(maxsize=16)
