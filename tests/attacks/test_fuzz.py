@@ -1,0 +1,52 @@
+"""Requests and records made at random: a few in every run of the tests, as many as one likes by `make fuzz`."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from react_mem.graphs.chat_summary_route import MAX_BODY_BYTES
+from react_mem.memory.facade import MemoryFacade
+from tests.attacks.fuzz import TARGETS, FuzzWorld, attempt, run
+
+SEEDS = st.integers(0, 2**31)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS)
+def test_whatever_is_thrown_ends_in_an_answer_or_an_error_that_is_foreseen(name: str, seed: int) -> None:
+    async def once() -> str:
+        return await attempt(await FuzzWorld.create(), name, seed)
+
+    assert asyncio.run(once()) == ""
+
+
+async def test_a_longer_run_over_one_world_finds_nothing_and_leaves_the_other_owner_as_they_were() -> None:
+    thrown, wrong = await run(2_000, seed=0)
+    assert thrown.keys() == TARGETS.keys()
+    assert wrong == []
+
+
+async def test_what_nobody_has_foreseen_is_seen_and_its_text_reaches_no_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_: object) -> None:
+        raise RuntimeError("INSERT INTO store VALUES ('my diary')")
+
+    monkeypatch.setattr(MemoryFacade, "read", broken)
+    monkeypatch.setattr(MemoryFacade, "forget_said", broken)
+    world = await FuzzWorld.create()
+    assert (await attempt(world, "reads", 1)).startswith("RuntimeError")
+    answer = await world.http.post("/memory/forget", json={"text": "tea"})
+    assert answer.status_code == 500
+    assert "RuntimeError" in answer.text
+    assert "diary" not in answer.text
+
+
+@pytest.mark.parametrize("path", ["/memory/forget", "/memory/feedback", "/conversations/monday/end"])
+async def test_a_request_beyond_the_bounds_is_refused(path: str) -> None:
+    http = (await FuzzWorld.create()).http
+    assert (await http.post(path, content=b" " * (MAX_BODY_BYTES + 1))).status_code == 413
+    assert (await http.post("/conversations/" + "a" * 201 + "/end", json={})).status_code == 422
