@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from react_mem.memory.opening import Storage, open_storage
 from react_mem.memory.store import StorageSettings
@@ -26,7 +28,8 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 
-_LONG_FIRST = ("tests/e2e/", "tests/integration/test_", "tests/integration/", "tests/contract/")
+_ATTACKS = "tests/attacks/"
+_LONG_FIRST = (_ATTACKS, "tests/e2e/", "tests/integration/test_", "tests/integration/", "tests/contract/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -36,6 +39,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((n for n, start in enumerate(_LONG_FIRST) if item.nodeid.startswith(start)), len(_LONG_FIRST))
 
     items.sort(key=place)
+
+
+class SchedulingByServer(LoadFileScheduling):
+    """Hands the files of tests to workers: whole, and all attacks to one, since they share two servers."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _ATTACKS if nodeid.startswith(_ATTACKS) else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    """Return what hands tests to workers, where files are to stay whole.
+
+    Args:
+        config: The options of the run.
+        log: Where to say what it does.
+    """
+    return SchedulingByServer(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")

@@ -149,7 +149,8 @@ async def test_a_context_that_extends_ours_keeps_its_settings(build: Build) -> N
         desk: str = "window"
 
     model = ScriptedModel(script=["hi"])
-    await ask(build(model, context_schema=Mine), context={**ANN, "system_prompt": "Be brief."})
+    graph = build(model, context_schema=Mine, overridable=["system_prompt"])
+    await ask(graph, context={**ANN, "system_prompt": "Be brief."})
     assert model.prompts[0][0].text.startswith("Be brief.")
 
 
@@ -208,7 +209,8 @@ async def test_the_context_chooses_model_and_prompt_turn_by_turn(build: Build, m
         loaded.append(spec)
         return others[spec.removeprefix("openai:")]
 
-    graph = build(["own"], system_prompt=SystemMessage(BLOCKS))
+    left = {"models": {"choices": ["openai:one", "openai:two"]}, "overridable": ["model", "system_prompt"]}
+    graph = build(["own"], system_prompt=SystemMessage(BLOCKS), **left)
     monkeypatch.setattr(react_mem.agents.resolve, "load_chat_model", load)
     said = []
     for model in ("openai:one", None, "openai:two", "openai:one"):

@@ -14,21 +14,36 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.export import to_graphml, to_json
 from react_mem.memory.graph.links import LinkKind
+from react_mem.memory.language.text import normalise
 from react_mem.memory.model.changes import put
 from react_mem.memory.model.concepts import Alias, Concept
-from react_mem.memory.model.kinds import KINDS
+from react_mem.memory.model.kinds import KINDS, TASK_STEP
 from react_mem.memory.model.knowledge import Knowledge, Reference
 from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
 from react_mem.memory.model.skills import Skill, StepExperience
-from react_mem.memory.model.states import Task, TaskStep
+from react_mem.memory.reflect.tasks.plan_reading import parse
+from react_mem.memory.reflect.tasks.task_store import KeptTask, TaskKeeper
+from react_mem.memory.scopes.state import StateMemoryStore
 
 AT = datetime(2024, 10, 1, 12, 34, 56, tzinfo=UTC)
 NAMES = {
     "c13": "cool_climate_preference",
-    "s1": "define_switching_engine",
+    "s1": "Define the switching engine",
     "e5": "milestone_switching_engine_defined",
-    "s2": "build_working_memory_graph",
+    "s2": "Build the working memory graph",
 }
+PLANS: list[dict[str, Any]] = [
+    {
+        "goal": "Extracted Steps for Project X",
+        "steps": [
+            {"id": "s1", "description": NAMES["s1"], "status": "done"},
+            {"id": "s2", "description": NAMES["s2"], "depends_on": ["s1"]},
+        ],
+    },
+    # another task, that numbers its steps alike
+    {"goal": "The other project", "steps": [{"id": "s1", "description": "Draw the house"}]},
+]
+S1, S2 = (TASK_STEP.id("project_x", "task", normalise(NAMES[name])) for name in ("s1", "s2"))
 C13 = Concept.of([Alias(name=NAMES["c13"], since=AT, source_ids=("taste",))])
 
 
@@ -56,21 +71,12 @@ def chain() -> list[Record]:
         Fact(**record("taste", taste, "asked"), alike={"again": 0.96}),
         Fact(**record("again", "Cool places are the best", "answered", minute=1)),
         C13,
-        Task(**record("task", "Extracted Steps for Project X", "asked"), steps=("s1", "s2")),
-        TaskStep(**record("s1", NAMES["s1"], "asked"), name=NAMES["s1"], task_id="task", status="done"),
         Episode(
             **record("e5", defined, "asked", "answered", minute=2),
             level=Level.MILESTONE,
             goal="Define the switching engine",
             milestone_title=NAMES["e5"],
-            linked_steps=("s1",),
-        ),
-        TaskStep(
-            **record("s2", NAMES["s2"], "asked", minute=3),
-            name=NAMES["s2"],
-            task_id="task",
-            status="pending",
-            depends_on=("s1",),
+            linked_steps=(S1,),
         ),
         Episode(**record("e6", built, "answered", minute=4), goal="Build the working memory graph"),
         # recursive summary, long-term memory and what an agent has learnt are nodes of the same graph
@@ -93,11 +99,14 @@ def chain() -> list[Record]:
 async def memory() -> MemoryFacade:
     made = MemoryFacade(InMemoryStore())
     await made.apply([put("ann", one) for one in chain()])
+    keeper = TaskKeeper(StateMemoryStore(made.store), "ann", "project_x", "planner")
+    for id_, plan in zip(("task", "other"), PLANS, strict=True):
+        await keeper.save(KeptTask(id_, parse(plan).graph), "asked", new=True)
     return made
 
 
 async def test_the_ring_of_the_example_is_walked_and_told_in_words(memory: MemoryFacade) -> None:
-    ring = [C13.id, "s1", "e5", "s2", C13.id]
+    ring = [C13.id, S1, "e5", S2, C13.id]
     words = []
     for here, there in itertools.pairwise(ring):
         assert there in {edge.to for edge in await memory.graph.neighbours("ann", here)}
@@ -117,13 +126,13 @@ async def test_the_edges_of_the_example_are_there_each_for_its_reason(memory: Me
     found = {(link.source, str(link.kind), link.target) for link in (await memory.graph.whole("ann")).links}
     assert {
         # concept -> working node, working node -> episodic, concept -> episodic
-        (C13.id, "support", "s1"),
+        (C13.id, "support", S1),
         (C13.id, "milestone", "e5"),
-        ("e5", "milestone", "s1"),
-        ("e5", "milestone", "s2"),
+        ("e5", "milestone", S1),
+        ("e5", "milestone", S2),
         # episodic -> episodic by time, steps by what they wait for, what is near by meaning
         ("e5", "timeline", "e6"),
-        ("s2", "dependency", "s1"),
+        (S2, "dependency", S1),
         ("again", "semantic", "taste"),
         # recursive summary with its episodes and the preferences of the task; long-term memory with both
         ("rs", "summarization", "asked"),
@@ -134,7 +143,7 @@ async def test_the_edges_of_the_example_are_there_each_for_its_reason(memory: Me
         ("sop", "support", "tried"),
     } <= found
     around = await memory.graph.expand("ann", {C13.id: 1.0})
-    assert {"s1", "s2", "e5", "taste", "rs"} <= {node.id for node in around.nodes}
+    assert {S1, S2, "e5", "taste", "rs"} <= {node.id for node in around.nodes}
 
 
 async def test_every_type_of_node_and_edge_leaves_for_other_programs(memory: MemoryFacade) -> None:
@@ -143,8 +152,12 @@ async def test_every_type_of_node_and_edge_leaves_for_other_programs(memory: Mem
     read = json.loads(to_json(graph))
     assert {node["type"] for node in read["nodes"]} == types
     assert {link["kind"] for link in read["links"]} == set(LinkKind)
-    step = next(node for node in read["nodes"] if node["id"] == "s1")
-    assert (step["name"], step["metadata"]["created_at"]) == (NAMES["s1"], "2024-10-01T12:34:56.000000+00:00")
+    named = {node["id"]: node for node in read["nodes"]}
+    assert named["e5"]["metadata"]["created_at"] == "2024-10-01T12:36:56.000000+00:00"
+    # what a step is called says what it is, so that two tasks have no steps of one name
+    steps = [node["name"] for node in read["nodes"] if node["type"] == "task_step"]
+    assert sorted(steps) == sorted([NAMES["s1"], NAMES["s2"], "Draw the house"])
+    assert {node.content for node in graph.nodes if node.type == "task_step"} == set(steps)
 
     drawn = ElementTree.fromstring(to_graphml(graph)).find("{*}graph")  # noqa: S314 - our own
     assert drawn is not None

@@ -107,7 +107,8 @@ async def test_a_model_that_never_stops_ends_in_an_honest_answer(build: Build) -
 async def test_the_context_may_lower_the_limit_and_change_the_instructions(build: Build) -> None:
     model = ScriptedModel(script=[calls(("weather", {"city": "Huế"}))])
     context = {**ANN, "max_iterations": 2, "system_prompt": "Be brief."}
-    result = await ask(build(model, [weather]), context=context)
+    left = ["max_iterations", "system_prompt"]
+    result = await ask(build(model, [weather], overridable=left), context=context)
     assert "stopped after 2 steps" in result["messages"][-1].text
     assert isinstance(model.prompts[0][0], SystemMessage)
     assert model.prompts[0][0].text.startswith("Be brief.")

@@ -17,7 +17,9 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import ToolConfigError
+from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.scopes.semantic import SemanticMemoryStore
 from tests.contract.conftest import Graph
 from tests.contract.test_loop import ANN, ask, thread
 from tests.support.many_tools import FailingEmbeddings, make_tool, many_tools, vectors_made, word_store
@@ -34,6 +36,7 @@ def build_switching(
     *,
     small: Any = None,
     store: InMemoryStore | None = None,
+    policy: dict[str, Any] | None = None,
     **switching: Any,
 ) -> Graph:
     """Return a graph that chooses from many tools."""
@@ -42,7 +45,7 @@ def build_switching(
             name="tester",
             manager=manager,
             system_prompt="You help.",
-            memory=MemoryPolicy(extraction={"mode": "off"}),
+            memory=MemoryPolicy.model_validate({"extraction": policy or {"mode": "off"}}),
             switching={"mode": "semantic", "max_tools": 6, **switching},
         ),
         model=model if isinstance(model, ScriptedModel) else ScriptedModel(script=model),
@@ -87,16 +90,73 @@ async def test_a_chosen_tool_is_called_as_ever(build: Build) -> None:
     graph = build([calls(("paint_boat", {"colour": "red"})), "painted"])
     result = await ask(graph, BOAT)
     assert [m.text for m in result["messages"]] == [BOAT, "", "paint_boat done red", "painted"]
-    assert result.keys() == {"messages"}
+    assert result.keys() == {"messages", "suggestions"}
 
 
-async def test_few_tools_are_all_offered_and_nothing_is_asked(build: Build) -> None:
+async def test_few_tools_are_all_offered_and_without_layers_nothing_is_asked(build: Build) -> None:
     model, small = ScriptedModel(script=["ok"]), ScriptedModel(script=["{}"])
-    graph = build(model, many_tools(12), small=small, mode="model")
+    graph = build(model, many_tools(12), small=small, mode="model", layers="off")
     assert "switch" not in graph.nodes
     assert of_type(await events(graph, BOAT), "switch") == []
     assert len(model.bound[-1]) == 12
     assert small.prompts == []
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 120])
+async def test_one_call_chooses_tools_and_layers_of_any_number_of_tools(number: int) -> None:
+    said = {"tools": ["paint_boat"] if number else ["rm_rf"], "layers": ["episodic"]}
+    model, small = ScriptedModel(script=["ok", "ok"]), ScriptedModel(script=[json.dumps(said)])
+    graph = build_switching("react_mem", model, many_tools(number), small=small, mode="model")
+    await warm(graph)
+    before = len(small.prompts)
+    seen = await events(graph, f"please {BOAT}")
+    assert len(small.prompts) == before + 1
+    [event] = of_type(seen, "switch")
+    assert (event["by"], event["status"], event["layers"]) == ("model", "ok", ["episodic"])
+    assert event["picked"] == (["paint_boat"] if number else [])
+    assert (event["tools"] is None) == (number < 120)
+    assert any("find_tools" in names for names in model.bound) == (number == 120)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+async def test_layers_are_chosen_by_meaning_without_tools_to_choose_from(number: int) -> None:
+    graph = build_switching("react_mem", ["ok", "ok"], many_tools(number))
+    await warm(graph)
+    [event] = of_type(await events(graph, "What was said before, in this conversation or an earlier one?"), "switch")
+    assert (event["by"], event["tools"], event["layers"]) == ("semantic", None, ["dialog"])
+
+
+@pytest.mark.parametrize(("layers", "left"), [("first", 6), ("limit", 2)])
+async def test_layers_that_are_not_chosen_show_their_best_alone_where_they_are_limited(layers: str, left: int) -> None:
+    model = ScriptedModel(script=["ok"])
+    small = ScriptedModel(script=[json.dumps({"tools": [], "layers": ["episodic"]})])
+    graph = build_switching("react_mem", model, [], small=small, mode="model", layers=layers)
+    assert graph.store is not None
+    facts = SemanticMemoryStore(graph.store, MemoryPolicy())
+    said = [f"The boat of friend number {number} is red." for number in range(6)]
+    await facts.add(said, user_id="ann", session_id="s", agent_id="tester")
+    await ask(graph, "What colour is the boat?")
+    assert sum(text in str(model.prompts[-1]) for text in said) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "asked_for"),
+    [
+        ("We decided on the blue boat.", False, True),
+        ("The boat it is, then: blue.", True, True),
+        ("What colour did we decide on?", False, False),
+    ],
+)
+async def test_a_request_that_decides_something_asks_for_a_snapshot_of_its_turn(
+    text: str, said: bool, asked_for: bool
+) -> None:
+    small = ScriptedModel(script=[json.dumps({"tools": [], "layers": [], "snapshot": said})])
+    graph = build_switching("react_mem", ["ok"], [], small=small, mode="model", policy={"mode": "background"})
+    [event] = of_type(await events(graph, text), "switch")
+    assert event["snapshot"] == asked_for
+    assert graph.store is not None
+    [waiting] = await MemoryFacade(graph.store).pending("ann")
+    assert waiting.get("snapshot", False) == asked_for
 
 
 async def test_switched_off_the_graph_is_as_it_was() -> None:
@@ -232,6 +292,54 @@ async def test_what_a_user_does_next_is_learnt_from_what_that_user_did() -> None
         {"messages": [("user", BOAT)]}, thread("4"), context={"user_id": "bob"}, stream_mode="custom"
     )
     assert of_type([event async for event in stream], "suggestion") == []
+
+
+INSURED = {"tool": "insure_boat", "text": "Insure a boat.", "after": "paint_boat", "times": 0}
+
+
+async def test_suggestions_stand_in_the_output_and_on_the_answer(build: Build) -> None:
+    graph = build(["ok", calls(("paint_boat", {})), "painted", "ok"], many_tools(insure_boat={"after": ["paint_boat"]}))
+    await warm(graph)
+    result = await ask(graph, BOAT)
+    assert result["suggestions"] == [INSURED]
+    *before, answer = result["messages"]
+    assert (answer.text, answer.additional_kwargs["suggestions"]) == ("painted", [INSURED])
+    assert not any("suggestions" in message.additional_kwargs for message in before)
+    assert (await ask(graph, "hello there, my good old friend", name="2"))["suggestions"] == []
+
+
+async def test_without_the_engine_the_output_is_that_of_create_agent(build: Build) -> None:
+    graph = build(["ok"], many_tools(2), mode="off")
+    assert "suggestions" not in graph.get_output_jsonschema()["properties"]
+    assert (await ask(graph, BOAT)).keys() == {"messages"}
+
+
+async def test_suggestions_stand_at_the_end_of_the_answer_in_its_language_and_are_not_what_was_said() -> None:
+    tools = many_tools(insure_boat={"after": ["paint_boat"]})
+    model = ScriptedModel(script=["ok", "painted", "xong rồi", "ok"])
+    graph = build_switching("react_mem", model, tools, show_suggestions=True)
+    await warm(graph)
+    answers = [(await ask(graph, text))["messages"][-1] for text in (BOAT, "hãy paint boat cho tôi với nhé")]
+    assert [answer.text for answer in answers] == [
+        "painted\n\nPossible next steps: Insure a boat (insure_boat)",
+        "xong rồi\n\nBước tiếp theo có thể là: Insure a boat (insure_boat)",
+    ]
+    await ask(graph, "thanks")
+    assert "painted" in str(model.prompts[-1])
+    assert "next steps" not in str(model.prompts[-1])
+    assert graph.store is not None
+    kept = [item.value for item in await graph.store.asearch(("memory",), limit=100)]
+    assert "painted" in str(kept)
+    assert "next steps" not in str(kept)
+
+
+async def test_where_no_tool_is_clear_what_follows_the_turn_before_is_suggested(build: Build) -> None:
+    tools = many_tools(insure_boat={"after": ["paint_boat"]})
+    graph = build(["ok", calls(("paint_boat", {})), "painted", "welcome"], tools)
+    await warm(graph)
+    await ask(graph, BOAT)
+    result = await ask(graph, "thank you very much, that looks great")
+    assert result["suggestions"] == [INSURED]
 
 
 # --- what runs ahead ---

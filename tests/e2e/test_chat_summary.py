@@ -109,14 +109,15 @@ async def test_who_is_not_named_is_nobody(running: Running, secured: bool) -> No
         assert answer.json()["sum_history"] == SAID["ann"]["summary"]
 
 
-async def test_the_customer_is_found_from_the_conversation(running: Running, secured: bool) -> None:
+async def test_the_id_of_a_conversation_names_nobody(running: Running, secured: bool) -> None:
     client = running.server.client("bob" if secured else None)
     thread = str((await client.threads.create())["thread_id"])
     message: dict[str, Any] = {"messages": [{"role": "user", "content": "hi"}]}
     await client.runs.wait(thread, "react_mem", input=message, context={"user_id": "bob"})
     answer = await running.post("ann" if secured else "", user_input=ASKED["bob"], conversation_id=thread)
-    # somebody else's conversation makes nobody somebody else
-    assert CUSTOMERS["ann" if secured else "bob"]["name"] in answer.json()["sum_history"]
+    # who knows the id of somebody's thread is not them
+    assert CUSTOMERS["bob"]["name"] not in answer.json()["sum_history"]
+    assert (CUSTOMERS["ann"]["name"] in answer.json()["sum_history"]) is secured
     unknown = await running.post("carl" if secured else "", user_input=ASKED["bob"], conversation_id=str(uuid.uuid4()))
     assert unknown.json()["sum_history"] == SAID["bob"]["summary"]
 
@@ -164,8 +165,11 @@ async def test_a_memory_is_forgotten_by_whose_it_is(running: Running, secured: b
             body = {"ids": [fact.id], "user_id": "ann" if secured else name}
             return await http.post("/memory/forget", json=body, headers=tokens[name])
 
+        judged = {"thread_id": "talk", "score": 1, "user_id": "ann"}
         if secured:
             assert (await http.post("/memory/forget", json={"ids": [fact.id], "user_id": "ann"})).status_code == 401
+            assert (await http.post("/memory/feedback", json=judged)).status_code == 401
+        assert (await http.post("/memory/feedback", json=judged, headers=tokens["bob"])).status_code == 404
         assert (await forget("bob")).status_code == 404
         answer = await forget("ann")
         assert (answer.status_code, answer.json()["problems"]) == (200, [])

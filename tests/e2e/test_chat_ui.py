@@ -17,6 +17,16 @@ from tests.support.dev_server import DevServer, database_for_a_server, dev_serve
 
 pytestmark = pytest.mark.e2e
 
+SUGGESTING = """
+manager: react_mem
+models: {chat: extractive}
+tools: [current_time, calculator]
+switching:
+  mode: semantic
+  show_suggestions: true
+  routes: {calculator: {after: [current_time]}, current_time: {after: [calculator]}}
+"""
+
 
 @pytest.fixture(scope="module")
 def database(database_server: str) -> Iterator[str]:
@@ -26,15 +36,21 @@ def database(database_server: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def server(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
-    """`langgraph dev` as it comes: without a key, a user or authentication."""
-    with dev_server(tmp_path_factory.mktemp("chat"), {"DATABASE_URL": database, "EMBEDDING_MODEL": "local"}) as running:
+    """`langgraph dev` as it comes: without a key, a user or authentication; beside its agent one that suggests."""
+    folder = tmp_path_factory.mktemp("chat")
+    agents = folder / "agents"
+    agents.mkdir()
+    (agents / "suggesting.yaml").write_text(SUGGESTING, encoding="utf-8")
+    environment = {"DATABASE_URL": database, "EMBEDDING_MODEL": "local", "REACT_MEM_AGENTS": str(agents)}
+    with dev_server(folder, environment) as running:
         yield running
 
 
 class ChatClient:
     """What `useStream` of @langchain/langgraph-sdk sends for Agent Chat UI with its default settings."""
 
-    def __init__(self, server: DevServer) -> None:
+    def __init__(self, server: DevServer, **context: str) -> None:
+        self._context = context
         self._http = httpx.Client(base_url=server.url, timeout=60)
         self.thread_id: str | None = None
 
@@ -46,6 +62,7 @@ class ChatClient:
         body = {
             "input": {"messages": [message]},
             "assistant_id": "agent",
+            "context": self._context,
             "stream_mode": ["values", "custom", "messages-tuple"],
             "stream_subgraphs": True,
             "stream_resumable": True,
@@ -82,6 +99,15 @@ def test_what_is_said_in_one_thread_is_known_in_the_next(server: DevServer) -> N
     assert "Mimi" in answer
     assert retrieved(events)["development_user"] == "dev"
     assert server.log().count("development user") == 1
+
+
+def test_next_steps_are_shown_where_a_client_shows_messages_alone(server: DevServer) -> None:
+    client = ChatClient(server, agent="suggesting")
+    client.submit("What time is it?")
+    answer, events = client.submit("Thank you, that helps.")
+    [suggested] = [event for event in events if event["type"] == "suggestion"]
+    assert answer.endswith(f"({suggested['tool']})")
+    assert "Possible next steps: " in answer
 
 
 def test_with_the_development_user_switched_off_event_answer_and_log_say_that_memory_is_off(

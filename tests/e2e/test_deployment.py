@@ -1,4 +1,4 @@
-"""A deployment: what langgraph.json says can be validated, built into an image, installed there and imported."""
+"""A deployment: what langgraph.deploy.json says can be validated, built into an image, installed there and imported."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
 import venv
-from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.metadata import distribution, packages_distributions
+from importlib.metadata import packages_distributions
 from pathlib import Path
+from typing import Any
 
-import pathspec
 import pytest
 from packaging.requirements import Requirement
 
 from react_mem.agents.config import available_agents
+from tests.support.installing import ROOT, copy_build_context, link_packages
 
-ROOT = Path(__file__).resolve().parents[2]
+DEPLOYED = "langgraph.deploy.json"
 
 pytestmark = pytest.mark.e2e
 
@@ -104,22 +103,26 @@ def langgraph(*arguments: str | Path, cwd: Path = ROOT) -> str:
     return result.stdout + result.stderr
 
 
-def test_the_configuration_is_valid_and_draws_no_warning() -> None:
-    said = langgraph("validate")
+@pytest.mark.parametrize("file", ["langgraph.json", DEPLOYED])
+def test_the_configuration_is_valid_and_draws_no_warning(file: str) -> None:
+    said = langgraph("validate", "-c", file)
     assert "is valid" in said
     assert "warn" not in said.lower()
     assert "unknown" not in said.lower()
 
 
-def copy_build_context(destination: Path) -> None:
-    """Copy what `ADD .` adds: everything that .dockerignore lets through."""
-    ignored = pathspec.GitIgnoreSpec.from_lines((ROOT / ".dockerignore").read_text().splitlines())
+def test_a_deployment_differs_from_development_in_whom_it_lets_in_alone() -> None:
+    def configured(file: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((ROOT / file).read_text(encoding="utf-8"))
+        return found
 
-    def skip(folder: str, names: list[str]) -> set[str]:
-        here = Path(folder).relative_to(ROOT)
-        return {name for name in names if ignored.match_file(str(here / name))}
-
-    shutil.copytree(ROOT, destination, ignore=skip)
+    developed, deployed = configured("langgraph.json"), configured(DEPLOYED)
+    of_its_own = {"disable_ui": True, "disable_webhooks": True, "disable_meta": True}
+    assert deployed.pop("auth") == {"path": "react_mem.graphs.auth.by_jwt:auth", "disable_studio_auth": True}
+    assert developed.pop("env") == ".env"
+    assert deployed["http"].pop("cors")["allow_origins"] == []
+    assert developed["http"].pop("cors")["allow_origins"] == []
+    assert deployed == {**developed, "http": {**developed["http"], **of_its_own}}
 
 
 def asked_for(dockerfile: str) -> list[Requirement]:
@@ -129,25 +132,6 @@ def asked_for(dockerfile: str) -> list[Requirement]:
     assert not re.search(r"[<>|&;]", line), line
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return [Requirement(part) for part in (*shlex.split(line), *project["dependencies"])]
-
-
-def link_packages(wanted: Iterable[Requirement | str], into: Path) -> None:
-    """Link the packages that are installed here into a folder: those that are wanted, and what they depend on."""
-    waiting = [one if isinstance(one, Requirement) else Requirement(one) for one in wanted]
-    seen: set[tuple[str, str]] = set()
-    while waiting:
-        requirement = waiting.pop()
-        for extra in ("", *requirement.extras):
-            if (requirement.name, extra) in seen:
-                continue
-            seen.add((requirement.name, extra))
-            found = distribution(requirement.name)
-            for file in {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", "__pycache__")}:
-                link, target = into / file, Path(str(found.locate_file(file)))
-                if not link.exists() and target.exists():
-                    link.symlink_to(target)
-            needs = map(Requirement, found.requires or ())
-            waiting += [one for one in needs if one.marker is None or one.marker.evaluate({"extra": extra})]
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +144,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     """
     folder = tmp_path_factory.mktemp("image")
     dockerfile = folder / "Dockerfile"
-    langgraph("dockerfile", dockerfile)
+    langgraph("dockerfile", dockerfile, "-c", DEPLOYED)
     text = dockerfile.read_text(encoding="utf-8")
 
     environment = folder / "python"
@@ -196,6 +180,16 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
             **{name: moved(value) for name, value in variables.items()},
         },
     )
+
+
+def test_an_image_installs_by_hashes_before_anything_else(image: Image) -> None:
+    lines = (image.project.parents[1] / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    steps = [line for line in lines if line.startswith(("ADD ", "RUN "))]
+    added, installed = steps[:2]
+    _, source, target = added.split()
+    assert (image.project / source).read_text(encoding="utf-8") == (ROOT / source).read_text(encoding="utf-8")
+    assert "--require-hashes --no-deps" in installed
+    assert installed.endswith(f"-r {target}")
 
 
 def test_secrets_and_memories_stay_out_of_the_image(image: Image) -> None:

@@ -41,7 +41,7 @@ class Chat:
     async def begin(cls, client: LangGraphClient, user: str) -> Chat:
         return cls(client, user, str((await client.threads.create())["thread_id"]))
 
-    async def say(self, text: str | None, checkpoint: Any = None) -> str:
+    async def say(self, text: str | list[Any] | None, checkpoint: Any = None) -> str:
         """Say something after a checkpoint, or have it answered anew; return the answer."""
         said = {"messages": [{"role": "user", "content": text}]} if text is not None else None
         state: Any = await self._client.runs.wait(
@@ -52,7 +52,7 @@ class Chat:
     async def checkpoint(self) -> Any:
         return (await self._client.threads.get_state(self.thread))["checkpoint"]
 
-    async def before(self, text: str) -> Any:
+    async def before(self, text: str | list[Any]) -> Any:
         """Return the checkpoint that a message came after: the parent of the first that has it."""
         history = await self._client.threads.get_history(self.thread, limit=100)
         having = [
@@ -116,3 +116,20 @@ async def test_deleting_messages_of_a_thread_takes_nothing_back(server: DevServe
     await client.threads.update_state(chat.thread, {"messages": gone})
     await chat.say("I have a cat.")
     assert "Hue" in await where(client, user)
+
+
+async def test_a_thread_of_images_goes_on_and_forks_like_any_other(server: DevServer, user: str) -> None:
+    client = server.client()
+    chat = await Chat.begin(client, user)
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{'iVBORw0K' * 1_000}"}}
+    for _ in range(2):
+        await chat.say([image])
+    await chat.say([{"type": "text", "text": HUE}, image])
+    old = await chat.checkpoint()
+    await chat.say([image], await chat.before([{"type": "text", "text": HUE}, image]))
+    assert "Hue" not in await where(client, user)
+    await chat.say([image], old)
+    assert "Hue" in await where(client, user)
+    messages: Any = (await client.threads.get_state(chat.thread))["values"]["messages"]
+    asked = [message["content"] for message in messages if message["type"] == "human"]
+    assert asked == [[image], [image], [{"type": "text", "text": HUE}, image], [image]], "as the client sent them"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import io
 import json
 import os
@@ -242,3 +243,11 @@ async def test_a_wrong_command_line_is_explained(run: Run, monkeypatch: pytest.M
     said = (await run("list", code=2)).stderr
     assert "is not available" in said
     assert "secret" not in said
+
+
+async def test_an_export_is_a_page_to_read_as_well(filled: Environment, run: Run, tmp_path: Path) -> None:
+    await run("export", "--html", "mine.html")
+    page = (tmp_path / "mine.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert html.escape(DA_NANG) in page
+    assert (await run("export", "--html")).stdout == page

@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,8 @@ import yaml
 from langgraph_cli.config import validate_config
 
 from react_mem.agents.config import AgentConfig, load_agent_config_file
-from tests.contract.conftest import build_manager
+from react_mem.agents.terminal.arguments import command_line
+from react_mem.graphs.mcp_route import PATH
 from tests.support.documents import BLOCKS, PAGES, ROOT, Block, blocks, name_of, prose_of
 from tests.support.labels import NOTHING
 from tests.support.openai_server import Match, OpenAIServer, Reply
@@ -27,8 +27,8 @@ from tests.support.settings_tables import PAGE, models_of, nested, written
 README = ROOT / "README.md"
 MOST_LINES = 220
 
-RECIPES = "docs/recipes.md"
-"""Its blocks are steps, which test_recipes.py takes."""
+RECIPES, TUTORIAL = "docs/recipes.md", "docs/tutorial.md"
+"""Their blocks are steps, which test_recipes.py and test_tutorial.py take."""
 
 RUN_WITH_A_SERVER = "get_client("
 """What the code needs that test_server.py runs."""
@@ -39,8 +39,15 @@ OTHER_COMMANDS = {
     for name, folder, file in (
         ("context", "integration", "context"),
         ("stats", "integration", "stats"),
+        ("mcp", "e2e", "mcp_cli"),
         ("worker", "e2e", "worker_cli"),
         ("maintain", "e2e", "worker_cli"),
+        ("import", "e2e", "import_cli"),
+        ("hold", "e2e", "hold_cli"),
+        ("retention", "e2e", "hold_cli"),
+        ("keys", "integration/storage", "key_rotation"),
+        ("audit", "integration/storage", "audit_log"),
+        ("receipt", "integration/storage", "proof"),
     )
 }
 
@@ -54,23 +61,10 @@ def test_the_readme_is_short() -> None:
 
 
 def test_every_block_is_of_a_language_that_is_checked() -> None:
-    assert {block.language for block in BLOCKS} <= {"bash", "json", "mermaid", "python", "text", "yaml"}
+    assert {block.language for block in BLOCKS} <= {"bash", "json", "python", "text", "yaml"}
 
 
-def test_the_picture_is_the_graph() -> None:
-    [picture] = blocks("mermaid", "README.md")
-    drawn = set(re.findall(r"(\w+) (-->|-\.->) (\w+);", picture.text))
-    graph = build_manager("react_mem", ["x"]).get_graph()
-    assert drawn == {(edge.source, "-.->" if edge.conditional else "-->", edge.target) for edge in graph.edges}
-
-
-def test_the_picture_of_the_floors_is_what_is_enforced() -> None:
-    floors = PYPROJECT["tool"]["importlinter"]["contracts"][0]["layers"]
-    drawn = re.findall(r"(\w+) --> (\w+);", blocks("mermaid", "docs/architecture.md")[0].text)
-    assert drawn == list(pairwise(floor.removeprefix("react_mem.") for floor in floors))
-
-
-@pytest.mark.parametrize("block", blocks("bash"), ids=str)
+@pytest.mark.parametrize("block", [one for one in blocks("bash") if one.page != TUTORIAL], ids=str)
 def test_every_command_is_a_target_that_exists_or_is_run_elsewhere(block: Block) -> None:
     for command in filter(None, block.text.splitlines()):
         match command.split():
@@ -79,21 +73,36 @@ def test_every_command_is_a_target_that_exists_or_is_run_elsewhere(block: Block)
             case [".venv/bin/react-mem", "memory", command, *_]:
                 # run with their options in test_memory_cli.py
                 assert f'"{command}"' in MEMORY_COMMANDS
-            case [".venv/bin/react-mem", ("context" | "stats" | "worker" | "maintain") as command, *_]:
-                assert f'"{command}"' in OTHER_COMMANDS[command]
+            case [".venv/bin/react-mem" | "react-mem", command, *arguments] if command in OTHER_COMMANDS:
+                run = OTHER_COMMANDS[command]
+                assert f'"{command}"' in run
+                verb = next(iter(arguments), "-")
+                assert verb.startswith("-") or f'"{verb}"' in run
             case [".venv/bin/react-mem", "database", "distribute"]:
                 # run in test_distribution.py: refused where there is no cluster, done where CITUS_URL names one
                 assert (ROOT / "tests" / "integration" / "storage" / "test_distribution.py").is_file()
             case ["export", setting]:
-                assert setting.startswith("DATABASE_URL=")
+                assert setting.startswith(("DATABASE_URL=", "MEMORY_ENCRYPTION_KEY="))
             case ["pip", "install", path]:
                 # installed for real, as wheel, sdist and editable, in test_packaging.py
                 extras = re.fullmatch(r'"\./react-mem\[(.+)\]"', path)
                 assert extras is not None
                 assert extras[1] in PROJECT["optional-dependencies"]
-            case [".venv/bin/python", "-m", "react_mem.memory.store.reembed", "--to", _]:
-                help_ = [sys.executable, "-m", "react_mem.memory.store.reembed", "--help"]
-                assert "--to" in subprocess.run(help_, capture_output=True, text=True, check=True).stdout
+            case ["curl", "-s", *_]:
+                # sent to our routes in test_rest_docs.py
+                assert block.page == "docs/rest.md"
+            case [".venv/bin/react-mem", "database", "reembed", "--to", _]:
+                # run in test_stopped_work.py
+                assert (ROOT / "tests" / "e2e" / "test_stopped_work.py").is_file()
+            case ["pipx", "run", *what] | ["uvx", *what]:
+                # run without a network, from the wheel, in test_packaging.py
+                assert what[-2:] == ["react-mem", "demo"]
+                assert set(re.findall(r"\[(\w+)\]", command)) <= set(PROJECT["optional-dependencies"])
+            case ["docker", "build", "-f", file, *_]:
+                # its lines are run in test_container.py
+                assert (ROOT / file).is_file()
+            case ["docker", "run", *_]:
+                assert "react-mem-worker" in command
             case [".venv/bin/python", "-m", "pytest", folder, *_]:
                 assert (ROOT / folder).is_dir()
             case ["pre-commit", "install"]:
@@ -150,13 +159,34 @@ def test_yaml_is_valid(block: Block, tmp_path: Path) -> None:
     assert isinstance(load_agent_config_file(path), AgentConfig)
 
 
-@pytest.mark.parametrize("block", blocks("json"), ids=str)
+SAME = ("store", "checkpointer", "auth", "http")
+"""Keys of a server's configuration that a project of one's own has as they are here."""
+
+
+CLIENTS = "docs/mcp.md"
+"""Its JSON configures clients that start us, or call our server."""
+
+
+@pytest.mark.parametrize("block", blocks("json", CLIENTS), ids=str)
+def test_a_client_that_is_configured_so_starts_our_command_or_calls_our_route(block: Block) -> None:
+    config: dict[str, Any] = json.loads(block.text)
+    [servers] = config.values()
+    [server] = servers.values()
+    if "url" in server:
+        assert server["url"].endswith(PATH)
+        assert server["headers"] == {"Authorization": "Bearer TOKEN"}
+    else:
+        assert server["command"] in PROJECT["scripts"]
+        assert command_line().parse_args(server["args"]).command == "mcp"
+
+
+@pytest.mark.parametrize("block", [one for one in blocks("json") if one.page != CLIENTS], ids=str)
 def test_json_is_a_config_of_langgraph_with_what_the_projects_own_names(block: Block) -> None:
     theirs: dict[str, Any] = json.loads(block.text)
-    ours = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
+    ours = json.loads((ROOT / "langgraph.deploy.json").read_text(encoding="utf-8"))
     assert validate_config(json.loads(block.text))["graphs"] == theirs["graphs"]
     assert theirs["graphs"].items() <= ours["graphs"].items()
-    assert {key: theirs[key] for key in ("store", "http")} == {key: ours[key] for key in ("store", "http")}
+    assert {key: theirs[key] for key in SAME} == {key: ours[key] for key in SAME}
 
 
 async def test_the_first_python_in_the_readme_runs_with_nothing_set_up(tmp_path: Path) -> None:
@@ -180,7 +210,7 @@ async def test_the_first_python_in_the_readme_runs_with_nothing_set_up(tmp_path:
 
 @pytest.mark.parametrize(
     "block",
-    [one for one in blocks("python") if one.page != RECIPES and RUN_WITH_A_SERVER not in one.text],
+    [one for one in blocks("python") if one.page not in {RECIPES, TUTORIAL} and RUN_WITH_A_SERVER not in one.text],
     ids=str,
 )
 async def test_python_runs(

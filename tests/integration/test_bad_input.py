@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from base64 import b64decode
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -179,7 +180,7 @@ PICTURE = [
 ]
 
 
-async def test_an_image_reaches_the_model_and_memory_keeps_only_that_there_was_one(
+async def test_an_image_reaches_the_model_and_memory_keeps_it_apart_from_what_is_said(
     opened: Open, model: OpenAIServer
 ) -> None:
     answers(model, Reply(text="nice"))
@@ -187,7 +188,9 @@ async def test_an_image_reaches_the_model_and_memory_keeps_only_that_there_was_o
         assert await ask(agent, PICTURE) == "nice"
         everything = await agent.store.asearch(owner_namespace(USER), limit=100)
         [said] = [item.value for item in everything if item.value.get("role") == "user"]
-        assert (said["text"], said["content"][1]) == ("This is Miu.", {"type": "image_url", "omitted": True})
+        image = said["content"][1]
+        assert (said["text"], image["type"], image["mime"]) == ("This is Miu.", "image", "image/png")
+        assert await MemoryFacade(agent.store).attachment(USER, image["ref"]) == b64decode(PIXEL)
         await then_all_is_well_after_an_answer(agent, model, "This is Miu.")
     assert model.chats()[0].messages[-1]["content"] == PICTURE
     assert PIXEL not in json.dumps([item.value for item in everything])
@@ -331,7 +334,7 @@ async def test_another_embedding_dimension_than_the_databases(opened: Open, data
     for part in (
         "(384 dimensions), and the model asked for is openai:text-embedding-3-small (1536 dimensions)",
         "Set EMBEDDING_MODEL=",
-        "python -m react_mem.memory.store.reembed --to openai:text-embedding-3-small",
+        "react-mem database reembed --to openai:text-embedding-3-small",
     ):
         assert part in str(raised.value)
 

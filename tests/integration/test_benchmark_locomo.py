@@ -40,7 +40,7 @@ def test_our_own_search_is_taken_apart(tmp_path: Path, capsys: pytest.CaptureFix
     main(["--data", str(data), "--json", str(out), *arguments])
     metrics = json.loads(out.read_text(encoding="utf-8"))["metrics"]
     compared = {name.removesuffix(".recall@10") for name in metrics if name.startswith(("without.", "only."))}
-    arms = {"vector", "lexical", "window", "speaker", "time"}
+    arms = {"vector", "lexical", "window", "speaker", "time", "standing", "hub"}
     # the other arms find nothing alone
     alone = {f"only.{arm}" for arm in ("vector", "lexical", "time")}
     assert {name for name in compared if name.count(".") == 1} == {f"without.{arm}" for arm in arms} | alone

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import overhead
+from benchmarks import overhead, trust_cost
 from benchmarks.load.__main__ import main as load
 
 
@@ -30,6 +30,20 @@ def test_overhead_runs_beside_its_peers(tmp_path: Path, capsys: pytest.CaptureFi
         database = [ours[f"react_mem.stub.30.{name}"] for name in ("database_cpu_ms", "behind_database_cpu_ms")]
         assert database[0] > database[1] > 0
     assert "One conversation as it grows" in capsys.readouterr().out
+
+
+def test_trust_cost_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "trust_cost.json"
+
+    trust_cost.main(["--json", str(out), "--memories", "30", "--turns", "3"])
+
+    metrics = json.loads(out.read_text(encoding="utf-8"))["metrics"]
+    for system in trust_cost.SYSTEMS:
+        assert metrics[f"{system}.30.turn_cpu_p50_ms"] > 0
+    for cost, (with_it, without) in trust_cost.COSTS.items():
+        added = metrics[f"{with_it}.30.turn_cpu_mean_ms"] - metrics[f"{without}.30.turn_cpu_mean_ms"]
+        assert metrics[f"{cost}.30.added_turn_cpu_mean_ms"] == pytest.approx(added, abs=0.01)
+    assert "What is added" in capsys.readouterr().out
 
 
 def test_load_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

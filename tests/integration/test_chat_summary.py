@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import re
+import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
+from pydantic import ValidationError
 from starlette.authentication import SimpleUser, UnauthenticatedUser
 from starlette.types import Receive, Scope, Send
 
@@ -20,8 +26,9 @@ from react_mem.graphs.chat_summary import build_chat_summary, summarizer_for
 from react_mem.graphs.http import app as routes
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.store.prompt_versions import PromptVersions
+from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest
 from react_mem.memory.write.customers import LOOKUP_ENV, load_lookup
-from tests.support.openai_server import Match, OpenAIServer, Reply
+from tests.support.openai_server import Match, OpenAIServer, Reply, Request
 
 ANN = {"name": "Lan Trần", "phone": "0905 123 456", "form_of_address": "chị"}
 GOOD = {"language": "en", "summary": "Asked for the red kettle.", "full_question": "Is the red kettle in stock?"}
@@ -191,10 +198,10 @@ async def test_the_summary_that_comes_back_has_the_customer_once(client: Client,
 
 
 async def test_a_long_summary_is_cut_at_a_sentence(client: Client, openai_server: OpenAIServer) -> None:
-    openai_server.add(Reply(json={**GOOD, "summary": "She wants a red kettle. " * 100}))
+    openai_server.add(Reply(json={**GOOD, "summary": " ".join(f"She wants {n} red kettles." for n in range(100))}))
     history = (await client.post()).json()["sum_history"]
     assert 500 < len(history) <= 600
-    assert history.endswith("kettle.")
+    assert history.endswith("kettles.")
 
 
 async def test_messages_without_room_are_left_out_the_oldest_first_and_counted(
@@ -230,7 +237,6 @@ async def test_messages_without_room_are_left_out_the_oldest_first_and_counted(
         pytest.param(SimpleUser("bob"), {}, "Bob", id="authenticated"),
         pytest.param(SimpleUser("bob"), {"user_id": "ann"}, "Bob", id="authenticated, naming another"),
         pytest.param(SimpleUser("carl"), {"user_id": "ann"}, None, id="authenticated, unknown, naming another"),
-        pytest.param(SimpleUser(""), {"user_id": "ann"}, None, id="authenticated without an identity, naming another"),
         pytest.param("unchecked", {"user_id": "ann"}, None, id="where nobody looks who calls"),
         pytest.param(None, {"user_id": "ann", "agent": "private"}, None, id="an agent that reads no profile"),
     ],
@@ -279,23 +285,35 @@ async def test_while_the_store_is_down_the_former_customer_stays(
 LOOKUPS = """
 import asyncio
 
-async def known(*, conversation_id, user_id):
-    return {"name": f"{conversation_id} of {user_id}", "address": "1 Lê Lợi,\\n Huế", "gender": None}
+async def known(*, identity, conversation_id):
+    return {"name": f"{conversation_id} of {identity}", "address": "1 Lê Lợi,\\n Huế", "gender": None}
 
-async def unknown(*, conversation_id, user_id):
+async def unknown(*, identity, conversation_id):
     return None
 
-async def broken(*, conversation_id, user_id):
+async def broken(*, identity, conversation_id):
     raise RuntimeError("crm://user:secret@crm is down")
 
-async def slow(*, conversation_id, user_id):
+async def slow(*, identity, conversation_id):
     await asyncio.Event().wait()
 
-async def wrong(*, conversation_id, user_id):
-    return {"name": "x", "shoe_size": "secret"}
+async def wrong(*, identity, conversation_id):
+    return {"Full name": "x", "shoe_size": "secret", "phone": ["secret"], "sdt": None, "gender": True}
 
-def blocking(*, conversation_id, user_id):
+async def rows(*, identity, conversation_id):
+    return [{"ho_ten": "Lan", "sdt": 84905123456, "pronoun": "chị", "id": 7}, {"name": "somebody else"}]
+
+async def no_rows(*, identity, conversation_id):
+    return []
+
+async def another_table(*, identity, conversation_id):
+    return {"shoe_size": "secret"}
+
+def blocking(*, identity, conversation_id):
     return None
+
+async def by_conversation(*, conversation_id, user_id):
+    return {"name": "whoever the conversation is of"}
 """
 
 ANNS = "[Customer] name: Lan Trần; phone: 0905 123 456; form of address: chị"
@@ -316,8 +334,12 @@ def lookups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("unknown", ANNS, None),
         ("broken", ANNS, "the customer lookup failed: RuntimeError"),
         ("slow", ANNS, "the customer lookup failed: it took too long"),
-        ("wrong", ANNS, "it returned an invalid customer (fields: shoe_size)"),
+        ("wrong", "[Customer] name: x", "returned what is no text (fields: gender, phone); it is left out"),
+        ("rows", "[Customer] name: Lan; phone: 84905123456; form of address: chị", None),
+        ("no_rows", ANNS, None),
+        ("another_table", ANNS, "returned a row with no column of a customer; name them name, phone"),
         ("blocking", ANNS, "which is not an async function; define it with `async def`"),
+        ("by_conversation", ANNS, "which does not take `identity`, the caller"),
         ("missing", ANNS, "which cannot be imported (AttributeError"),
     ],
 )
@@ -444,6 +466,13 @@ BAD: dict[str, tuple[dict[str, Any], list[Any]]] = {
         ["recent_messages", 0, "role"],
     ),
     "an empty message": ({**ASK, "recent_messages": [{"role": "user"}]}, ["recent_messages", 0, "content"]),
+    "a message that is too long, as text": (
+        {**ASK, "recent_messages": "secret" * 2000},
+        ["recent_messages", 0, "content"],
+    ),
+    "too many lines": ({**ASK, "recent_messages": "khách: secret\n" * 51}, ["recent_messages"]),
+    "a text of too many messages": ({**ASK, "recent_messages": "secret\n" * 70_000}, ["recent_messages"]),
+    "messages of another kind": ({**ASK, "recent_messages": 7}, ["recent_messages"]),
     "too many messages": (
         {**ASK, "recent_messages": [{"role": "user", "content": "secret"}] * 51},
         ["recent_messages"],
@@ -492,6 +521,107 @@ async def test_what_is_said_cannot_leave_its_fence(client: Client, openai_server
         f"<{mark}{tag}>" for tag in ("advertisement", "messages", "newest_message") for mark in ("", "/")
     ]
     assert "<|" not in data
+
+
+# --- forms of messages, what is counted, what is said twice -----------------------------------------------------------
+
+SHOP = [
+    {"name": "khách", "content": "còn ấm đỏ không?"},
+    {"name": "shop", "content": "Dạ còn, 350.000đ.\nGiao lúc 10:30."},
+]
+
+
+@pytest.mark.parametrize(
+    ("recent", "shown"),
+    [
+        (None, []),
+        ("", []),
+        ("  \n", []),
+        ([], []),
+        ("khách: còn ấm đỏ không?\n\nshop: Dạ còn, 350.000đ.\nGiao lúc 10:30.", SHOP),
+        (["khách: còn ấm đỏ không?", "", "shop: Dạ còn, 350.000đ.\nGiao lúc 10:30."], SHOP),
+        ("còn ấm đỏ không?\nhttps://shop.example/a", [{"content": "còn ấm đỏ không?\nhttps://shop.example/a"}]),
+        (
+            "hello\nHuman: hi\nAI：welcome",
+            [{"content": "hello"}, {"role": "user", "content": "hi"}, {"role": "assistant", "content": "welcome"}],
+        ),
+        ([{"role": "ai", "content": "hi"}, "well"], [{"role": "assistant", "content": "hi"}, {"content": "well"}]),
+        ([{"role": "human", "name": "Lan", "content": "hi"}], [{"role": "user", "name": "Lan", "content": "hi"}]),
+        ([{"role": None, "content": "giá: 5 đồng"}], [{"content": "giá: 5 đồng"}]),
+    ],
+)
+async def test_recent_messages_are_taken_in_every_form(
+    recent: Any, shown: list[dict[str, str]], client: Client, openai_server: OpenAIServer
+) -> None:
+    openai_server.add(Reply(json=GOOD))
+    answer = await client.post(recent_messages=recent)
+    assert answer.status_code == 200
+    data = openai_server.chats()[0].messages[1]["content"]
+    block = data.partition("<messages>\n")[2].partition("\n</messages>")[0]
+    assert [json.loads(line) for line in block.splitlines()] == shown
+
+
+@given(st.text("ab:：\n 1/é", max_size=60))
+def test_a_text_of_messages_loses_nothing_but_space_and_colons(text: str) -> None:
+    asked = ChatSummaryRequest(user_input="x", conversation_id="c", recent_messages=text)
+    said = "".join(f"{one.name}{one.content}" for one in asked.recent_messages or ())
+    assert re.sub(r"[\s:：]", "", said) == re.sub(r"[\s:：]", "", text)
+
+
+@pytest.mark.parametrize(
+    "recent",
+    [
+        "a:b\n" * 500_000,
+        "a\n" * 200_000,
+        (" " * 100 + "a" + " " * 100 + "\n") * 2_000,
+        ": " * 200_000,
+        ["a:b"] * 500_000,
+    ],
+)
+def test_messages_of_a_whole_request_are_refused_or_taken_soon(recent: Any) -> None:
+    begun = time.process_time()
+    with contextlib.suppress(ValidationError):
+        ChatSummaryRequest(user_input="x", conversation_id="c", recent_messages=recent)
+    assert time.process_time() - begun < 0.5
+
+
+@pytest.mark.parametrize("finish", ["stop", "length"])
+async def test_usage_is_all_that_the_provider_counts(finish: str, client: Client, openai_server: OpenAIServer) -> None:
+    details = {
+        "prompt_tokens_details": {"cached_tokens": 1024, "audio_tokens": None},
+        "completion_tokens_details": {"reasoning_tokens": 64},
+    }
+    openai_server.add(completion(GOOD, {**USAGE, **details}, finish))
+    assert (await client.post()).json()["usage"] == {
+        "input_tokens": 1201,
+        "output_tokens": 87,
+        "total_tokens": 1310,
+        "input_token_details": {"cache_read": 1024},
+        "output_token_details": {"reasoning": 64},
+    }
+
+
+async def test_a_previous_summary_that_is_said_again_stands_once(client: Client, openai_server: OpenAIServer) -> None:
+    """A model that begins with the summary so far, over and over, and adds to it, now in other words."""
+    added = [
+        "Asks for the red kettle.",
+        "The red kettle costs 35 euros.",
+        "The customer asked for the red kettle for 35 euros.",
+        "Does not want the red kettle.",
+        "the red kettle costs 35 euros",
+    ]
+
+    def repeats(request: Request) -> Reply:
+        before = request.text.partition("<summary_so_far>")[2].partition("</summary_so_far>")[0]
+        so_far = json.loads(before)["content"] if before else ""
+        said = " ".join(filter(None, [so_far, so_far.upper(), added[len(openai_server.chats()) - 1]]))
+        return Reply(json={**GOOD, "summary": said})
+
+    openai_server.add(repeats, repeat=True)
+    history = ""
+    for _ in added:
+        history = (await client.post(previous_summary=history)).json()["sum_history"]
+    assert history == " ".join([added[1], added[2], added[3]])
 
 
 # --- prompts, documentation, the graph --------------------------------------------------------------------------------

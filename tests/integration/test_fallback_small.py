@@ -75,18 +75,24 @@ async def test_what_stands_in_is_asked(
     model: Any = ChatOpenAI(base_url=first.base_url, api_key=KEY, model="first", **{**LIMITS, "max_retries": 0})
     tools = many_tools() if "switching" in config else []
     events: list[dict[str, Any]] = []
+    before = [0, 0]
+
+    def asked_times() -> list[int]:
+        return [[asked(request) for request in server.chats()].count(True) for server in (first, second)]
+
     async with open_agent(agent, model=model, tools=tools, store=store, checkpointer=InMemorySaver()) as graph:
         if tools:
             # their vectors are made behind the first request
             await graph.ainvoke({"messages": [("user", "hello")]}, {"configurable": {"thread_id": "0"}})
             await vectors_made()
+            before = asked_times()
         said = "sell the boat and the piano" if tools else "I live in Huế. Who owns the Pixel brand?"
         run = {"configurable": {"thread_id": "1"}}
         given = {"messages": [{"role": "user", "content": said}]}
         async for event in graph.astream(given, run, context={"user_id": "ann"}, stream_mode="custom"):
             events.append(event)
-    assert [asked(request) for request in first.chats()].count(True) == 1, "the agent's own model is asked first"
-    assert [asked(request) for request in second.chats()].count(True) == 1
+    times = [now - then for now, then in zip(asked_times(), before, strict=True)]
+    assert times == [1, 1], "the agent's own model is asked first"
     degraded = [event for event in events if event.get("status") == "degraded" and event["type"] != "model"]
     assert degraded == []
     assert not [event for event in events if event["type"] == "search" and "decision" in event["missing"]]

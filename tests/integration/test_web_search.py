@@ -12,6 +12,8 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +22,7 @@ from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 
 from react_mem.memory.model.external import WebAnswer, WebSettings
-from react_mem.tools.web import WebSearch, web_search
+from react_mem.tools.web import WebSearch, reader, web_search
 from react_mem.tools.web.charset import decode
 from react_mem.tools.web.engines import DuckDuckGo, Engine, Google, Retriever, SearXNG, Tavily, WebHit
 from react_mem.tools.web.fetch import PageFetcher
@@ -311,13 +313,28 @@ async def test_what_is_not_set_up_is_said_and_passed_over(web: WebServer, monkey
 
 
 async def test_without_the_parser_an_engines_own_words_are_used(
-    web: WebServer, monkeypatch: pytest.MonkeyPatch
+    web: WebServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setitem(sys.modules, "trafilatura", None)
+    # pages are read in processes of their own, which import what this one would
+    (tmp_path / "trafilatura.py").write_text("raise ImportError")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(reader, "_cleaners", cache(reader._cleaners.__wrapped__))
     web.finds({"url": web.page("/gold", GOLD), "content": "Gold is at 150."})
     answer = await search(web)
     assert [page.text for page in answer.pages] == ["Gold is at 150."]
     assert "pip install 'react-mem[search]'" in answer.missing["pages"]
+
+
+@pytest.mark.parametrize("fetch", [True, False])
+async def test_what_an_engine_shows_comes_without_markup(web: WebServer, fetch: bool) -> None:
+    shown = {
+        "url": web.url("/gone"),
+        "title": "<b>Gold</b>\n today",
+        "content": "<p>Gold is at <b>150</b> &amp; more</p>",
+    }
+    web.answers(Page(json.dumps({"results": [shown]}).encode(), "application/json"))
+    (page,) = (await search(web, fetch_pages=fetch)).pages
+    assert (page.title, page.text) == ("Gold today", "Gold is at 150 & more")
 
 
 async def test_google_and_retrievers(web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,7 +344,7 @@ async def test_google_and_retrievers(web: WebServer, monkeypatch: pytest.MonkeyP
     item = {
         "link": web.page("/gold", GOLD),
         "title": "Gold",
-        "snippet": "…",
+        "snippet": "Gold is at <b>150</b> &amp; rising",
         "pagemap": {"metatags": [{"article:published_time": "2026-04-30T01:02:03Z"}]},
     }
     web.answers(Page(json.dumps({"items": [item]}).encode(), "application/json"))
@@ -353,8 +370,8 @@ retrieved: list[str] = []
 
 def _retrieve(query: str) -> list[Document]:
     retrieved.append(query)
-    archive = {"source": "archive/1", "title": "Archive"}
-    return [Document("Gold in the archive: 150.", metadata=archive), Document("More on gold.")]
+    archive = {"source": "archive/1", "title": "<i>Archive</i>"}
+    return [Document("<p>Gold in the <b>archive</b>: 150.</p>", metadata=archive), Document("More on gold.<!-- ad -->")]
 
 
 retriever = RunnableLambda(_retrieve)

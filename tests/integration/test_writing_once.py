@@ -333,13 +333,13 @@ async def test_a_turn_that_is_run_again_is_not_drawn_from_again(store: BaseStore
     assert await MemoryFacade(store).pending("ann") == []
 
 
-@pytest.mark.parametrize("mode", ["agent", "off"])
-async def test_without_automatic_extraction_the_words_are_indexed_and_no_model_is_asked(
-    store: BaseStore, mode: str
+@pytest.mark.parametrize(("mode", "calls"), [("agent", 1), ("off", 0)])
+async def test_without_automatic_extraction_the_words_are_indexed_and_no_fact_is_drawn(
+    store: BaseStore, mode: str, calls: int
 ) -> None:
     one = turns(store, extraction={"mode": mode})
     await say(one, "I live in Hanoi.")
-    assert (await one.extract()).calls == 0
+    assert (await one.extract()).calls == calls
     assert await facts(store) == []
     assert await MemoryFacade(store).pending("ann") == []
     found = await store.asearch(scope_namespace("ann", MemoryScope.DIALOG), query="I live in Hanoi.", limit=1)

@@ -1,4 +1,4 @@
-"""Acontext's skills and learning spaces over real HTTP, as its client (0.1.22) speaks to them.
+"""Acontext's skills, sessions and learning spaces over real HTTP, as its client (0.1.22) speaks to them.
 
     with AcontextServer() as server:
         async with AcontextAsyncClient(api_key=server.api_key, base_url=server.base_url) as client: ...
@@ -43,6 +43,10 @@ class AcontextServer:
         self.files: dict[str, dict[str, str]] = {}
         self.spaces: dict[str, list[str]] = {}
         self.space_id = self.add_space()
+        self.sessions: dict[str, dict[str, Any]] = {}
+        self.messages: dict[str, list[dict[str, Any]]] = {}
+        self.tasks: dict[str, list[dict[str, Any]]] = {}
+        self.learnt: list[tuple[str, str]] = []
         self.failing: set[str] = set()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._http.serve_forever, daemon=True)
@@ -129,7 +133,72 @@ class AcontextServer:
                 return 200, [self.skills[one] for one in self._space(id_)]
             case "POST", ["learning_spaces", id_, "skills"]:
                 return 201, self.include(id_, body["skill_id"])
+            case "POST", ["learning_spaces", id_, "learn"]:
+                self._space(id_)
+                self.learnt.append((id_, self._session(body["session_id"])["id"]))
+                told = {"id": str(uuid.uuid4()), "learning_space_id": id_, "session_id": body["session_id"]}
+                return 201, {**told, "status": "pending", "created_at": _AT, "updated_at": _AT}
+            case "POST", ["session"]:
+                return 201, self._open(body)
+            case "GET", ["session"]:
+                wanted = json.loads(query.get("filter_by_configs", "{}")).items()
+                found = [one for one in self.sessions.values() if wanted <= (one["configs"] or {}).items()]
+                return 200, _paged(found, query)
+            case "DELETE", ["session", id_]:
+                self._session(id_)
+                del self.sessions[id_], self.messages[id_]
+                return 200, None
+            case "POST", ["session", id_, "messages"]:
+                return 201, self._said(id_, body)
+            case "GET", ["session", id_, "messages"]:
+                self._session(id_)
+                page = _paged(self.messages[id_], query)
+                said = page["items"]
+                told = {"items": [one["blob"] for one in said], "ids": [one["id"] for one in said]}
+                return 200, {**page, **told, "metas": [one["meta"] for one in said], "this_time_tokens": 1}
+            case "GET", ["session", id_, "task"]:
+                self._session(id_)
+                return 200, _paged(self.tasks.get(id_, []), query)
         raise Refused(404, "no such route")
+
+    def add_task(self, session_id: str, status: str, description: str, **data: Any) -> None:
+        """Let a session have a task."""
+        tasks = self.tasks.setdefault(session_id, [])
+        told = {"id": str(uuid.uuid4()), "session_id": session_id, "project_id": str(uuid.uuid4()), "status": status}
+        data = {"task_description": description, "progresses": None, "user_preferences": None, **data}
+        more = {"order": len(tasks) + 1, "is_planning": False, "created_at": _AT, "updated_at": _AT}
+        tasks.append({**told, **more, "data": data})
+
+    def _open(self, given: dict[str, Any]) -> dict[str, Any]:
+        id_ = given.get("use_uuid") or str(uuid.uuid4())
+        if id_ in self.sessions:
+            raise Refused(409, "session with this UUID already exists")
+        self.messages[id_] = []
+        self.sessions[id_] = {
+            "id": id_,
+            "project_id": str(uuid.uuid4()),
+            "user_id": str(uuid.uuid5(uuid.NAMESPACE_OID, given["user"])),
+            "configs": given.get("configs"),
+            "created_at": _AT,
+            "updated_at": _AT,
+        }
+        return self.sessions[id_]
+
+    def _said(self, session_id: str, given: dict[str, Any]) -> dict[str, Any]:
+        self._session(session_id)
+        if given["format"] != "openai" or given["blob"]["role"] not in ("user", "assistant"):
+            raise Refused(400, "invalid message blob")
+        id_ = str(uuid.uuid4())
+        self.messages[session_id].append({"id": id_, "blob": given["blob"], "meta": given.get("meta") or {}})
+        part = {"type": "text", "text": given["blob"]["content"]}
+        told = {"id": id_, "session_id": session_id, "role": given["blob"]["role"], "parts": [part]}
+        more = {"meta": given.get("meta") or {}, "session_task_process_status": "pending"}
+        return {**told, **more, "created_at": _AT, "updated_at": _AT}
+
+    def _session(self, session_id: str) -> dict[str, Any]:
+        if session_id not in self.sessions:
+            raise Refused(404, "session not found")
+        return self.sessions[session_id]
 
     def _skill(self, skill_id: str) -> dict[str, Any]:
         if skill_id not in self.skills:
@@ -142,9 +211,18 @@ class AcontextServer:
         return self.spaces[space_id]
 
 
+def _paged(found: list[Any], query: dict[str, str]) -> dict[str, Any]:
+    begin = int(query.get("cursor") or 0)
+    end = begin + int(query.get("limit") or 20)
+    more = end < len(found)
+    return {"items": found[begin:end], "has_more": more, "next_cursor": str(end) if more else None}
+
+
 def _handler(server: AcontextServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        # head and body in one packet: the second would wait for the first to be acknowledged
+        wbufsize = 2**16
 
         def _serve(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))

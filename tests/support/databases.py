@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -15,12 +16,20 @@ from langchain_core.embeddings import Embeddings
 from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
-from psycopg_pool import AsyncConnectionPool
 
 from react_mem.memory.store.distribution import distribute_tables
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.postgres import MemoryStore, Pool
+from react_mem.memory.store.keys.key_ring import KeyRing
+from react_mem.memory.store.keys.master_key import MasterKey
+from react_mem.memory.store.pool import DatabasePool
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.row_security import raise_wall
 from tests.support.citus import CITUS_URL, schema_on_all
+
+SEALED = bool(os.environ.get("TEST_SEALED"))
+"""Whether stores seal what they store, where a test does not say: any test of a store can be run so."""
+
+MASTER_KEY = MasterKey.of_bytes(bytes(range(32)))
 
 
 class WordEmbeddings(Embeddings):
@@ -89,12 +98,15 @@ _templates: dict[str, str] = {}
 
 
 @asynccontextmanager
-async def fresh_memory_store(server_url: str, embeddings: Embeddings | None = None) -> AsyncIterator[MemoryStore]:
+async def fresh_memory_store(
+    server_url: str, embeddings: Embeddings | None = None, *, sealed: bool = SEALED
+) -> AsyncIterator[MemoryStore]:
     """Open a store on a database of its own, copied: running every migration takes longer.
 
     Args:
         server_url: The server.
         embeddings: The model; by default that of words, which another has to be in all but its vectors.
+        sealed: Whether it seals what it stores.
     """
     model = word_model()
     if embeddings is not None:
@@ -109,7 +121,7 @@ async def fresh_memory_store(server_url: str, embeddings: Embeddings | None = No
             _templates[server_url] = template
     async with (
         fresh_database(server_url, _templates[server_url]) as url,
-        open_memory_store(url, model) as store,
+        open_memory_store(url, model, sealed=sealed) as store,
     ):
         yield store
 
@@ -123,20 +135,25 @@ async def forget_durability(server_url: str, settings: Sequence[str] = ("fsync",
 
 
 @asynccontextmanager
-async def open_pool(url: str) -> AsyncIterator[Pool]:
+async def open_pool(url: str) -> AsyncIterator[DatabasePool]:
     """Open connections as the product makes them."""
     connecting = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
-    pool: Pool = AsyncConnectionPool(url, kwargs=connecting, open=False)
+    pool = DatabasePool(url, revive=None, kwargs=connecting)
     async with pool:
         yield pool
 
 
 @asynccontextmanager
-async def open_memory_store(url: str, model: EmbeddingModel, **options: Any) -> AsyncIterator[MemoryStore]:
+async def open_memory_store(
+    url: str, model: EmbeddingModel, *, sealed: bool = SEALED, **options: Any
+) -> AsyncIterator[MemoryStore]:
     """Open a store with an embedding model that has no spec, and with options of its own."""
     async with open_pool(url) as pool:
-        store = MemoryStore(pool, model, **options)
+        keys = KeyRing(pool, MASTER_KEY) if sealed else None
+        store = MemoryStore(pool, model, keys=keys, **options)
         await store.setup()
+        async with pool.connection() as conn:
+            pool.has_wall = await raise_wall(conn, "auto")
         if CITUS_URL:
             async with pool.connection() as conn:
                 await distribute_tables(conn, lambda done: None)

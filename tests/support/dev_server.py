@@ -47,6 +47,8 @@ class DevServer:
         self._environment = {
             **{name: os.environ[name] for name in _INHERITED if name in os.environ},
             "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+            # as `make dev` sets it
+            "LANGGRAPH_STRICT_MSGPACK": "true",
             "LOG_JSON": "true",
             # the checkout, so that an agent's YAML can name the tools of the tests
             "PYTHONPATH": str(ROOT),
@@ -56,6 +58,11 @@ class DevServer:
         self._port = _free_port()
         self._process: subprocess.Popen[bytes] | None = None
         (folder / "langgraph.json").write_text(json.dumps({**_project_config(), **(config or {})}), encoding="utf-8")
+
+    @property
+    def folder(self) -> Path:
+        """Where it runs and keeps its threads."""
+        return self._folder
 
     @property
     def url(self) -> str:
@@ -85,16 +92,19 @@ class DevServer:
         """Return what it has logged, since it was first started."""
         return self._log.read_text(encoding="utf-8", errors="replace") if self._log.exists() else ""
 
+    def command(self) -> list[str]:
+        """Return the command that runs it."""
+        return [str(Path(sys.executable).with_name("langgraph")), "dev", "--no-browser", "--no-reload"]
+
     def start(self) -> Self:
         """Start it, and wait until it answers.
 
         Raises:
             RuntimeError: If it ends or does not answer in time; with its log.
         """
-        command = [str(Path(sys.executable).with_name("langgraph")), "dev", "--no-browser", "--no-reload"]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*command, "--port", str(self._port)],
+                [*self.command(), "--port", str(self._port)],
                 cwd=self._folder,
                 env=self._environment,
                 stdin=subprocess.DEVNULL,

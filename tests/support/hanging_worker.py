@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from react_mem.memory.maintenance.worker import Worker
+from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.work.items import Work
 from tests.support.databases import open_memory_store, word_model
 
@@ -22,6 +23,9 @@ class Hanging:
 
     def names(self) -> list[str]:
         return ["tester"]
+
+    async def retention(self, agent: str) -> RetentionSettings:
+        return RetentionSettings()
 
     async def get(self, agent: str) -> Any:
         return self

@@ -27,6 +27,8 @@ from react_mem.memory.model.policy import (
     TaskSettings,
 )
 from react_mem.memory.model.profile_schema import ProfileFieldSpec
+from react_mem.memory.model.quota_settings import QuotaSettings
+from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.tools.routing.routing_settings import RouteSettings, SwitchSettings
 
@@ -44,6 +46,8 @@ MODELS: tuple[type[BaseModel], ...] = (
     SummarySettings,
     LearningSettings,
     TaskSettings,
+    RetentionSettings,
+    QuotaSettings,
     WebSettings,
     SwitchSettings,
     RouteSettings,

@@ -11,7 +11,7 @@ from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from tests.support.databases import WordEmbeddings, fresh_database, fresh_memory_store
 
-STORES = ["in memory", "stock postgres", "memory store"]
+STORES = ["in memory", "stock postgres", "memory store", "sealed memory store"]
 
 
 @asynccontextmanager
@@ -29,5 +29,5 @@ async def open_any_store(name: str, server_url: str) -> AsyncIterator[BaseStore]
             await store.setup()
             yield store
     else:
-        async with fresh_memory_store(server_url) as store:
+        async with fresh_memory_store(server_url, sealed=name.startswith("sealed")) as store:
             yield store

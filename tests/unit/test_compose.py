@@ -32,6 +32,11 @@ SERVICE_KEYS = {
 }
 CONDITIONS = {"service_started", "service_healthy", "service_completed_successfully"}
 OF_OTHERS = {
+    "AUTH_ADMINS",
+    "AUTH_JWT_AUDIENCE",
+    "AUTH_JWT_ISSUER",
+    "AUTH_JWT_JWKS_URL",
+    "AUTH_JWT_SECRET",
     "LANGGRAPH_CLOUD_LICENSE_KEY",
     "LANGSMITH_API_KEY",
     "METRICS_TOKEN",
@@ -39,7 +44,7 @@ OF_OTHERS = {
     "POSTGRES_URI",
     "REDIS_URI",
 }
-"""Variables of an app that are not the storage's: LangGraph's server's, the models', and the metrics'."""
+"""Variables of an app that are not the storage's: LangGraph's server's, the models', metrics', and authentication's."""
 
 
 @pytest.fixture(params=FILES, ids=lambda file: file.name)

@@ -10,6 +10,7 @@ import pytest
 
 DOORS = (
     "react_mem",
+    "react_mem.agents",
     "react_mem.memory",
     "react_mem.memory.runtime",
     "react_mem.memory.context",

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import email
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
+import venv
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from importlib.metadata import Distribution
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.installing import FOLDERS, ROOT, build_wheel, copy_build_context, link_packages, needed
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+IMAGE_LOCK = (ROOT / "deploy/requirements.lock").read_text(encoding="utf-8")
 
-
-FOLDERS = sorted(folder.name for folder in (ROOT / "react_mem").iterdir() if folder.is_symlink())
-"""The top-level folders that `react_mem` links to."""
-
-UNLOCKED = {"acontext", "mem0", "milvus"}
+UNLOCKED = {"acontext", "mem0", "milvus", "opensearch"}
 """Extras for other services, each of which brings more than everything else together."""
 
 
@@ -33,9 +35,9 @@ def declared() -> list[Requirement]:
     return [Requirement(line) for lines in (PROJECT["dependencies"], *extras) for line in lines]
 
 
-def locked() -> Iterator[tuple[Requirement, list[str]]]:
+def locked(lock: str = LOCK) -> Iterator[tuple[Requirement, list[str]]]:
     """Yield each pin with its hashes."""
-    uncommented = "\n".join(line for line in LOCK.splitlines() if not line.lstrip().startswith("#"))
+    uncommented = "\n".join(line for line in lock.splitlines() if not line.lstrip().startswith("#"))
     for entry in uncommented.replace("\\\n", " ").splitlines():
         pin, *hashes = re.split(r"\s+--hash=", entry.strip())
         yield Requirement(pin), hashes
@@ -50,24 +52,14 @@ def canonical(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"  # a copy: setuptools leaves build folders in its source
-    source.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    for name in (*FOLDERS, "react_mem"):
-        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
-    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", folder]
-    result = subprocess.run([*build, source], capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout + result.stderr
-    return next(folder.glob("*.whl"))
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 def test_the_wheel_holds_every_module_agent_and_prompt_under_one_name(wheel: Path) -> None:
     expected = {
         f"react_mem/{file.relative_to(ROOT)}"
         for folder in FOLDERS
-        for suffix in ("py", "yaml", "md", "html", "json", "onnx", "sql")
+        for suffix in ("py", "yaml", "md", "html", "css", "js", "json", "onnx", "sql")
         for file in (ROOT / folder).rglob(f"*.{suffix}")
     }
     names = set(zipfile.ZipFile(wheel).namelist())
@@ -80,12 +72,115 @@ def test_the_wheel_carries_the_licence_and_the_command(wheel: Path) -> None:
     names = archive.namelist()
     assert any(name.endswith("licenses/LICENSE") for name in names)
     entry_points = next(name for name in names if name.endswith("entry_points.txt"))
-    assert b"react-mem = react_mem.agents.cli:main" in archive.read(entry_points)
+    assert b"react-mem = react_mem.agents.entry:main" in archive.read(entry_points)
+
+
+def test_the_wheel_tells_who_may_use_it_where(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    [file] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    told = email.message_from_bytes(archive.read(file))
+    assert told["Version"] == PROJECT["version"]
+    assert told["License-Expression"] == "Apache-2.0"
+    assert told["Requires-Python"] == ">=3.11"
+    assert told["Summary"]
+    assert str(told.get_payload()).startswith("# react-mem")
+    assert "Typing :: Typed" in told.get_all("Classifier", [])
+    # of a project that is not published anywhere there is no page
+    assert told.get_all("Project-URL") is None
+    assert set(told.get_all("Provides-Extra", [])) == set(PROJECT["optional-dependencies"])
+
+
+def test_the_sdist_holds_what_the_wheel_is_built_from_and_nothing_else(tmp_path: Path) -> None:
+    build = "import sys; from setuptools.build_meta import build_sdist; build_sdist(sys.argv[1])"
+    source = tmp_path / "source"
+    copy_build_context(source)
+    done = subprocess.run([sys.executable, "-c", build, tmp_path], cwd=source, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    [archive] = tmp_path.glob("*.tar.gz")
+    assert archive.name == f"react_mem-{PROJECT['version']}.tar.gz"
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames() if opened.getmember(name).isfile()}
+    inside = {name for name in names if not name.startswith(("react_mem/", "react_mem.egg-info/"))}
+    assert inside == {"LICENSE", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg"}
+    assert {name.split("/")[1] for name in names if name.startswith("react_mem/")} == {
+        *FOLDERS,
+        "__init__.py",
+        "_lazy.py",
+        "errors.py",
+        "py.typed",
+    }
+    kinds = {Path(name).suffix for name in names if name.startswith("react_mem/")}
+    assert kinds == {".css", ".html", ".js", ".json", ".md", ".onnx", ".py", ".sql", ".typed", ".yaml"}
+
+
+# --- a plain install ---
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The commands of an environment with the wheel and what it depends on, without any extra."""
+    environment = tmp_path_factory.mktemp("plain") / "venv"
+    venv.create(environment, with_pip=False)
+    [packages] = environment.glob("lib/python*/site-packages")
+    link_packages(PROJECT["dependencies"], packages)
+    python = environment / "bin" / "python"
+    install = [sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps", wheel]
+    done = subprocess.run(install, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return environment / "bin"
+
+
+def stranger(home: Path) -> dict[str, str]:
+    """The environment of somebody who has set nothing."""
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def test_the_demo_works_after_a_plain_install(installed: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [installed / "react-mem", "demo"], cwd=tmp_path, env=stranger(tmp_path), capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    first, second = done.stdout.split("Conversation 2")
+    assert "stored       I am allergic to peanuts" in first
+    assert "“I am allergic to peanuts, so please be careful with recipes.”" in second
+    assert 'pipx run --spec "react-mem[local]" react-mem demo' in second
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_needs_an_extra_says_which(installed: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [installed / "react-mem", "memory", "list"],
+        cwd=tmp_path,
+        env=stranger(tmp_path),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert "pip install 'react-mem[local]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_command_tells_its_version(installed: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [installed / "react-mem", "--version"], cwd=tmp_path, env=stranger(tmp_path), capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, f"react-mem {PROJECT['version']}\n")
+
+
+def test_the_package_loads_nothing_before_it_is_used(installed: Path, tmp_path: Path) -> None:
+    script = "import sys; before = set(sys.modules); import react_mem; print(sorted(set(sys.modules) - before))"
+    done = subprocess.run(
+        [installed / "python", "-c", script], cwd=tmp_path, env=stranger(tmp_path), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = {name.partition(".")[0] for name in json.loads(done.stdout.replace("'", '"'))}
+    # what costs is langchain, langgraph, numpy and pydantic: a second together
+    assert loaded - set(sys.stdlib_module_names) == {"react_mem"}
 
 
 def test_a_project_with_folders_of_the_same_names_keeps_its_own(wheel: Path, tmp_path: Path) -> None:
     site, project = tmp_path / "site", tmp_path / "project"
-    zipfile.ZipFile(wheel).extractall(site)
+    zipfile.ZipFile(wheel).extractall(site)  # noqa: S202 - our own wheel
     for name in FOLDERS:
         (project / name).mkdir(parents=True)
         (project / name / "__init__.py").write_text("theirs = True\n")
@@ -112,16 +207,30 @@ def test_a_project_with_folders_of_the_same_names_keeps_its_own(wheel: Path, tmp
 # --- the lock ---
 
 
-def test_the_lock_pins_by_hash_and_names_no_address() -> None:
-    pins = list(locked())
+@pytest.mark.parametrize("lock", [LOCK, IMAGE_LOCK], ids=["requirements.lock", "deploy/requirements.lock"])
+def test_the_lock_pins_by_hash_and_names_no_address(lock: str) -> None:
+    pins = list(locked(lock))
     assert len(pins) > 100
     for pin, hashes in pins:
         assert re.fullmatch(r"==[^,*]+", str(pin.specifier)), pin
         assert hashes, pin
         assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", value) for value in hashes), pin
-    options = [line for line in LOCK.splitlines() if line.startswith("-")]
+    options = [line for line in lock.splitlines() if line.startswith("-")]
     assert not options, "only pins: an index, a link or an editable path belongs to a machine, not to the project"
-    assert "://" not in LOCK
+    assert "://" not in lock
+
+
+def test_an_image_holds_what_is_tested_and_no_tool_of_development() -> None:
+    tested, image = (
+        {f"{pin.name}{pin.specifier}": hashes for pin, hashes in locked(lock)} for lock in (LOCK, IMAGE_LOCK)
+    )
+    assert [pin for pin, hashes in image.items() if tested.get(pin) != hashes] == []
+    names = {canonical(Requirement(pin).name) for pin in image}
+    extras = PROJECT["optional-dependencies"]
+    for line in (*PROJECT["dependencies"], *extras["auth"], *extras["mcp"], *extras["search"], *extras["local"]):
+        # a deployment has a database of its own
+        assert (canonical(Requirement(line).name) in names) == ("pgserver" not in line), line
+    assert not names & {"hypothesis", "langgraph-cli", "matplotlib", "mypy", "pytest", "ruff"}
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
@@ -175,6 +284,28 @@ def test_the_documentation_lists_what_a_plain_install_brings() -> None:
     assert listed == {canonical(Requirement(line).name) for line in PROJECT["dependencies"]}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the sizes are those of Linux")
+def test_the_documentation_tells_how_large_an_install_is() -> None:
+    def size(packages: Iterable[Distribution]) -> float:
+        files = [Path(str(file.locate())) for package in packages for file in package.files or ()]
+        return sum(file.stat().st_size for file in files if file.suffix != ".pyc" and file.is_file()) / 1e6
+
+    def by_name(lines: list[str]) -> dict[str, Distribution]:
+        return {canonical(found.metadata["Name"]): found for found in needed(lines)}
+
+    text = (ROOT / "docs" / "installation.md").read_text(encoding="utf-8")
+    told = re.search(r"brings (\d+) packages, about (\d+) MB", text)
+    assert told is not None
+    plain = by_name(PROJECT["dependencies"])
+    assert len(plain) == pytest.approx(int(told[1]), abs=3)
+    assert size(plain.values()) == pytest.approx(int(told[2]), rel=0.15)
+    for extra, count, megabytes in re.findall(r"^\| `(\w+)` \|.*\| (\d+), ([\d.]+)", text, re.MULTILINE):
+        added = by_name([*PROJECT["dependencies"], *PROJECT["optional-dependencies"][extra]])
+        new = [found for name, found in added.items() if name not in plain]
+        assert (extra, len(new)) == (extra, pytest.approx(int(count), abs=2))
+        assert (extra, size(new)) == (extra, pytest.approx(float(megabytes), rel=0.2, abs=0.1))
+
+
 # --- the environment's variables ---
 
 
@@ -182,8 +313,8 @@ def test_the_variables_in_env_example_are_those_the_code_reads() -> None:
     documented = set(re.findall(r"^#?([A-Z_]+)=", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE))
     files = [file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")]
     named = set(re.findall(r"[\"']([A-Z][A-Z_]+)[\"']", "\n".join(file.read_text(encoding="utf-8") for file in files)))
-    of_langsmith = {name for name in documented if name.startswith("LANGSMITH_")}  # its own client reads them
-    assert documented - of_langsmith <= named, "documented, but nothing reads them"
+    of_others = {name for name in documented if re.match("(LANGSMITH|LANGGRAPH)_", name)}  # they read them themselves
+    assert documented - of_others <= named, "documented, but nothing reads them"
     ours = {name for name in named if re.match("(REACT_MEM|DATABASE|EMBEDDING|CHAT)_", name)}
     assert ours - {"DATABASE_URI"} <= documented, "read, but not documented; DATABASE_URI is the platform's to set"
 

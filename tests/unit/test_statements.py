@@ -36,7 +36,51 @@ def test_sentences_end_where_people_end_them(text: str, expected: list[str]) -> 
     assert sentences(text) == expected
 
 
-@given(st.text(max_size=200) | st.text("a .?!\n,…。", max_size=200))
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Tên tôi là Nguyễn Văn A. Tôi thích màu đỏ.", ["Tên tôi là Nguyễn Văn A.", "Tôi thích màu đỏ."]),
+        ("Tôi quen Nguyễn Văn A. Anh ấy là bác sĩ.", ["Tôi quen Nguyễn Văn A.", "Anh ấy là bác sĩ."]),
+        ("I took vitamin C. I feel better.", ["I took vitamin C.", "I feel better."]),
+        ("i took vitamin c. i feel better", ["i took vitamin c.", "i feel better"]),
+        ("I live in block B. My cat is Mimi.", ["I live in block B.", "My cat is Mimi."]),
+        ("I have hepatitis B. A doctor said so.", ["I have hepatitis B.", "A doctor said so."]),
+        ("I moved to the U.S. My cat did not.", ["I moved to the U.S.", "My cat did not."]),
+        ("Ich nehme Vitamin C. Mir geht es gut.", ["Ich nehme Vitamin C.", "Mir geht es gut."]),
+        ("Tomo vitamina C. La tomo siempre.", ["Tomo vitamina C.", "La tomo siempre."]),
+        ("我每天吃维生素 C. 我很健康", ["我每天吃维生素 C.", "我很健康"]),
+        ("私はビタミン C. 私は元気", ["私はビタミン C.", "私は元気"]),
+    ],
+)
+def test_a_statement_begins_behind_a_single_letter(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected
+    assert sentences(unicodedata.normalize("NFD", text)) == [unicodedata.normalize("NFD", one) for one in expected]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I read J. R. R. Tolkien",
+        "I met George W. Bush",
+        "I know J. I. Smith",
+        "Nguyễn Văn A. sống ở Huế",
+        "Tôi quen Trần V. Anh ở Huế",
+        "Conozco a José M. La Rosa",
+        "At 5 p.m. I left",
+        "Ich mag Tiere, z. B. Die Katze",
+        "Susan B. the second",
+        "A. I live in Hue",
+    ],
+)
+def test_initials_are_a_part_of_a_name(text: str) -> None:
+    assert sentences(text) == [text]
+
+
+@given(
+    st.text(max_size=200)
+    | st.text("a .?!\n,…。", max_size=200)
+    | st.lists(st.sampled_from(["A.", "c. ", " ", "p.m.", "I ", "My cat", "Tôi", "我", "Bush", "“", "\n"])).map("".join)
+)
 def test_no_character_of_a_text_is_lost_but_white_space(text: str) -> None:
     assert "".join("".join(sentences(text)).split()) == "".join(text.split())
 

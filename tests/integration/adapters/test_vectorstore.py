@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.errors import StorageError
 from react_mem.memory.adapters import VectorIndexedStore, VectorIndexSettings, open_vector_index, with_vector_index
-from react_mem.memory.adapters.vector_index import DIALECTS
+from react_mem.memory.adapters.vector_index import DIALECTS, VectorEntry, VectorIndex
 from react_mem.memory.adapters.vector_notes import NOTES
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.reflecting import repair
@@ -31,13 +32,14 @@ from react_mem.memory.store.transactions import GuardedStore
 from tests.integration.storage.test_store import ANN, BOB, keys
 from tests.integration.storage.test_store import TestLikeInMemoryStore as Conformance
 from tests.support.databases import WordEmbeddings, fresh_memory_store
+from tests.support.opensearch_server import OpenSearchServer
 from tests.support.retiring import retire
+from tests.support.services import service
 
 
 def milvus(folder: Path) -> VectorStore:
-    milvus = pytest.importorskip("langchain_milvus", reason="needs langchain-milvus and pymilvus[milvus-lite]")
-    pytest.importorskip("milvus_lite", reason="needs pymilvus[milvus-lite]")
-    made: VectorStore = milvus.Milvus(
+    service("milvus_lite", "milvus")
+    made: VectorStore = service("langchain_milvus", "milvus").Milvus(
         WordEmbeddings(),
         connection_args={"uri": str(folder / "milvus.db")},
         collection_name=f"c{uuid.uuid4().hex}",
@@ -52,24 +54,47 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("milvus")
 
 
-@pytest.fixture(params=["langchain", "milvus"])
-def vectors(request: pytest.FixtureRequest, folder: Path) -> VectorStore:
+@pytest.fixture
+def opensearch() -> Iterator[OpenSearchServer]:
+    with OpenSearchServer() as server:
+        yield server
+
+
+def of_opensearch(server: OpenSearchServer, **options: Any) -> VectorStore:
+    service("opensearchpy", "opensearch")
+    found = service("langchain_community.vectorstores.opensearch_vector_search", "opensearch")
+    made: VectorStore = found.OpenSearchVectorSearch(server.url, f"i{uuid.uuid4().hex}", WordEmbeddings(), **options)
+    return made
+
+
+@pytest.fixture(params=["langchain", "milvus", "opensearch"])
+def vectors(request: pytest.FixtureRequest, folder: Path, opensearch: OpenSearchServer) -> VectorStore:
     """An empty vector store of each kind."""
+    if request.param == "opensearch":
+        return of_opensearch(opensearch)
     return milvus(folder) if request.param == "milvus" else InMemoryVectorStore(WordEmbeddings())
 
 
 class TestLikeAnyStore(Conformance):
     """The conformance suite of `MemoryStore`, over everything that a vector store has."""
 
-    @pytest.fixture(params=["langchain over memory", "milvus over memory", "langchain over postgres"])
+    @pytest.fixture(
+        params=["langchain over memory", "milvus over memory", "opensearch over memory", "langchain over postgres"]
+    )
     async def store(
-        self, request: pytest.FixtureRequest, folder: Path, database_server: str, words: EmbeddingModel
+        self,
+        request: pytest.FixtureRequest,
+        folder: Path,
+        opensearch: OpenSearchServer,
+        database_server: str,
+        words: EmbeddingModel,
     ) -> AsyncIterator[BaseStore]:
         if request.param == "langchain over postgres":
             async with fresh_memory_store(database_server) as inner:
                 yield with_vector_index(inner, InMemoryVectorStore(WordEmbeddings()), scopes=None)
             return
-        made = milvus(folder) if request.param.startswith("milvus") else InMemoryVectorStore(WordEmbeddings())
+        kinds = {"milvus": partial(milvus, folder), "opensearch": partial(of_opensearch, opensearch)}
+        made = kinds.get(request.param.split()[0], partial(InMemoryVectorStore, WordEmbeddings()))()
         yield with_vector_index(InMemoryStore(), made, scopes=None)
 
 
@@ -312,6 +337,37 @@ async def test_one_whose_async_methods_cannot_be_relied_on_is_asked_in_threads()
     assert await waiting(store) == 0
 
 
+async def test_of_more_entries_than_opensearch_returns_the_nearest_are_found(
+    opensearch: OpenSearchServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    index = VectorIndex(of_opensearch(opensearch))
+    await index.replace([VectorEntry(ANN, "first", {"text": "zebra"}, ["text"])])
+    [entries] = opensearch.indexes.values()
+    [(_, first)] = entries.searched.items()
+    far = {**first, "text": "tea", "vector_field": [-one for one in first["vector_field"]]}
+    entries.searched |= {
+        str(n): {**far, "metadata": {**first["metadata"], "key": str(n)}}
+        for n in range(DIALECTS["OpenSearchVectorSearch"].most + 5)
+    }
+    # those of others do not count
+    entries.searched |= {
+        f"bob's {n}": {**first, "metadata": {**first["metadata"], "namespace": "bob"}} for n in range(100)
+    }
+    pages = [page async for page in index.search(ANN, "zebra", 6_000)]
+    assert [len(page) for page in pages] == [6_000, 4_000]
+    assert (pages[0][0].key, pages[0][0].text) == ("first", "zebra")
+    assert "stops at the 10000 entries" in caplog.text
+
+
+async def test_an_opensearch_that_refuses_is_said_and_what_it_lacks_is_not_lost(opensearch: OpenSearchServer) -> None:
+    store = with_vector_index(InMemoryStore(), of_opensearch(opensearch, engine="unknown"))
+    await keep(store, "ann", "Ann lives in Hue")
+    assert await waiting(store) > 0
+    found = await read(store, "ann", "lives in Hue")
+    assert list(found) == []
+    assert "wait for the vector store" in str(found.missing)
+
+
 async def test_a_sync_program_may_use_it() -> None:
     store = with_vector_index(InMemoryStore(), InMemoryVectorStore(WordEmbeddings()), scopes=None)
     store.put(ANN, "1", {"text": "green tea"})
@@ -338,7 +394,7 @@ class TestSetting:
         assert await store.alist_namespaces() == await with_vector_index(inner, store.index._vectors).alist_namespaces()
 
     async def test_milvus_by_its_class(self, folder: Path) -> None:
-        pytest.importorskip("milvus_lite", reason="needs pymilvus[milvus-lite]")
+        service("milvus_lite", "milvus")
         options = {
             "connection_args": {"uri": str(folder / "setting.db")},
             "index_params": {"index_type": "FLAT", "metric_type": "COSINE"},
@@ -348,6 +404,21 @@ class TestSetting:
         store = await open_vector_index(InMemoryStore(), settings, WordEmbeddings())
         await keep(store, "ann", "Ann lives in Hue")
         assert await texts_of(store, "ann", "lives in Hue") == ["Ann lives in Hue"]
+
+    @pytest.mark.parametrize("more", [{}, {"engine": "faiss"}])
+    async def test_opensearch_by_its_class(self, opensearch: OpenSearchServer, more: dict[str, Any]) -> None:
+        service("opensearchpy", "opensearch")
+        service("langchain_community", "opensearch")
+        settings = VectorIndexSettings(
+            factory="langchain_community.vectorstores:OpenSearchVectorSearch",
+            options={"opensearch_url": opensearch.url, "index_name": "memory", **more},
+        )
+        store = await open_vector_index(InMemoryStore(), settings, WordEmbeddings())
+        assert await texts_of(store, "ann", "lives in Hue") == []
+        await keep(store, "ann", "Ann lives in Hue")
+        assert await texts_of(store, "ann", "lives in Hue") == ["Ann lives in Hue"]
+        method = opensearch.indexes["memory"].mapping["mappings"]["properties"]["vector_field"]["method"]
+        assert method["engine"] == more.get("engine", "lucene")
 
     @pytest.mark.parametrize(
         ("factory", "message"),

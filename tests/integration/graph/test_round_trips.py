@@ -79,10 +79,12 @@ async def test_forgetting_an_owner_takes_few_statements(database_url: str, with_
             await store.scale.settle()
         counts.clear()
         sessions = await MemoryFacade(store).forget_user("ann")
-        assert (len(sessions), sessions.receipt.problems) == (31, ())
+        assert (len(sessions), sessions.receipt.problems) == (30, ())
         assert await store.asearch(("memory", "ann"), limit=10) == []
-        # however many records there are
-        assert counts["statements"] <= 30
+        # however many records there are: one is for the data key, two are for attachments, of which nothing is to be
+        # left either, two for whose threads are, and two for the scale of an unknown embedder, which the check after it
+        # has measured
+        assert counts["statements"] <= 37
 
 
 def test_the_index_knows_every_field_that_names_records() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import struct
 import subprocess
 import zlib
@@ -15,10 +14,8 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.graph.export import to_html
 from react_mem.memory.model.records import Level
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
+from tests.support.browser import browser_path
 from tests.support.linking import record, store_records
-
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-BROWSER = next(filter(None, map(shutil.which, NAMES)), None)
 
 HOSTILE = "</script><script>document.title='taken over'</script><img src=x onerror=\"document.title='taken over'\">"
 MESSAGE, FACT = (0x4F, 0x8E, 0xF7), (0x2F, 0xA3, 0x6B)
@@ -41,22 +38,15 @@ async def page(tmp_path: Path) -> Path:
     return file
 
 
-needs_browser = pytest.mark.skipif(
-    BROWSER is None, reason=f"no browser to look at the page with: none of {', '.join(NAMES)} is there"
-)
-
-
 def look(page: Path, *how: str) -> str:
     """Open a page in the browser, and return what has become of it."""
-    assert BROWSER
     profile = page.with_name("browser")
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--force-color-profile=srgb"]
     size = [f"--user-data-dir={profile}", "--window-size=640,480", "--virtual-time-budget=5000"]
-    command = [BROWSER, *options, *size, *how, page.as_uri()]
+    command = [browser_path(), *options, *size, *how, page.as_uri()]
     return subprocess.run(command, capture_output=True, text=True, timeout=90, check=True).stdout
 
 
-@needs_browser
 def test_the_page_draws_the_memories_and_runs_nothing_of_theirs(page: Path) -> None:
     shown = look(page, "--dump-dom")
     assert 'data-drawn="78:' in shown
@@ -71,13 +61,12 @@ def test_the_page_draws_the_memories_and_runs_nothing_of_theirs(page: Path) -> N
     assert colors.count(FACT) > 50
 
 
-@needs_browser
 def test_what_is_pointed_at_says_what_it_is_as_text(page: Path) -> None:
     by_hand = """
         <script>
         const box = canvas.getBoundingClientRect(), place = nodes.findIndex(node => node.type === "episode");
-        const clientX = box.left + view.x + view.zoom * nodes[place].x;
-        const clientY = box.top + view.y + view.zoom * nodes[place].y;
+        const clientX = box.left + drawing.view.x + drawing.view.zoom * nodes[place].x;
+        const clientY = box.top + drawing.view.y + drawing.view.zoom * nodes[place].y;
         canvas.setPointerCapture = () => {};
         for (const kind of ["pointermove", "pointerdown", "pointerup"])
           canvas.dispatchEvent(new PointerEvent(kind, { clientX, clientY }));

@@ -7,24 +7,30 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 
 from benchmarks.learning.__main__ import main
 from react_mem.agents.config import load_agent_config
 from react_mem.agents.resolve import resolve_agent
-from react_mem.graphs.smart_buyer import FLOW, build_graph
+from react_mem.graphs.smart_buyer import CATALOGUE, FLOW, build_graph
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.merging.skill_life import is_withheld
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.driver import run
 from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.telemetry.prices import Price
 from tests.contract.conftest import memory_store as in_memory
 from tests.contract.test_loop import ANN, thread
 from tests.support.databases import open_memory_store
@@ -77,10 +83,11 @@ async def test_skills_of_a_kind_of_task_are_found_in_whatever_words_and_until_th
     assert await memory.list_records("ann") == []
 
 
-async def ask(store: BaseStore, model: ScriptedModel, request: str) -> str:
+async def ask(store: BaseStore, model: ScriptedModel, request: str, id_: str = "") -> str:
     buyer = resolve_agent(load_agent_config(FLOW), model=model)
     graph = build_graph(buyer, store=store, checkpointer=InMemorySaver())
-    result = await graph.ainvoke({"messages": [("user", request)]}, thread(request), context=ANN)
+    said = HumanMessage(request, id=id_ or request)
+    result = await graph.ainvoke({"messages": [said]}, thread(request), context=ANN)
     return str(result["messages"][-1].text)
 
 
@@ -99,10 +106,26 @@ async def test_the_buyer_plans_until_it_knows() -> None:
     assert [step.tool for step in skill.tool_sops] == RIGHT
     assert skill.tool_sops[-1].action == "with {product_id} from compare_prices, {reservation} from check_stock"
     ignorant = ScriptedModel(script=["I do not know."])
-    assert await ask(store, ignorant, "buy me a chair") == "Ordered: chair-1 for 89 euros."
+    shown, away = (next(name for name in map(str, count()) if is_withheld(skill, name) is out) for out in (False, True))
+    assert await ask(store, ignorant, "buy me a chair", shown) == "Ordered: chair-1 for 89 euros."
     assert ignorant.prompts == []
     [skill] = await skills(MemoryFacade(store))
     assert (skill.trials, skill.successes) == (1, 1)
+    # a flow remembers no messages: what the user thinks of it is for the skill that it followed
+    memory = MemoryFacade(store)
+    for said in ({"session_id": "buy me a chair"}, {"session_id": "buy me a chair", "message_id": shown}):
+        report = await memory.feedback("ann", -1, **said)
+        assert report is not None
+        [skill] = await skills(memory)
+        assert (skill.trials, skill.successes) == (2, 1)
+    assert await memory.feedback("bob", -1, session_id="buy me a chair") is None
+    await memory.feedback("ann", 0, session_id="buy me a chair")
+    [skill] = await skills(memory)
+    assert (skill.trials, skill.successes) == (1, 1)
+    # now and then a request does without, to compare
+    assert await ask(store, planner, "buy me a lamp", away) == "Ordered: lamp-2 for 35 euros."
+    [skill] = await skills(MemoryFacade(store))
+    assert (len(planner.prompts), skill.trials, skill.shown.turns, skill.withheld.turns) == (4, 1, 1, 1)
 
 
 async def test_what_the_buyer_cannot_do_is_said_and_is_no_skill() -> None:
@@ -120,12 +143,47 @@ async def test_the_buyer_buys_without_memory() -> None:
     assert result["messages"][-1].text == "Ordered: lamp-2 for 35 euros."
 
 
+def test_the_page_of_the_buyer_shows_what_its_script_prints(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "smart_buyer.md").read_text(encoding="utf-8")
+    script, shown = (page.split(f"```{kind}\n")[1].split("```")[0] for kind in ("python", "text"))
+    asked = []
+    answer = FakeListChatModel._call
+    monkeypatch.setattr(FakeListChatModel, "_call", lambda *args, **kwargs: asked.append(1) or answer(*args, **kwargs))
+    exec(compile(script, "docs/smart_buyer.md", "exec"), {"__name__": "__main__"})  # noqa: S102 - our own page
+    assert capsys.readouterr().out == shown
+    # three orders are planned by the model, the fourth by nobody
+    assert (shown.count("Plan: "), shown.count("As before: "), len(asked)) == (3, 1, 3)
+
+
+async def test_the_buyer_reads_what_its_flow_says_and_logs_what_its_steps_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "react_mem.memory.telemetry.model_calls.configured_prices", lambda: {"toy": Price(input=8, output=0)}
+    )
+    policy = load_agent_config(FLOW).policy(FLOW)
+    assert (policy.recall.semantic, policy.recall.max_docs, policy.recall.max_skills) == (True, 8, 5)
+    store = in_memory()
+    memory = MemoryFacade(store)
+    await memory.semantic.add_documents([Document(text) for text in CATALOGUE], user_id="ann")
+    usage = {"input_tokens": 500_000, "output_tokens": 0, "total_tokens": 500_000}
+    plan = AIMessage("\n".join(RIGHT), usage_metadata=usage, response_metadata={"model_name": "toy"})
+    planner = ScriptedModel(script=[plan])
+    answer = await ask(store, planner, "buy me a lamp")
+    assert answer == "Ordered: lamp-2 for 35 euros. Lamp: a reading lamp with a dimmer."
+    assert "a reading lamp with a dimmer" in str(planner.prompts[0])
+    [steps] = await memory.experience.get_successful_traces(FLOW, user_id="ann")
+    assert [(step.task_type, step.cost) for step in steps] == [(FLOW, 1.0)] * 4
+    assert all(step.latency is not None and step.latency > 0 for step in steps)
+
+
 def test_the_benchmark_runs_and_tells_learning_from_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "learning.json"
-    main(["--store", "memory", "--episodes", "150", "--json", str(out)])
+    main(["--store", "memory", "--episodes", "150", "--harmful", "60", "--json", str(out)])
     result = json.loads(out.read_text(encoding="utf-8"))
     ours, off = result["metrics"], result["peers"]["learning off"]
     assert ours["steps_per_task"] < off["steps_per_task"]
     assert ours["skills_from_other_users"] == 0
     assert ours["bad_skill_trials_max"] <= 20
+    assert 0 <= ours["harm"] <= max(0, ours["high.harm.difference"])
     assert "Success rate by episode" in capsys.readouterr().out

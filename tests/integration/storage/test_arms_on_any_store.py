@@ -110,7 +110,9 @@ async def test_it_finds_what_the_memory_store_finds(database_url: str) -> None:
         await put(store, short)
         await put(ours, short)
         for query in QUESTIONS:
-            for arms in (ALL_ARMS, *(ALL_ARMS - {arm} for arm in sorted(ALL_ARMS))):
+            # no other store tells how near its items are to each other
+            told = ALL_ARMS - {Arm.HUB}
+            for arms in (told, *(told - {arm} for arm in sorted(told))):
                 op = asked(query, speakers=("Mira", "Tom"), arms=arms, pairs=True)
                 found, expected = await answer(store, op), await answer(ours, op)
                 assert keys(found) == keys(expected)

@@ -132,7 +132,8 @@ async def test_what_loses_its_connection_is_sent_once_more(
         assert results == [None, None]
         assert await _stored(memory_store) == [1, 2]
     else:
-        assert [type(result) for result in results] == [OperationalError] * 2
+        # as the driver says it, or as the pool does
+        assert all(isinstance(result, OperationalError | DatabaseUnavailable) for result in results)
 
 
 async def test_who_sends_again_at_once_is_served(database_url: str) -> None:

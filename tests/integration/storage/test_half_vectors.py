@@ -92,7 +92,7 @@ async def test_the_stock_store_reads_and_writes_beside_it_and_finds_its_own(
 async def test_the_settings_are_brought_to_what_is_there_both_ways(half: MemoryStore, database_url: str) -> None:
     for full, rows in ((False, 0), (True, 30), (True, 0), (False, 30), (False, 0)):
         settings = StorageSettings.model_validate({"database_url": database_url, "full_vectors": full})
-        assert await reembed.reembed(settings, MODEL, lambda count: None) == rows
+        assert await reembed.reembed(settings, MODEL, lambda done, total: None) == rows
         assert await stored(database_url) == (30, 30 if full else 0, 30)
     assert (await half.asearch(ANN, query="tea number 7", limit=1))[0].key == "7"
 
@@ -103,7 +103,9 @@ async def test_a_run_that_was_interrupted_goes_on_only_towards_the_same_kind(
     class InterruptedRunError(Exception):
         pass
 
-    def stop(count: int) -> None:
+    def stop(done: int, total: int) -> None:
+        if not done:
+            return
         raise InterruptedRunError
 
     for full in (True, False):
@@ -113,7 +115,7 @@ async def test_a_run_that_was_interrupted_goes_on_only_towards_the_same_kind(
             with pytest.raises(InterruptedRunError):
                 await reembed.reembed(settings, other, stop)
         else:
-            await reembed.reembed(settings, other, lambda count: None)
+            await reembed.reembed(settings, other, lambda done, total: None)
     assert await stored(database_url) == (30, 0, 30)
 
 

@@ -126,7 +126,7 @@ async def test_what_the_first_version_stored_is_recalled_by_its_owner(first: str
         assert thread is not None
         assert [message.content for message in thread["channel_values"]["messages"]] == ["Hi, I'm Ann", "Hello Ann"]
     settings = StorageSettings.model_validate({"database_url": first})
-    assert await reembed.reembed(settings, MODEL, lambda count: None) == 15
+    assert await reembed.reembed(settings, MODEL, lambda done, total: None) == 15
     async with open_memory_store(first, MODEL) as store, store:
         found = await MemoryFacade(store).read(asking("ann", "zebra", MemoryScope.DIALOG))
         assert found.missing == {}
@@ -179,7 +179,7 @@ async def test_a_database_that_is_embedded_anew_has_the_same_tables(first: str) 
     await bring_up_to_date(first)
     before = await shape(first)
     settings = StorageSettings.model_validate({"database_url": first})
-    assert await reembed.reembed(settings, MODEL, lambda count: None) == 15
+    assert await reembed.reembed(settings, MODEL, lambda done, total: None) == 15
     assert await shape(first) == before
 
 

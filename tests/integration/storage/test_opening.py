@@ -79,6 +79,7 @@ async def test_a_server_gets_the_store_alone_and_apart_from_its_own(
         await conn.execute("CREATE TABLE store_vectors (theirs int)")
     monkeypatch.delenv("DATABASE_URL", raising=False)
     monkeypatch.setenv("LANGSERVE_GRAPHS", "{}")
+    monkeypatch.setenv("LANGGRAPH_AUTH", '{"path": "ours.py:auth"}')
     monkeypatch.setenv("POSTGRES_URI", database_url)
     async with open_store() as store:
         await store.aput(ANN, "1", {"text": "tea"})
@@ -100,7 +101,7 @@ async def test_another_model_is_refused_with_the_way_back_and_the_way_on(databas
         "openai:some-model (8 dimensions)",
         f"{LOCAL_MODEL} (384 dimensions)",
         "Set EMBEDDING_MODEL=openai:some-model",
-        f"python -m react_mem.memory.store.reembed --to {LOCAL_MODEL}",
+        f"react-mem database reembed --to {LOCAL_MODEL}",
     ):
         assert part in message
 

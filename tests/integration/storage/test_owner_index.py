@@ -180,7 +180,7 @@ class TestWhatIsWrittenMeanwhile:
         async with stores.first.pool.connection() as conn:
             await conn.execute("UPDATE store_vectors SET words = NULL")
         url = StorageSettings.model_validate({"database_url": shared_url})
-        assert await reembed.reembed(url, stores.first.embedding, lambda count: None)
+        assert await reembed.reembed(url, stores.first.embedding, lambda done, total: None)
         again = await stores.first.owners.current(space[1])
         assert again.epoch > known.epoch
         assert keys(await recalled(stores.first, "zebra", namespace=space)) == ["a"]

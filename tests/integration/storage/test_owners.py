@@ -22,7 +22,8 @@ from tests.support.databases import open_memory_store, word_model
 
 ANN, BOB = ("memory", "ann", "semantic"), ("memory", "bob", "semantic")
 APP = ("app", "ann", "notes")
-_LABELS = st.sampled_from(["memory", "memory_work", "terminal", "ann", "ann%40x", "notes", "a b", "", "Ä", "%2E"])
+_ROOTS = ["memory", "memory_work", "memory_attachments", "terminal"]
+_LABELS = st.sampled_from([*_ROOTS, "ann", "ann%40x", "notes", "a b", "", "Ä", "%2E"])
 
 
 class Revision(NamedTuple):

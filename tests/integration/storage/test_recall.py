@@ -61,8 +61,8 @@ class TestWhatEachArmFinds:
             "elsewhere": message("Number seven", 1, role="assistant", session="tuesday"),
         }
         await put(store, said)
-        assert await found_only_by(Arm.WINDOW, store, "zebra") == ["answer", "next"]
-        first, answer, _ = (await recalled(store, "zebra", similarity=0.7)).found
+        assert sorted(await found_only_by(Arm.WINDOW, store, "zebra")) == ["answer", "next"]
+        first, answer, _ = (await recalled(store, "zebra", similarity=0.7, arms=ALL_ARMS - {Arm.HUB})).found
         assert first.arms[Arm.LEXICAL] > answer.arms[Arm.LEXICAL] > 0
 
     async def test_what_was_said_at_the_time_that_is_named(self, store: MemoryStore) -> None:
@@ -149,7 +149,13 @@ class TestArms:
         await put(
             store,
             {
-                "one": message("I saw a zebra on Friday", 0, created_at="2024-05-08T09:00:00+00:00", speaker="Mira"),
+                "one": message(
+                    "I saw a zebra on Friday",
+                    0,
+                    created_at="2024-05-08T09:00:00+00:00",
+                    speaker="Mira",
+                    standing="preference",
+                ),
                 "two": message("A zebra, really?", 1, role="assistant"),
                 "three": message("Yes, in a boat", 2, speaker="Mira"),
                 "elsewhere": "a zebra in a canoe",
@@ -264,10 +270,12 @@ class TestBounds:
     async def test_as_many_as_are_wanted(self, store: MemoryStore) -> None:
         """Whatever an arm proposes by itself: what exists and is wanted is returned."""
         await put(store, {str(n): {"kind": "fact", "text": f"zebra {n}"} for n in range(150)}, FACTS)
-        whole = (await recalled(store, "zebra", namespace=FACTS, limit=1000)).found
+        # what is far from all else may be better than what an arm proposes
+        arms = ALL_ARMS - {Arm.HUB}
+        whole = (await recalled(store, "zebra", namespace=FACTS, limit=1000, arms=arms)).found
         assert len({one.item.key for one in whole}) == len(whole) == 150
         for limit in (0, 1, 7, 100, 200, 2**31, 10**30):
-            found = (await recalled(store, "zebra", namespace=FACTS, limit=limit)).found
+            found = (await recalled(store, "zebra", namespace=FACTS, limit=limit, arms=arms)).found
             assert [one.item.score for one in found] == [one.item.score for one in whole[:limit]]
 
     async def test_an_item_counts_once_by_its_best_piece(self, store: MemoryStore) -> None:
@@ -374,3 +382,13 @@ class TestTheThreshold:
         assert set(keys(everything)) == set(said)
         assert set(keys(await recalled(store, "puppy", similarity=0.7))) == {"near", "worded", "beside the word"}
         assert set(keys(await recalled(store, "puppy", similarity=1.0))) == {"worded", "beside the word"}
+
+
+async def test_a_preference_that_has_nothing_to_do_with_the_question_is_left_out(store: MemoryStore) -> None:
+    values = {
+        "tea": message("I prefer green tea.", 0, session="a", standing="preference"),
+        "food": message("I prefer food from the boat.", 0, session="b", standing="preference"),
+    }
+    await put(store, values)
+    assert keys(await recalled(store, "the kayak", similarity=0.7)) == ["food"]
+    assert keys(await recalled(store, "the capital of Mongolia", similarity=0.7)) == []

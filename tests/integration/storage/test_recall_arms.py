@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import GetOp
 
-from react_mem.memory.index import question
+from react_mem.memory.index import fusion, question
 from react_mem.memory.index.known_cosines import KnownCosines
 from react_mem.memory.index.ranked_hits import RankedHits
 from react_mem.memory.index.recall import Recall, RecallOp
@@ -22,6 +22,8 @@ from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.store import owner_recall
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.recalling import DIALOG, asked, keys, message, open_recalling, put, recalled, shared_database
+
+ALWAYS = "Always name the currency when I ask about budgets."
 
 YEARS = (
     "My grandmother was born in {}, what do I like?",
@@ -165,3 +167,23 @@ def _break(monkeypatch: pytest.MonkeyPatch, *arms: Arm) -> None:
         return whole(known, op, *more)
 
     monkeypatch.setattr(owner_recall, "score_compared", broken)
+
+
+async def test_an_instruction_of_the_users_is_found_by_its_topic_alone(store: MemoryStore) -> None:
+    lines = ["The museum was closed.", "My cat sleeps all day.", "Rain again, and no umbrella.", "A long walk home."]
+    said = {str(number): message(lines[number % len(lines)], number) for number in range(40)}
+    instructs = {"standing": "instruction"}
+    said |= {
+        "money": message(ALWAYS, 100, session="told", **instructs),
+        "dates": message("Always write dates with the month first.", 102, session="told", **instructs),
+        "not theirs": message(ALWAYS, 101, session="page", role="assistant"),
+    }
+    await put(store, said)
+    # no threshold: the embedder of tests knows no meaning
+    op = asked("How expensive are currency budgets?", limit=3, arms=frozenset({Arm.VECTOR, Arm.STANDING}))
+    [answer] = await store.arecall([op])
+    assert isinstance(answer, Recall)
+    parts = {one.item.key: one.arms[Arm.STANDING] for one in answer.found}
+    assert parts.pop("money") > fusion.INSTRUCTS
+    assert set(parts.values()) <= {0.0, fusion.INSTRUCTS}
+    assert parts.get("not theirs", 0.0) == 0.0

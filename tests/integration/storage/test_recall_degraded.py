@@ -158,7 +158,7 @@ class TestAnotherModel:
         settings = StorageSettings.model_validate({"database_url": database_url})
         async with open_recalling(database_url) as store:
             await put(store, {"zoo": "a zebra in a zoo", "dog": "my terrier"})
-            await reembed.reembed(settings, word_model(dims, "test:new"), lambda count: None)
+            await reembed.reembed(settings, word_model(dims, "test:new"), lambda done, total: None)
             answer = await recalled(store, "zebra puppy")
             assert keys(answer) == ["zoo"]
             assert "re-embedded with another model" in answer.missing[Arm.VECTOR]
@@ -279,7 +279,7 @@ class TestOlderDatabases:
             assert keys(await recalled(store, "grass", arms=frozenset({Arm.LEXICAL}))) == ["new"]
             assert {item.key for item in await store.asearch(DIALOG, query="zebra")} == {*SAID, "new"}
         settings = StorageSettings.model_validate({"database_url": database_url})
-        assert await reembed.reembed(settings, model, lambda count: None) == 5
+        assert await reembed.reembed(settings, model, lambda done, total: None) == 5
         async with open_memory_store(database_url, model) as store, store:
             answer = await recalled(store, "grass")
             assert set(keys(answer)) == {*SAID, "new"}, "the words of what was said next to it"

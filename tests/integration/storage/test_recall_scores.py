@@ -26,6 +26,10 @@ SPEAKERS = ("Mira", "Tom")
 WORDS = re.findall(
     r"\S+", "zebra lion boat kayak puppy terrier paint painted salary Lisbon green tea coffee cà phê mèo I me my was"
 )
+STANDING = {
+    mark("standing", "instruction"): (fusion.INSTRUCTS, fusion.INSTRUCTS_ON),
+    mark("standing", "preference"): (fusion.PREFERS, fusion.PREFERS_ON),
+}
 ENDS = ["", "", " on Friday", " last summer", "?", " yesterday", " in May 2024"]
 QUERIES = [
     "When did Mira paint the zebra?",
@@ -80,8 +84,10 @@ class Reference:
             near = self._neighbours(number) if Arm.WINDOW in op.arms else {}
             if number not in proposed and not set(near) & set(proposed):
                 continue
-            arms = self._arms(number, op, question)
-            if Arm.VECTOR in op.arms and number not in proposed and not arms[Arm.LEXICAL] > 0:
+            arms = self._arms(number, op, question, open_)
+            if Arm.VECTOR in op.arms and not (
+                number in proposed or arms[Arm.LEXICAL] > 0 or self._stands(number, op, question)
+            ):
                 # the threshold of similarity holds for neighbours too
                 continue
             key = self.texts[number].key
@@ -94,7 +100,12 @@ class Reference:
         alike = Arm.VECTOR in op.arms and cosine(text.vector, question) >= SCALE.cosine(op.similarity)
         worded = Arm.LEXICAL in op.arms and not text.entry.terms.isdisjoint(dict(op.question.terms))
         then = Arm.TIME in op.arms and any(distance == 0 for distance in distances(text, op))
-        return alike or worded or then
+        return alike or worded or then or self._stands(number, op, question)
+
+    def _stands(self, number: int, op: RecallOp, question: Sequence[float]) -> bool:
+        text = self.texts[number]
+        stands = {Arm.STANDING, Arm.VECTOR} <= op.arms and not STANDING.keys().isdisjoint(text.entry.terms)
+        return stands and cosine(text.vector, question) >= SCALE.cosine(max(0.5, op.similarity))
 
     def _neighbours(self, number: int) -> dict[int, int]:
         """Return the numbers of those within two places in the same conversation, with their distance."""
@@ -105,7 +116,7 @@ class Reference:
             if other != number and here is not None and self.texts[other].conversation == here
         }
 
-    def _arms(self, number: int, op: RecallOp, question: Sequence[float]) -> dict[Arm, float]:
+    def _arms(self, number: int, op: RecallOp, question: Sequence[float], open_: Sequence[int]) -> dict[Arm, float]:
         text = self.texts[number]
         windowed = Arm.WINDOW in op.arms
         near = self._neighbours(number)
@@ -134,10 +145,37 @@ class Reference:
             Arm.WINDOW: fusion.WINDOW * SCALE.rise * (sum(around) / len(around) - unrelated),
             Arm.SPEAKER: speaker,
             Arm.TIME: fusion.TIME * at + fusion.TELLS_WHEN * (op.question.asks_when and TELLS_WHEN in marks),
+            Arm.STANDING: self._standing(number, op, question, open_),
+            Arm.HUB: -fusion.HUB * SCALE.rise * self._crowding(number, question, open_),
         }
         # the neighbours' similarity is the vectors' as well
-        counted = op.arms if Arm.VECTOR in op.arms else op.arms - {Arm.WINDOW}
+        counted = op.arms if Arm.VECTOR in op.arms else op.arms - {Arm.WINDOW, Arm.STANDING, Arm.HUB}
         return {arm: part * (arm in counted) for arm, part in arms.items()}
+
+    def _standing(self, number: int, op: RecallOp, question: Sequence[float], open_: Sequence[int]) -> float:
+        found = 0.0
+        for stands, (least, on_topic) in STANDING.items():
+            if self._stands(number, op, question) and stands in self.texts[number].entry.terms:
+                alike = [self._cosine(other, question) for other in open_ if stands in self.texts[other].entry.terms]
+                alike = sorted(alike)[-fusion.SEEDS :]
+                nearer = self._cosine(number, question) - sum(alike) / len(alike)
+                found += least + on_topic * SCALE.rise * max(nearer, 0.0)
+        return found
+
+    def _crowding(self, number: int, question: Sequence[float], open_: Sequence[int]) -> float:
+        near = sorted(open_, key=lambda other: -self._cosine(other, question))[: fusion.SEEDS]
+        count = min(10, len(near) - 1)
+        if count < 1:
+            return 0.0
+
+        def crowd(one: int) -> float:
+            between = [cosine(self.texts[one].vector, self.texts[other].vector) for other in near if other != one]
+            return sum(sorted(between)[-count:]) / count
+
+        return crowd(number) - sum(map(crowd, near)) / len(near)
+
+    def _cosine(self, number: int, question: Sequence[float]) -> float:
+        return cosine(self.texts[number].vector, question)
 
     def _norm(self, number: int) -> float:
         return 1 / (1 - fusion.LENGTH + fusion.LENGTH * self.texts[number].entry.length / self.mean_length)
@@ -180,6 +218,7 @@ def conversations(chance: random.Random) -> dict[str, dict[str, Any]]:
                 speaker=chance.choice([*SPEAKERS, ""]),
                 created_at=(day + timedelta(minutes=turn)).isoformat(),
                 keywords=chance.choice(["", "", "animal zebra"]),
+                standing="" if turn % 2 else chance.choice(["", "", "instruction", "preference"]),
             )
     for number in range(chance.randint(0, 3)):
         text = " ".join(chance.choices(WORDS, k=5))
@@ -212,9 +251,9 @@ async def test_it_is_what_the_arms_say(store: MemoryStore, seed: int) -> None:
     ops = [
         asked(
             query,
-            limit=chance.choice([1, 5, 100]),
+            limit=chance.choice([1, 5, 100, 100]),
             speakers=SPEAKERS,
-            arms=chance.choice([ALL_ARMS, ALL_ARMS, frozenset(chance.sample(sorted(Arm), 3))]),
+            arms=chance.choice([ALL_ARMS, ALL_ARMS, ALL_ARMS, frozenset(chance.sample(sorted(Arm), 3))]),
             similarity=chance.choice([0.0, 0.5, 0.7, 0.9]),
             conditions=chance.choice([{}, {}, {"role": "user"}, {"kind": "summary"}]),
             without=tuple(chance.sample(sorted(values), chance.choice([0, 0, 1]))),

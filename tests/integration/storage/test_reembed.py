@@ -9,6 +9,7 @@ import pytest
 from langgraph.store.base import PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
+from react_mem.agents.cli import main
 from react_mem.errors import EmbeddingMismatch
 from react_mem.memory.store import StorageSettings, reembed
 from react_mem.memory.store.embeddings import LOCAL_MODEL, EmbeddingModel
@@ -31,9 +32,9 @@ async def fill(url: str, count: int) -> None:
 
 async def test_everything_is_found_by_the_new_model(database_url: str) -> None:
     await fill(database_url, 250)
-    progress: list[int] = []
-    assert await reembed.reembed(settings(database_url), NEW, progress.append) == 252
-    assert progress == [100, 200, 252]
+    progress: list[tuple[int, int]] = []
+    assert await reembed.reembed(settings(database_url), NEW, lambda *counts: progress.append(counts)) == 252
+    assert progress == [(0, 252), (100, 252), (200, 252), (252, 252)]
     async with open_memory_store(database_url, NEW) as store:
         hits = await store.asearch(ANN, query="tea number 42", limit=3)
         assert hits[0].key == "42"
@@ -42,7 +43,7 @@ async def test_everything_is_found_by_the_new_model(database_url: str) -> None:
         # The store goes on as ever, and can be moved again.
         await store.aput(ANN, "1", {"text": "coffee"})
         await store.adelete(ANN, "2")
-    assert await reembed.reembed(settings(database_url), OLD, progress.append) == 251
+    assert await reembed.reembed(settings(database_url), OLD, lambda done, total: None) == 251
     async with open_memory_store(database_url, OLD) as store:
         assert (await store.asearch(ANN, query="coffee"))[0].key == "1"
 
@@ -63,12 +64,12 @@ async def test_until_it_ends_nothing_has_changed_and_it_goes_on_where_it_was(dat
     unreliable = FailsOnce(96, "test:new")
     model = EmbeddingModel("test:new", 96, unreliable)
     with pytest.raises(ConnectionError):
-        await reembed.reembed(settings(database_url), model, lambda count: None)
+        await reembed.reembed(settings(database_url), model, lambda done, total: None)
     async with open_memory_store(database_url, OLD) as store:
         assert (await store.asearch(ANN, query="tea number 42"))[0].key == "42"
         # Written between the two runs: the first made a vector of what it said before.
         await store.aput(ANN, "1", {"text": "coffee"})
-    await reembed.reembed(settings(database_url), model, lambda count: None)
+    await reembed.reembed(settings(database_url), model, lambda done, total: None)
     assert unreliable.texts in (152, 153), "nothing is embedded twice but what changed"
     async with open_memory_store(database_url, NEW) as store:
         assert (await store.asearch(ANN, query="coffee"))[0].key == "1"
@@ -84,25 +85,25 @@ async def test_a_stock_database_moves_too_without_the_vectors_it_left_behind(dat
         await stock.aput(ANN, "1", {"text": "green tea"})
         await stock.aput(ANN, "2", {"text": "black tea"})
         await stock.aput(ANN, "2", {"other": "no text any more"})
-    await reembed.reembed(settings(database_url), NEW, lambda count: None)
+    await reembed.reembed(settings(database_url), NEW, lambda done, total: None)
     async with open_memory_store(database_url, NEW) as store:
         assert [hit.key for hit in await store.asearch(ANN, query="tea")] == ["1"]
 
 
 async def test_a_database_without_memories_or_of_that_model_already(database_url: str) -> None:
-    assert await reembed.reembed(settings(database_url), NEW, lambda count: None) == 0
+    assert await reembed.reembed(settings(database_url), NEW, lambda done, total: None) == 0
     async with open_memory_store(database_url, NEW):
         pass
-    assert await reembed.reembed(settings(database_url), NEW, lambda count: None) == 0
+    assert await reembed.reembed(settings(database_url), NEW, lambda done, total: None) == 0
 
 
 def test_the_command(database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("DATABASE_URL", database_url)
-    reembed.main(["--to", "local"])
+    assert main(["database", "reembed", "--to", "local"]) == 0
     said = re.sub(r"\s+", " ", capsys.readouterr().out)
     assert f"0 texts embedded. The memories are now of {LOCAL_MODEL}: set EMBEDDING_MODEL={LOCAL_MODEL}" in said
-    with pytest.raises(SystemExit, match=r"'nobody:nothing' cannot be loaded"):
-        reembed.main(["--to", "nobody:nothing"])
+    assert main(["database", "reembed", "--to", "nobody:nothing"]) == 2
+    assert "'nobody:nothing' cannot be loaded" in capsys.readouterr().err
 
 
 async def test_reading_and_writing_go_on_meanwhile(database_url: str) -> None:
@@ -123,7 +124,7 @@ async def test_reading_and_writing_go_on_meanwhile(database_url: str) -> None:
 
         using = asyncio.create_task(use())
         await started.wait()
-        await reembed.reembed(settings(database_url), NEW, lambda count: None)
+        await reembed.reembed(settings(database_url), NEW, lambda done, total: None)
         with pytest.raises(EmbeddingMismatch):
             await using
     async with open_memory_store(database_url, NEW) as store:
@@ -139,7 +140,7 @@ async def test_a_process_with_the_old_model_is_told_so_and_mixes_nothing_up(data
     new = word_model(dims, "test:new")
     async with open_memory_store(database_url, OLD) as store:
         assert len(await store.asearch(ANN, query="tea")) == 4
-        await reembed.reembed(settings(database_url), new, lambda count: None)
+        await reembed.reembed(settings(database_url), new, lambda done, total: None)
         for using in (
             lambda: store.asearch(ANN, query="tea"),
             lambda: store.aput(ANN, "4", {"text": "tea"}),
@@ -163,10 +164,10 @@ async def test_the_same_model_brings_an_older_index_up_to_date(database_url: str
         await stock.aput(ANN, "short", {"text": "a zebra crossing in town"})
     async with open_memory_store(database_url, OLD):
         pass
-    assert await reembed.reembed(settings(database_url), OLD, lambda count: None) > 2
+    assert await reembed.reembed(settings(database_url), OLD, lambda done, total: None) > 2
     async with open_memory_store(database_url, OLD) as store:
         assert [hit.key for hit in await store.asearch(ANN, query="the zebra is at its end")] == ["long", "short"]
         async with store.pool.connection() as conn:
             cursor = await conn.execute("SELECT count(*) AS without FROM store_vectors WHERE words IS NULL")
             assert await cursor.fetchone() == {"without": 0}
-    assert await reembed.reembed(settings(database_url), OLD, lambda count: None) == 0
+    assert await reembed.reembed(settings(database_url), OLD, lambda done, total: None) == 0

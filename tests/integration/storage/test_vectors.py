@@ -391,7 +391,7 @@ class TestMakingUp:
         await store.vectors.settle()
         embeddings.fault = None
         settings = StorageSettings.model_validate({"database_url": shared_url})
-        assert await reembed.reembed(settings, store.embedding, lambda count: None) == 1
+        assert await reembed.reembed(settings, store.embedding, lambda done, total: None) == 1
         assert await without_vectors(store) == 0
 
     async def test_a_text_that_is_gone_needs_none(self, store: MemoryStore, embeddings: Faulty) -> None:

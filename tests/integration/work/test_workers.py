@@ -20,6 +20,7 @@ from react_mem.memory.maintenance.runner import Outcome
 from react_mem.memory.maintenance.worker import Worker
 from react_mem.memory.model.namespaces import WORK, work_namespace
 from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.searches import Target, search_statement
 from react_mem.memory.work.items import Work, put_work
@@ -42,6 +43,9 @@ class Runner:
 
     def names(self) -> list[str]:
         return ["tester"]
+
+    async def retention(self, agent: str) -> RetentionSettings:
+        return RetentionSettings()
 
     async def get(self, agent: str) -> Any:
         return self

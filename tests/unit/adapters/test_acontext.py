@@ -16,6 +16,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.skills import Skill
 from tests.contract.conftest import memory_store
 from tests.support.acontext_server import AcontextServer
+from tests.support.services import service
 
 REFUND = {
     "task_type": "refunds",
@@ -57,7 +58,7 @@ Some words before.
 
 @pytest.fixture
 def server() -> Iterator[AcontextServer]:
-    pytest.importorskip("acontext", reason="needs the client of Acontext")
+    service("acontext", "acontext")
     with AcontextServer() as started:
         yield started
 

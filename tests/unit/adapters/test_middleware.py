@@ -228,6 +228,14 @@ async def test_it_streams_tokens_as_create_agent_does_and_nothing_of_its_own_mod
     assert next((event["operation"], event["status"]) for event in told) == ("retrieve", "ok")
 
 
+async def test_of_several_small_models_the_next_is_asked_where_one_fails() -> None:
+    down, up = ScriptedModel(script=[ConnectionError("down")]), ScriptedModel(script=["nothing to keep"])
+    graph = agent(ScriptedModel(script=["noted"]), memory_store(), memory={"small_model": [down, up]})
+    await graph.ainvoke({"messages": [("user", "I live in Hue.")]}, thread(), context={"user_id": "ann"})
+    assert down.prompts
+    assert up.prompts
+
+
 async def test_structured_output_stays_as_it_is(ask: Ask) -> None:
     class Cat(BaseModel):
         """A cat."""

@@ -96,7 +96,9 @@ system_prompt: {file: sistem}
     assert line("tools").endswith("did you mean 'calculator'?")
     assert any("'tool-box.x' is not a dotted path" in one for one in lines)
     assert "my_pkg" not in message
-    assert "valid: chat, embedding, fallback, fallback_after, small; did you mean 'chat'?" in line("models.chatt")
+    assert "valid: chat, choices, embedding, fallback, fallback_after, small; did you mean 'chat'?" in line(
+        "models.chatt"
+    )
     assert "did you mean 'recall'?" in line("memory.recal")
     assert "did you mean 'recall.dialog'?" in line("memory.use_dialg")
     assert "did you mean 'semantic'?" in line("memory.recall.semantik")
@@ -157,6 +159,22 @@ flows:
     assert "flows.planning.recall.max_docs: input should be greater than or equal to 1, got 0" in message
     assert "did you mean 'inline'?" in message
     assert "flows.working: must be 'key: value' lines, got 3" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("memory: {embedding_model: local}", "memory.embedding_model: belongs elsewhere: write `models.embedding`"),
+        (
+            "vector_db_config: {url: x}",
+            "vector_db_config: belongs elsewhere: a file of an agent names no database; set",
+        ),
+        ("memory: {vector_db_config: {url: x}}", "StorageSettings(vector_db_config=...)"),
+        ("slm_model: auto", "did you mean 'memory.web.slm_model'?"),
+    ],
+)
+def test_the_authors_name_in_another_place_says_where_it_belongs(tmp_path: Path, text: str, hint: str) -> None:
+    assert hint in refusal(tmp_path, f"manager: react_mem\n{text}\n")
 
 
 @pytest.mark.parametrize(
@@ -248,3 +266,15 @@ def test_off_needs_no_quotes(tmp_path: Path) -> None:
     )
     memory = load_agent_config_file(path).memory
     assert (memory.extraction.mode, memory.learning.skills, memory.learning.knowledge) == ("off", "off", "off")
+
+
+def test_retention_is_the_same_in_all_flows() -> None:
+    kept = {"retention": {"dialog": "30d"}}
+    assert AgentConfig(name="a", manager="react_mem", memory=kept).policy("plan").retention.dialog == "30d"  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="plan: retention is the same in all flows"):
+        AgentConfig(name="a", manager="react_mem", flows={"plan": kept})  # type: ignore[dict-item]
+
+
+def test_quotas_are_the_same_in_all_flows() -> None:
+    with pytest.raises(ValueError, match="plan: quotas is the same in all flows"):
+        AgentConfig(name="a", manager="react_mem", flows={"plan": {"quotas": {"messages_a_day": 1}}})  # type: ignore[dict-item]

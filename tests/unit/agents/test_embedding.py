@@ -47,7 +47,7 @@ async def test_what_it_has_not_is_refused_in_python_with_cause_and_cure() -> Non
             config(OTHER), model=ExtractiveChatModel(), store=NamedStore(), checkpointer=InMemorySaver()
         ):
             pass
-    for said in ("'tester'", OTHER, LOCAL_MODEL, f"EMBEDDING_MODEL={OTHER}", "react_mem.memory.store.reembed"):
+    for said in ("'tester'", OTHER, LOCAL_MODEL, f"EMBEDDING_MODEL={OTHER}", "react-mem database reembed"):
         assert said in str(caught.value)
 
 

@@ -169,21 +169,33 @@ def test_memory_that_fails_is_told_in_a_chat_too() -> None:
 
 
 SUGGESTION = {"type": "suggestion", "tool": "pay_bill", "text": "Pay a bill.", "after": "find_bill", "times": 2}
-SWITCH = {"type": "switch", "status": "ok", "message": "", "tools": ["find_bill", "pay_bill"], "by": "semantic"}
+SWITCH = {
+    "type": "switch",
+    "status": "ok",
+    "message": "",
+    "tools": ["find_bill", "pay_bill"],
+    "layers": [],
+    "snapshot": False,
+    "by": "semantic",
+}
 
 
 def test_next_steps_stand_below_the_answer() -> None:
     assert chat(SWITCH, SUGGESTION, answer("Here.")) == "agent   Here.\nnext    Pay a bill. (pay_bill)\n"
 
 
-def test_which_tools_a_turn_is_offered_is_a_step() -> None:
+def test_what_a_turn_is_offered_and_goes_to_is_a_step() -> None:
     console, output = screen(terminal=True)
     view = TurnView(console, verbose=True)
     view.event(SWITCH)
-    view.event({**SWITCH, "status": "degraded", "message": "Tools were chosen without vector", "tools": None})
+    view.event({**SWITCH, "status": "degraded", "message": "Chosen without vector", "tools": None})
+    view.event({**SWITCH, "tools": None, "layers": ["episodic", "dialog"], "snapshot": True})
     view.close()
     assert output.getvalue() == (
-        "  tools        find_bill, pay_bill\n  tools        Tools were chosen without vector\n  tools        all\n"
+        "  tools        find_bill, pay_bill\n"
+        "  chosen       Chosen without vector\n"
+        "  layers       episodic, dialog\n"
+        "  snapshot     of this turn, behind it\n"
     )
 
 

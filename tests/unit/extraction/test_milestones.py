@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from react_mem.memory.context import render_memories
+from react_mem.memory.language.statements import sentences
+from react_mem.memory.llm.answers import Answer
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.records import Episode, Level, now
 from react_mem.memory.write import drafts
 from react_mem.memory.write.drafts import Stamp
-from react_mem.memory.write.extraction.checks import MAX_OUTCOME, MAX_TITLE
-from react_mem.memory.write.extraction.proposal import strict_schema
-from tests.support.labels import proposal
-from tests.unit.extraction.judging import Said, judged, reasons
+from react_mem.memory.write.extraction.checks import check
+from react_mem.memory.write.extraction.proposal import MAX_OUTCOME, MAX_SNAPSHOT, MAX_TITLE, strict_schema
+from tests.support.labels import NOTHING, proposal
+from tests.unit.extraction.judging import Said, judged, reasons, shown
 
 SAID: Said = [("user", "We weighed cities and have decided: the shop moves to Hue."), ("assistant", "Noted.")]
 MILESTONE = {
@@ -23,6 +26,8 @@ MILESTONE = {
     "outcome": "We weighed cities. The shop moves to Hue.",
     "lessons": [],
     "milestone": "The shop moves to Hue",
+    "snapshot": "",
+    "importance": 0.5,
 }
 STAMP = Stamp("monday", "helper", now())
 
@@ -57,6 +62,7 @@ def test_what_is_called_nothing_or_has_no_outcome_is_a_task(missing: dict[str, A
     [
         ({"milestone": "x" * (MAX_TITLE + 1)}, "milestone is too long"),
         ({"outcome": "x" * (MAX_OUTCOME + 1)}, "a part of the episode is too long"),
+        ({"snapshot": "x" * (MAX_SNAPSHOT + 1)}, "a part of the episode is too long"),
         ({"goal": "Buy a yacht in Monaco"}, "no message tells of it"),
     ],
 )
@@ -76,3 +82,72 @@ def test_an_episode_that_was_stored_before_there_were_milestones_still_reads() -
     value = record(milestone="").to_value()
     del value["milestone_title"], value["linked_steps"]
     assert (Episode.from_value(value).milestone_title, Episode.from_value(value).linked_steps) == ("", ())
+
+
+STORY = "We weighed cities. We have decided. The shop moves to Hue. It was paid in Monaco. All is noted."
+
+
+def test_a_snapshot_is_told_in_the_sentences_that_hold() -> None:
+    made = record(snapshot=STORY)
+    assert made.text == f"The shop moves to Hue: {STORY.replace('It was paid in Monaco. ', '')}"
+    assert made.outcome == MILESTONE["outcome"]
+    assert len(sentences(record(snapshot="We weighed cities. " * 9).text)) == 5
+
+
+def test_a_snapshot_that_the_model_leaves_out_has_what_else_was_told_of_the_turn() -> None:
+    summary = "The user weighed cities for the shop and has decided; it was noted."
+    draft = judged(SAID, proposal(episode=MILESTONE, summary=summary)).episode
+    assert draft is not None
+    assert draft.snapshot == f"{MILESTONE['outcome']} {summary}"
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"), [(0.9, 0.9), (7, 1.0), (-1, 0.0), ("0.8", 0.8), ("high", 0.5), (float("nan"), 0.5), (None, 0.5)]
+)
+def test_how_much_it_matters_is_kept_within_bounds_and_costs_no_episode(sent: Any, kept: float) -> None:
+    assert record(importance=sent).importance == kept
+
+
+def test_an_episode_of_a_model_that_leaves_the_new_fields_out_is_kept() -> None:
+    old = {name: value for name, value in MILESTONE.items() if name not in ("snapshot", "importance")}
+    draft = judged(SAID, proposal(episode=old)).episode
+    assert draft is not None
+    assert (draft.milestone, draft.snapshot, draft.importance) == (old["milestone"], old["outcome"], 0.5)
+
+
+def test_the_situation_is_the_request_that_began_it() -> None:
+    said: Said = [
+        ("user", "Hello again, nice to see you!"),
+        ("user", "Which city suits the shop? Please weigh cities for it.\n> From: Bo\n> Weigh cities for the shop."),
+        ("assistant", "Hue or Da Nang."),
+        ("user", "Yes, we have decided: the shop moves to Hue."),
+    ]
+    draft = judged(said, proposal(episode=MILESTONE)).episode
+    assert draft is not None
+    assert draft.situation == "Which city suits the shop? Please weigh cities for it."
+
+
+def wanted(payload: dict[str, Any], said: Said = SAID) -> Episode | None:
+    briefing = shown(said)
+    first, *rest = briefing.messages
+    briefing = replace(briefing, messages=[replace(first, snapshot=True), *rest])
+    draft = check(Answer(payload), briefing).episode
+    return None if draft is None else drafts.episode(draft, ("id-1",), STAMP)
+
+
+def test_what_the_switching_engine_asks_for_is_a_milestone_whatever_the_model_calls_it() -> None:
+    made = wanted(proposal(episode={**MILESTONE, "milestone": ""}))
+    assert made is not None
+    assert (made.level, made.milestone_title) == (Level.MILESTONE, "Weigh cities for the shop")
+
+
+def test_a_snapshot_that_is_asked_for_is_made_of_the_messages_where_the_model_tells_of_none() -> None:
+    made = wanted(NOTHING)
+    assert made is not None
+    assert made.level is Level.MILESTONE
+    assert made.goal == made.situation == SAID[0][1]
+    # the request once, and nobody's name before it
+    assert made.text == SAID[0][1]
+    assert judged(SAID, NOTHING).episode is None
+    # there is no request in it
+    assert wanted(NOTHING, [("assistant", "Noted."), ("user", "Thanks!")]) is None

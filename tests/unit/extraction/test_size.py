@@ -23,7 +23,7 @@ KNOWN = [
     "My commute takes twenty minutes",
     "I like green tea",
 ]
-MOST = 900
+MOST = 955
 
 
 def request(model: BaseChatModel) -> tuple[list[BaseMessage], str]:

@@ -20,6 +20,7 @@ from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.runners import ConfiguredRunners
+from react_mem.errors import InvalidInputError
 from react_mem.graphs.maintenance import MaintenanceContext, build_maintenance
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.ending import conclude_soon
@@ -155,6 +156,14 @@ async def test_an_agent_that_ends_a_conversation_has_it_concluded_at_once() -> N
     async with open_agent(config(extraction={"mode": "off"}), model=model, **given) as agent:
         await told(agent, "That is all, goodbye.")
         await store.until(concluded)
+
+
+@pytest.mark.parametrize("said", ["a\x00b", "x" * 901], ids=["a control character", "too long"])
+async def test_a_user_who_cannot_own_memories_has_not_everybodys_worked_on(said: str) -> None:
+    graph = build_maintenance()
+    graph.store = InMemoryStore()
+    with pytest.raises(InvalidInputError, match="cannot own memories"):
+        await graph.ainvoke({}, context=MaintenanceContext(user_id=said))
 
 
 async def test_only_the_owner_ends_a_conversation() -> None:

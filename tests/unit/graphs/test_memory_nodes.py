@@ -14,6 +14,8 @@ from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import ModelCallError
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain
+from react_mem.memory.merging.skill_life import is_withheld
+from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
@@ -253,6 +255,30 @@ async def test_the_steps_of_a_turn_are_logged_as_experience_if_the_policy_says_s
     logged = await store.asearch(scope_namespace("ann", MemoryScope.EXPERIENCE))
     seen = [(item.value["tool"], item.value["output"], item.value["success"]) for item in logged]
     assert seen == ([("weather", "sunny in Huế", True)] if write else [])
+
+
+async def test_a_turn_in_ten_does_without_a_learnt_skill_and_is_counted_for_it() -> None:
+    store = memory_store()
+    sop = {"use_when": "how is the weather in Huế", "tool_sops": [{"tool": "weather", "action": "with the city"}]}
+    memory = MemoryFacade(store)
+    skill = await memory.procedural.add_skill({**sop, "source_ids": ["a turn"]}, user_id="ann")
+    model = ScriptedModel(script=[calls(("weather", {"city": "Huế"})), "sunny"] * 2)
+    graph = build(model, store, learning=MemoryPolicy(learning={"skills": "traces"}).learning)
+    shown, away = (
+        next(
+            said
+            for said in (HumanMessage("How is the weather in Huế?", id=str(number)) for number in range(100))
+            if is_withheld(skill, message_record_id("1", said)) is out
+        )
+        for out in (False, True)
+    )
+    prompts = []
+    for said in (shown, away):
+        await graph.ainvoke({"messages": [said]}, thread("1"), context=ANN)
+        prompts.append(model.prompts[2 * len(prompts)][0].text)
+    assert ["with the city" in prompt for prompt in prompts] == [True, False]
+    [after] = (await memory.records("ann", MemoryScope.PROCEDURAL, [skill.id])).values()
+    assert [after[side]["turns"] for side in ("shown", "withheld")] == [1, 1]
 
 
 async def test_what_the_runtime_says_in_the_models_place_is_not_remembered() -> None:

@@ -52,7 +52,6 @@ async def test_a_user_forgets_a_memory_of_theirs(store: InMemoryStore, user: Any
     [
         pytest.param(SimpleUser("eve"), "ann", {"ids": [TEA]}, id="authenticated, naming another"),
         pytest.param(SimpleUser("eve"), "ann", {"text": "I like green tea"}, id="authenticated, in words"),
-        pytest.param(SimpleUser(""), "ann", {"ids": [TEA]}, id="authenticated without an identity, naming another"),
         pytest.param(NOBODY, "eve", {"ids": [TEA]}, id="named, of another"),
         pytest.param(SimpleUser("ann"), "ann", {"ids": ["another"]}, id="no such memory"),
         pytest.param(SimpleUser("ann"), "ann", {"text": "My car is red"}, id="nothing that says it"),

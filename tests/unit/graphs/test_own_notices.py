@@ -119,12 +119,11 @@ async def test_an_image_has_no_words_to_be_remembered() -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        HumanMessage([PICTURE], id="m"),
         HumanMessage("  ", id="m"),
         AIMessage("We stopped.", id="m", additional_kwargs={NOTICE: True}),
         AIMessage("[banner]", id="m", additional_kwargs={"preamble": "[banner]"}),
     ],
-    ids=["image", "blank", "notice", "banner alone"],
+    ids=["blank", "notice", "banner alone"],
 )
 def test_what_has_no_record_is_not_taken_for_said(message: AnyMessage) -> None:
     assert not is_said(message)

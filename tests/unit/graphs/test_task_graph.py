@@ -251,5 +251,5 @@ async def test_a_milestone_is_linked_to_the_steps_that_were_taken() -> None:
     await events(agent(model, planner(TRIP, drawn), store, extraction={"mode": "inline"}), "Plan a trip to Hue")
     [told] = [item.value for item in await store.asearch(scope_namespace("ann", MemoryScope.EPISODIC))]
     assert (told["level"], told["milestone_title"]) == ("milestone", "Flight VN123 found")
-    assert told["text"] == f"Flight VN123 found: {story}"
+    assert told["text"] == f"Flight VN123 found: {story}\nPlan a trip to Hue"
     assert told["linked_steps"] == [(await kept(store))[0]["id"]]

@@ -169,7 +169,7 @@ def test_no_secret_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         "The model 'claude-3-5-sonnet-20241022' is not found at https://host:443/v1/models.",
         "Set OPENAI_API_KEY, or name another in EMBEDDING_MODEL.",
         "text-embedding-3-small returned 3 numbers, not 384",
-        "react_mem.memory.store.reembed --to openai:text-embedding-3-small",
+        "react-mem database reembed --to openai:text-embedding-3-small",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:

@@ -13,13 +13,16 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
+from react_mem.memory.context.found_memory import FoundMemory
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.episodes import hold_episode, hold_summary, merged, same_episode
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.changes import put
+from react_mem.memory.model.interface import MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.operations import EpisodeDraft, Extraction
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Episode, Level, record_id
+from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.write.turns import Turns
 
 SAID = ["Please book me a flight to Hue on 12 May.", "Booked: flight VN 1541 for 840 dollars."]
@@ -211,10 +214,17 @@ def test_a_milestone_is_no_task() -> None:
 
 
 def test_told_again_it_has_more_sources_the_latest_outcome_and_all_lessons() -> None:
-    known = episode("Book a flight", outcome="Nothing free.", lessons=("Search early in the morning.", "Pay by card."))
+    begun = "Could you book a flight?"
+    known = episode(
+        "Book a flight",
+        situation=begun,
+        outcome="Nothing free.",
+        lessons=("Search early in the morning.", "Pay by card."),
+    )
     again = episode(
         "Booking a flight",
         "m2",
+        situation="Try once more.",
         outcome="Booked.",
         lessons=("Early in the morning, search.",),
         steps=("searched",),
@@ -224,6 +234,7 @@ def test_told_again_it_has_more_sources_the_latest_outcome_and_all_lessons() -> 
     assert (both.id, both.goal, both.created_at) == (known.id, known.goal, known.created_at)
     assert both.source_ids == ("m1", "m2")
     assert both.outcome == "Booked."
+    assert both.situation == "Could you book a flight?"
     assert both.lessons == ("Pay by card.", "Early in the morning, search.")
     assert both.steps == ("searched",)
     assert both.origin is Origin.TOOL
@@ -271,6 +282,24 @@ async def test_turns_that_tell_the_same_add_to_one_episode() -> None:
     assert len(told["Book a flight to Hue"]["source_ids"]) == 6
 
 
+@pytest.mark.parametrize("mode", ["inline", "agent"])
+async def test_the_first_message_of_a_turn_says_that_the_engine_wants_a_snapshot_of_it(mode: str) -> None:
+    memory = MemoryFacade(InMemoryStore(), MemoryPolicy.model_validate({"extraction": {"mode": mode}}))
+    asked: list[tuple[str, bool]] = []
+
+    class Hears(Tells):
+        async def extract(self, *arguments: Any, **options: Any) -> Extraction:
+            asked.extend((message.text, message.snapshot) for message in arguments[0])
+            return await super().extract(*arguments, **options)
+
+    turns = Turns(memory, Hears("Book a flight to Hue"), "ann", "talk", "tester")
+    await turns.close([HumanMessage("Book a flight to Hue.", id="q"), AIMessage("Booked.", id="a")], None)
+    [note] = await memory.pending("ann")
+    await memory.apply([put("ann", PendingTurn.from_value({**note, "snapshot": True}))])
+    await turns.extract()
+    assert asked == [("Book a flight to Hue.", True), ("Booked.", False)]
+
+
 async def test_goals_are_compared_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[threading.Thread] = []
 
@@ -283,3 +312,61 @@ async def test_goals_are_compared_beside_the_event_loop(monkeypatch: pytest.Monk
     await memory.episodic.record("Book a flight to Hue", user_id="ann", session_id="s", agent_id="a")
     assert threads
     assert threading.main_thread() not in threads
+
+
+async def test_an_episode_is_found_and_shown_by_the_request_that_began_it() -> None:
+    memory = MemoryFacade(InMemoryStore(), MemoryPolicy())
+    begun = "My sister marries in Rome, can you get me there?"
+    owner: dict[str, Any] = {"user_id": "ann", "session_id": "s", "agent_id": "a"}
+    await memory.episodic.record("Book a flight", **owner, outcome="Booked.", situation=begun)
+    await memory.episodic.record("Book a room", **owner, situation="Could you book a room?", thoughts="It is late.")
+    milestone: dict[str, Any] = {"level": Level.MILESTONE, "milestone_title": "Shop moved", "outcome": "It is open."}
+    await memory.episodic.record("Move the shop", **owner, **milestone, situation="The rent in Hanoi is too high.")
+    found = await memory.list_records("ann", [MemoryScope.EPISODIC])
+    assert {item.payload["text"] for item in found} == {
+        f"Book a flight Booked.\n{begun}",
+        "Book a room",
+        "Shop moved: It is open.\nThe rent in Hanoi is too high.",
+    }
+    [best, *_] = await memory.episodic.recall("Who marries?", user_id="ann")
+    assert begun in FoundMemory(best).line
+    # told again, with what was thought then
+    told = await memory.episodic.record("book a flight!", **owner, situation="Once more.", thoughts="Try the train.")
+    assert (told.situation, told.thoughts) == (begun, "Try the train.")
+    assert told.text == f"Book a flight Booked.\n{begun}"
+
+
+async def test_what_was_thought_goes_with_an_export_and_with_what_is_forgotten() -> None:
+    memory, other = MemoryFacade(InMemoryStore(), MemoryPolicy()), MemoryFacade(InMemoryStore(), MemoryPolicy())
+    owner: dict[str, Any] = {"user_id": "ann", "session_id": "s", "agent_id": "a"}
+    thoughts = "The shop is open till six. She is allergic to peanuts."
+    await memory.episodic.record("Find a cake", **owner, thoughts=thoughts)
+    await other.import_user("bob", [line async for line in memory.export_user("ann")])
+    [copied] = await other.list_records("bob", [MemoryScope.EPISODIC])
+    assert copied.payload["thoughts"] == thoughts
+    said = {"text": "I am allergic to peanuts", "about": "user"}
+    scope = MemoryScope.SEMANTIC
+    await memory.write(MemoryWriteEvent(user_id="ann", session_id="s", agent_id="a", scope=scope, data=said))
+    [fact] = await memory.list_records("ann", [scope])
+    await memory.forget("ann", fact.id)
+    [left] = await memory.list_records("ann", [MemoryScope.EPISODIC])
+    assert left.payload["thoughts"] == "The shop is open till six."
+
+
+async def test_an_episode_told_again_is_found_however_many_there_are_since() -> None:
+    memory = MemoryFacade(InMemoryStore(), MemoryPolicy())
+
+    async def told(goal: str, outcome: str) -> None:
+        await memory.episodic.record(goal, user_id="ann", session_id="s", agent_id="a", outcome=outcome)
+
+    await told("Book a flight to Hue", "Nothing free.")
+    for number in range(52):
+        await told(f"Read chapter {number} aloud", "Read.")
+    # among the latest, and older than those
+    await told("read chapter 51 aloud!", "Read again.")
+    await told("Booking flight to Hue", "Booked.")
+    found = await memory.list_records("ann", [MemoryScope.EPISODIC])
+    outcomes = {item.payload["goal"]: item.payload["outcome"] for item in found}
+    assert len(found) == 53
+    assert outcomes["Read chapter 51 aloud"] == "Read again."
+    assert outcomes["Book a flight to Hue"] == "Booked."

@@ -37,7 +37,7 @@ REFUSED: list[tuple[MemoryScope, dict[str, Any], str]] = [
     (MemoryScope.EXPERIENCE, {"output": "x"}, "experience: tool: is missing"),
     (MemoryScope.STATE, {"state": {}}, "state: id: is missing.*flow_id: is missing"),
     (MemoryScope.STATE, {"task_id": "t", "text": "x", "status": "almost"}, "status: input should be 'pending'"),
-    (MemoryScope.PROFILE, {"name": "Lan"}, "profile: fields: is missing"),
+    (MemoryScope.PROFILE, {}, "profile: fields: is missing"),
     (MemoryScope.PROFILE, {"fields": {"name": ""}}, r"profile: fields\.name: is empty"),
     (MemoryScope.DIALOG, {"role": "user", "content": "x", "text": "x", "turn": 0}, "dialog: id: is missing"),
     (MemoryScope.DIALOG, {"id": "1", "role": "bot", "content": "x", "text": "x", "turn": 0}, "role: input should be"),

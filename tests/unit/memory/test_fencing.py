@@ -205,10 +205,11 @@ def test_no_other_module_has_a_fence_of_its_own() -> None:
         for path in (ROOT / room).rglob("*.py")
         if own.search(path.read_text(encoding="utf-8"))
     }
-    # a graph shown as a web page escapes for browsers; quotations are marks of a language
+    # a web page escapes for browsers, an export for readers of Markdown; quotations are marks of a language
     assert found == {
         "memory/llm/fencing.py",
         "memory/graph/export.py",
         "memory/language/shown_parts.py",
+        "memory/rights/markdown_export.py",
         "memory/summaries/sources.py",
     }

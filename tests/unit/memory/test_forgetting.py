@@ -158,3 +158,14 @@ async def test_what_is_forgotten_while_its_conversation_is_concluded_is_not_made
     # it stays open, and is concluded with what is left of it
     await end_conversation(one)
     assert "penicillin" not in await everything(store)
+
+
+async def test_an_instruction_that_is_forgotten_does_not_stand_any_more() -> None:
+    memory = MemoryFacade(InMemoryStore())
+    said = [HumanMessage("I live in Hue. Always remind me of my penicillin allergy.", id="1")]
+    await memory.dialog.append("ann", "s", said, agent_id="a")
+    assert len(await memory.dialog.standing("ann")) == 1
+    await forget_said(memory.store, "ann", "Always remind me of my penicillin allergy.")
+    assert await memory.dialog.standing("ann") == []
+    [left] = await memory.dialog.every("ann")
+    assert (left["text"], "standing" in left) == ("I live in Hue.", False)

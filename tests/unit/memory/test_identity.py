@@ -109,7 +109,17 @@ def test_an_id_of_which_nothing_can_be_seen_names_nobody(blank: str) -> None:
     assert owner(Runtime(context={"user_id": blank}), user_id="ann") == "ann"
 
 
-@given(st.text(max_size=3), st.characters(categories=["L", "N"], max_codepoint=0x2FF), st.text(max_size=3))
+AROUND = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=3)
+
+
+@pytest.mark.parametrize("odd", ["a\x00b", "a\nb", "a\u2028b", "x" * 901, "人" * 101], ids=repr)
+def test_an_id_that_cannot_own_memories_names_nobody_and_is_not_replaced(odd: str) -> None:
+    assert owner(Runtime(context={"user_id": odd}), user_id="ann") is None
+    assert owner(served(SimpleNamespace(identity=odd)), user_id="ann") is None
+    assert "cannot own memories" in why_off(Runtime(context={"user_id": odd}), {})
+
+
+@given(AROUND, st.characters(categories=["L", "N"], max_codepoint=0x2FF), AROUND)
 def test_an_id_of_which_something_can_be_seen_stays_as_it_is(before: str, seen: str, after: str) -> None:
     user_id = f"{before}{seen}{after}"
     assert owner(Runtime(context={"user_id": user_id})) == user_id

@@ -170,8 +170,9 @@ def test_models_are_asked_in_few_places_and_behind_the_scenes_in_one() -> None:
         "graphs/model_call.py",  # the answer itself
         "agents/text_dialect.py",  # the model inside another one
         "agents/terminal/stats.py",  # whether a model answers at all; bounded
-        # no model: an agent, tools, a retriever, a page
+        # no model: an agent, keys of an identity provider, tools, a retriever, a page
         "agents/terminal/turn.py",
+        "graphs/auth/public_keys.py",
         "graphs/smart_buyer.py",
         "graphs/switching/prefetch.py",
         "tools/web/engines.py",

@@ -178,6 +178,8 @@ async def test_what_the_runtime_writes_is_what_the_method_writes(what: str) -> N
     if kind == "experience":
         # which of a turn's steps it is tells two equal ones apart; outside of a turn there is no such number
         assert len({value.pop("id") for _, value in [*by_runtime, *by_method]}) == 4
+    # only a node knows which one it is
+    assert [value.pop("node_id") for _, value in by_runtime if "node_id" in value] == ["node"] * (what == "state")
     assert by_runtime == by_method
 
 

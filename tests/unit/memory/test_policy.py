@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from react_mem.agents.config import AgentConfig, load_agent_config_file
 from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.flat_policy import AUTHORS, FORMER
 from react_mem.memory.model.policy import MemoryPolicy
 
 COUNTS = st.integers(1, 100)
@@ -57,6 +58,9 @@ FLAT: dict[str, tuple[str, st.SearchStrategy[Any]]] = {
 }
 """Every key that a policy had in the flat form and has no more, with its place and what it may be."""
 
+BY_THE_AUTHORS = AUTHORS.keys() & FLAT.keys()
+"""Those of them that stay, without a warning."""
+
 SAME = {
     "profile": st.just({"tea": "The tea they like"}),
     "summaries": st.fixed_dictionaries({}, optional={"n_sum": st.integers(3, 9), "window": st.just("oldest")}),
@@ -81,7 +85,7 @@ def test_a_flat_policy_is_the_same_as_its_nested_form(flat: dict[str, Any]) -> N
         policy = MemoryPolicy.model_validate(flat)
         assert MemoryPolicy().model_copy(update=flat) == policy
         assert AgentConfig(name="a", manager="react_mem", flows={"f": policy}).policy("f") == policy
-    moved = FLAT.keys() & flat.keys()
+    moved = (FLAT.keys() & flat.keys()) - BY_THE_AUTHORS
     assert bool(heard) == bool(moved)
     assert all(f"{key} as {FLAT[key][0]}" in str(heard[0].message) for key in moved)
     with warnings.catch_warnings():
@@ -97,7 +101,7 @@ def test_the_dump_of_an_earlier_version_loads() -> None:
         "profile": {"tea": {"description": "", "type": "string", "options": []}},
         "summaries": {"n_sum": 4, "sum_window": 2, "summary_model": ""},
     }
-    with pytest.warns(FutureWarning, match="use_dialog as recall.dialog"):
+    with pytest.warns(FutureWarning, match="use_episodic as recall.episodic"):
         policy = MemoryPolicy.model_validate(dumped)
     assert policy == MemoryPolicy(profile={"tea": ""}, summaries={"n_sum": 4, "sum_window": 2})
 
@@ -131,11 +135,22 @@ def test_a_setting_given_in_both_forms_is_refused(twice: dict[str, Any]) -> None
 
 @pytest.mark.filterwarnings("ignore:Memory settings are nested")
 @pytest.mark.parametrize(
-    "wrong", [{"recall": 3, "use_dialog": True}, {"external_search": 3}, {"recall": [], "arms": []}]
+    "wrong",
+    [
+        {"recall": 3, "use_dialog": True},
+        {"external_search": 3},
+        {"recall": [], "arms": []},
+        {"web": 3, "slm_model": ""},
+    ],
 )
 def test_a_topic_that_is_no_mapping_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=r"recall|web"):
         MemoryPolicy.model_validate(wrong)
+
+
+def test_every_flat_key_is_covered_here() -> None:
+    assert FORMER.keys() <= FLAT.keys()
+    assert {AUTHORS.get(key) or FORMER[key] for key in FLAT} == {place for place, _ in FLAT.values()}
 
 
 def test_a_copy_merges_topics_and_checks() -> None:
@@ -155,19 +170,19 @@ def test_an_agents_file_and_its_flows_may_be_in_either_form(tmp_path: Path) -> N
     path.write_text(
         "manager: react_mem\n"
         "memory: {extraction: off, max_memories: 3, external_search: {enabled: true}, learning: {concepts: model}}\n"
-        "flows:\n  plan: {use_semantic: false, recall: {max_docs: 1}}\n"
+        "flows:\n  plan: {use_semantic: false, use_episodic: false, recall: {max_docs: 1}}\n"
     )
     with pytest.warns(FutureWarning) as heard:
         config = load_agent_config_file(path)
     assert [str(one.message).partition("write ")[2] for one in heard] == [
-        "max_memories as recall.max_memories, extraction as extraction.mode, external_search as web",
-        "use_semantic as recall.semantic",
+        "extraction as extraction.mode, external_search as web",
+        "use_episodic as recall.episodic",
     ]
     assert config.memory == MemoryPolicy(
         extraction={"mode": "off"}, recall={"max_memories": 3}, web={"enabled": True}, learning={"concepts": "model"}
     )
     plan = config.policy("plan").recall
-    assert (plan.semantic, plan.max_docs, plan.max_memories) == (False, 1, 3)
+    assert (plan.semantic, plan.episodic, plan.max_docs, plan.max_memories) == (False, False, 1, 3)
 
 
 def test_a_topic_whose_keys_are_all_commented_out_has_its_defaults(tmp_path: Path) -> None:

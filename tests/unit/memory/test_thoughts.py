@@ -14,7 +14,7 @@ from react_mem.memory.context.memories import render_memories
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.entries import entries, whole_text
 from react_mem.memory.merging.transcript import is_said, to_records
-from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
@@ -66,7 +66,9 @@ def turns(store: InMemoryStore, agent: str, shown: Shown | None = None) -> Turns
 
 
 def reading(agent: str, question: str | None = "How warm is it in Huế?") -> MemoryQuery:
-    return MemoryQuery(user_id="ann", session_id="another", agent_id=agent, scopes=[MemoryScope.DIALOG], query=question)
+    # what was said in another conversation is only found
+    session = "another" if question else "of a"
+    return MemoryQuery(user_id="ann", session_id=session, agent_id=agent, scopes=[MemoryScope.DIALOG], query=question)
 
 
 def test_the_calls_of_a_turn_hang_on_the_answer_they_led_to() -> None:
@@ -221,3 +223,42 @@ async def test_what_the_agent_forgets_in_a_turn_does_not_come_back_with_its_call
     left = [item.value for item in await store.asearch(scope_namespace("ann", MemoryScope.DIALOG), limit=9)]
     assert "Huế" not in str(left)
     assert all({"tool_calls", "thinking"}.isdisjoint(value) for value in left)
+
+
+BLOCKS: list[str | dict[str, Any]] = [
+    {"type": "reasoning", "reasoning": SECRET},
+    {"type": "text", "text": "It is 31 degrees."},
+    call("weather", city="Huế"),
+    {"type": "tool_use", "name": "clock", "input": {}, "id": "c2"},
+]
+
+
+def test_calls_and_thoughts_among_the_blocks_of_an_answer_are_kept_in_their_fields() -> None:
+    [record] = recorded(AIMessage(BLOCKS, id="a"))
+    assert record.content == [{"type": "text", "text": "It is 31 degrees."}]
+    assert [(one.name, one.arguments, one.id) for one in record.tool_calls] == [
+        ("weather", '{"city": "Huế"}', "c1"),
+        ("clock", "{}", "c2"),
+    ]
+    assert record.thinking == SECRET
+    # providers tell a call twice
+    [twice] = recorded(AIMessage(BLOCKS, tool_calls=[call("weather", city="Huế")], id="c"), AIMessage("31.", id="a"))
+    assert [one.id for one in twice.tool_calls] == ["c1", "c2"]
+
+
+@pytest.mark.parametrize("known", [{}, {"tool_calls": [call("weather", city="Huế")]}])
+async def test_what_is_written_as_blocks_or_in_the_form_of_langchain_is_kept_in_its_fields(
+    known: dict[str, Any],
+) -> None:
+    memory = MemoryFacade(InMemoryStore())
+    said = {"id": "m", "role": "assistant", "text": "It is 31 degrees.", "turn": 0, "content": BLOCKS, **known}
+    event = MemoryWriteEvent(user_id="ann", session_id="s", agent_id="a", scope=MemoryScope.DIALOG, data=said)
+    await memory.write(event)
+    context = await memory.dialog.get_context("ann", "s", agent_id="a")
+    [record] = context.messages
+    assert record.content == [{"type": "text", "text": "It is 31 degrees."}]
+    assert [(one.name, one.arguments) for one in record.tool_calls] == [("weather", '{"city": "Huế"}'), ("clock", "{}")]
+    assert record.thinking == SECRET
+    wrong = event.model_copy(update={"data": {**said, "tool_calls": [{"name": "clock", "when": "now"}]}})
+    with pytest.raises(ValueError, match=r"tool_calls\.0\.when: is no field there; leave it out"):
+        await memory.write(wrong)

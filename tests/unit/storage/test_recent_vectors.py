@@ -1,14 +1,15 @@
-"""Vectors that were made a while ago are not made again."""
+"""Vectors that were made a while ago are not made again, and nothing is looked for again where nothing has changed."""
 
 from __future__ import annotations
 
 from react_mem.memory.store import recent_vectors
 from react_mem.memory.store.recent_vectors import RecentVectors
+from react_mem.memory.store.storage_settings import CACHE_BYTES
 
 
 def test_a_vector_is_kept_for_a_while() -> None:
     seconds = 0.0
-    known = RecentVectors(lambda: seconds)
+    known = RecentVectors("document", clock=lambda: seconds)
     known.add({"tea": b"one", "coffee": None})
     assert (known.get("tea"), known.get("coffee"), known.get("Tea")) == (b"one", None, None)
     seconds = recent_vectors._SECONDS + 1
@@ -16,8 +17,8 @@ def test_a_vector_is_kept_for_a_while() -> None:
 
 
 def test_what_was_asked_for_longest_ago_goes_first() -> None:
-    vector = bytes(recent_vectors._BYTES // 4)
-    known = RecentVectors(lambda: 0.0)
+    vector = bytes(CACHE_BYTES // 4)
+    known = RecentVectors("document", clock=lambda: 0.0)
     for text in "abcd":
         known.add({text: vector})
     assert known.get("a") == vector
@@ -26,6 +27,6 @@ def test_what_was_asked_for_longest_ago_goes_first() -> None:
 
 
 def test_a_vector_that_is_too_long_is_left_out() -> None:
-    known = RecentVectors()
-    known.add({"tea": bytes(recent_vectors._BYTES + 1), "coffee": b"one"})
+    known = RecentVectors("document")
+    known.add({"tea": bytes(CACHE_BYTES + 1), "coffee": b"one"})
     assert (known.get("tea"), known.get("coffee")) == (None, b"one")

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
+import base64
+from pathlib import Path
+from typing import Any
 
-from react_mem.errors import StorageNotConfigured
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
+
+from react_mem.errors import EncryptionKeyError, StorageError, StorageNotConfigured
+from react_mem.memory.store.keys.master_key import MasterKey
 from react_mem.memory.store.storage_settings import DEFAULT_DATA_DIR, PLATFORM_SCHEMA, StorageSettings
 
 IMAGE = {"LANGSERVE_GRAPHS": '{"agent": "./graphs"}'}
@@ -69,3 +82,81 @@ def test_the_password_is_not_shown() -> None:
 def test_a_value_that_cannot_be_used_is_named(environ: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         StorageSettings.from_env(environ)
+
+
+def test_the_master_key_is_read_and_not_shown() -> None:
+    key, former = base64.b64encode(bytes(range(32))).decode(), bytes(range(1, 33)).hex()
+    settings = StorageSettings.from_env({"MEMORY_ENCRYPTION_KEY": key, "MEMORY_ENCRYPTION_KEY_FORMER": former})
+    master = settings.master_key()
+    assert master is not None
+    assert master.id == MasterKey.of_bytes(bytes(range(32))).id
+    assert key not in repr(settings)
+    assert former not in repr(settings)
+    assert StorageSettings.from_env({}).master_key() is None
+
+
+SEED = bytes(range(32))
+PEM = (
+    Ed25519PrivateKey.from_private_bytes(SEED).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PEM,
+        PEM.strip().replace("\n", "\\n"),
+        f" {SEED.hex()}\n",
+        base64.b64encode(SEED).decode(),
+        f"{SEED.hex().upper()}",
+    ],
+)
+@pytest.mark.parametrize("way", ["MEMORY_RECEIPT_KEY", "MEMORY_RECEIPT_KEY_FILE"])
+def test_the_key_of_receipts_is_read_and_not_shown(text: str, way: str, tmp_path: Path) -> None:
+    file = tmp_path / "receipts.pem"
+    file.write_text(text, encoding="ascii")
+    settings = StorageSettings.from_env({way: text if way == "MEMORY_RECEIPT_KEY" else str(file)})
+    key = settings.signing_key()
+    assert key is not None
+    assert key.private_bytes_raw() == SEED
+    assert text.strip() not in repr(settings)
+    assert StorageSettings.from_env({}).signing_key() is None
+
+
+def _pem(key: Any, encryption: Any = None) -> str:
+    made: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption or NoEncryption())
+    return made.decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("hunter2 is no key", "holds no key that can be used"),
+        (SEED.hex()[:-2], "holds no key that can be used"),
+        (PEM[:-40], "holds no key that can be used"),
+        (_pem(ec.generate_private_key(ec.SECP256R1())), "of another kind"),
+        (_pem(Ed25519PrivateKey.generate(), BestAvailableEncryption(b"pass")), "holds no key that can be used"),
+        ("\u00ff" * 32, "."),
+    ],
+)
+def test_a_key_of_receipts_that_cannot_be_used_is_refused_without_its_text(
+    text: str, cause: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "key"
+    file.write_text(text, encoding="utf-8")
+    for way, value in (("MEMORY_RECEIPT_KEY", text), ("MEMORY_RECEIPT_KEY_FILE", str(file))):
+        with pytest.raises(StorageError, match=rf"{way}.*{cause}.*openssl genpkey") as refused:
+            StorageSettings.from_env({way: value}).signing_key()
+        assert text not in str(refused.value)
+    with pytest.raises(StorageError, match="cannot be read"):
+        StorageSettings.from_env({"MEMORY_RECEIPT_KEY_FILE": str(tmp_path / "none")}).signing_key()
+    with pytest.raises(StorageError, match="keep one of them"):
+        StorageSettings.from_env({"MEMORY_RECEIPT_KEY": PEM, "MEMORY_RECEIPT_KEY_FILE": str(file)}).signing_key()
+
+
+def test_a_file_and_a_function_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text(bytes(range(32)).hex())
+    assert StorageSettings.from_env({"MEMORY_ENCRYPTION_KEY_FILE": str(file)}).master_key() is not None
+    with pytest.raises(EncryptionKeyError, match="MEMORY_ENCRYPTION_KEY_FUNCTION: 'no_such:thing'"):
+        StorageSettings.from_env({"MEMORY_ENCRYPTION_KEY_FUNCTION": "no_such:thing"}).master_key()

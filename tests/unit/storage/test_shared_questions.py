@@ -140,7 +140,9 @@ def test_threads_that_ask_the_same_make_one_embedding(
 def test_an_event_loop_does_not_wait_for_another(held: Held) -> None:
     """One that ends while others would wait for it takes nobody along, and a sync call on a loop's thread does not
     wait for the loop."""
-    model = EmbeddingModel("test:held", 1, held).embeddings
+    embedding = EmbeddingModel("test:held", 1, held)
+    embedding.recent.resize(0)
+    model = embedding.embeddings
 
     async def leave_while_it_is_under_way() -> None:
         await ask(model, 1)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from react_mem.errors import InvalidOutput
 from react_mem.memory.context import count_tokens
 from react_mem.memory.llm.asking import Asker
+from react_mem.memory.reflect.tasks.observed_steps import observed
 from react_mem.memory.reflect.tasks.plan_reading import parse
 from react_mem.memory.reflect.tasks.planning import plan_of
-from react_mem.memory.reflect.tasks.progress import observed
 from react_mem.memory.reflect.tasks.resuming import asks_to_go_on, meant
 from react_mem.memory.reflect.tasks.task_lines import context_of
 from react_mem.memory.reflect.tasks.task_steps import MAX_STEPS, Step, TaskGraph, merge, woven

@@ -11,6 +11,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.context import render_line
 from react_mem.memory.model.policy import MemoryPolicy
 from tests.support.scripted_model import ScriptedModel, calls
 from tests.unit.memory.summaries.talking import Conversation
@@ -51,6 +52,18 @@ async def test_a_summary_is_unfolded_by_the_beginning_of_its_id() -> None:
     assert await unfold(store, f" {summary.id.upper()} ") == told
 
 
+async def test_a_summary_of_another_conversation_is_unfolded_by_what_its_line_names_it() -> None:
+    store = InMemoryStore()
+    talk = Conversation(store).shaped(window="oldest")
+    await talk.say("I have a cat.", "It is called Mo.", "I live in Hue.")
+    [summary] = await talk.summaries()
+    line = render_line(summary.to_value(), summary.text)
+    told = await unfold(store, line.removeprefix("- [summary ").split()[0], thread="another")
+    assert ", user] I have a cat." in told
+    assert "There is no summary" in await unfold(store, summary.id[:8], user="bob", thread="another")
+    assert "There is no summary" in await unfold(store, summary.id[:4], thread="another")
+
+
 async def test_of_a_high_summary_the_ones_below_are_told_with_ids_that_unfold() -> None:
     store = InMemoryStore()
     talk = Conversation(store).shaped(window="oldest")
@@ -64,15 +77,13 @@ async def test_of_a_high_summary_the_ones_below_are_told_with_ids_that_unfold() 
     assert "I have 1 cats" not in below
 
 
-@pytest.mark.parametrize(
-    ("user", "thread", "whole"), [("bob", "talk", True), ("bob", "talk", False), ("ann", "another", False)]
-)
-async def test_nobody_reads_what_is_anothers(user: str, thread: str, whole: bool) -> None:
+@pytest.mark.parametrize("whole", [True, False])
+async def test_nobody_reads_what_is_anothers(whole: bool) -> None:
     store = InMemoryStore()
     talk = Conversation(store).shaped(window="oldest")
     await talk.say("I have a cat.", "It is called Mo.", "I live in Hue.")
     [summary] = await talk.summaries()
-    told = await unfold(store, summary.id if whole else summary.id[:8], user=user, thread=thread)
+    told = await unfold(store, summary.id if whole else summary.id[:8], user="bob")
     assert told.startswith("There is no summary")
     assert "cat" not in told
 

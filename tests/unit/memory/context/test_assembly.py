@@ -10,16 +10,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from react_mem.memory.context import Assembled, Frame, Section, Window, assemble, count_tokens, lay_out, lines, memories
+from react_mem.memory.context import (
+    Assembled,
+    Frame,
+    Section,
+    Window,
+    assemble,
+    count_tokens,
+    found_memory,
+    lay_out,
+    lines,
+)
 from react_mem.memory.llm.tokens import message_tokens
 from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.identity import Identity
-from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Message, Summary
 from react_mem.memory.model.summary_settings import SummarySettings
+from react_mem.memory.retrieval.instructions import INSTRUCTION
 from react_mem.memory.summaries.summary_groups import applied, next_fold, shown
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)
@@ -98,7 +109,7 @@ def test_a_short_conversation_is_the_instructions_the_memories_and_the_thread() 
     frame, assembled = context(messages, found("likes tea"))
     system, *rest = prompt(frame, assembled)
     assert system.text.startswith("You help.\n\nBetween the marks is what you remember")
-    assert system.text.endswith("<memories>\n- [fact 2026-01-02] likes tea\n</memories>")
+    assert system.text.endswith("<memories>\n# Facts\n- [fact 2026-01-02] likes tea\n</memories>")
     assert rest == messages
     assert not any(assembled.dropped.values())
 
@@ -157,7 +168,7 @@ def test_what_is_found_is_put_into_words_once_however_often_it_is_chosen_from(mo
         told.append(text)
         return lines.render_line(payload, text, *args, **kwargs)
 
-    monkeypatch.setattr(memories, "render_line", render_line)
+    monkeypatch.setattr(found_memory, "render_line", render_line)
     messages = thread(3)
     repeated = found("question 1", MemoryScope.DIALOG, message_record_id("s", messages[2]), session_id="s", role="user")
     _, assembled = context(messages, repeated, *facts(9))
@@ -180,7 +191,8 @@ def test_a_summary_of_what_the_prompt_shows_anyhow_is_not_shown() -> None:
 def test_a_summary_of_any_level_is_of_what_the_prompt_does_not_show(level: str) -> None:
     def summary(first: int, session_id: str = "s") -> MemoryResultItem:
         id_ = f"{session_id}{first}"
-        fields = {"session_id": session_id, "level": level, "source_ids": ["below"], "first_turn": first}
+        place = {"first_turn": first, "last_turn": first}
+        fields = {"session_id": session_id, "level": level, "source_ids": [f"below {id_}"], **place}
         return found(id_, MemoryScope.DIALOG, id_, **fields).model_copy(update={"source": "summary"})
 
     # the prompt shows the thread from its place 56 on
@@ -229,7 +241,7 @@ def test_what_does_not_fit_is_told() -> None:
 def test_every_scope_has_its_best_memory_in_it() -> None:
     scopes = [MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.PROCEDURAL, MemoryScope.DIALOG]
     crowd = [
-        found(f"{scope} {n} " + (WORDS * 20)[: 600 if scope == MemoryScope.SEMANTIC else 300], scope)
+        found(f"{scope} {n} " + (f"{scope} {WORDS}" * 20)[: 600 if scope == MemoryScope.SEMANTIC else 300], scope)
         for scope in scopes
         for n in range(8)
     ]
@@ -401,3 +413,15 @@ def test_a_window_that_holds_next_to_nothing_still_gets_the_question() -> None:
     laid_out = prompt(frame, assembled)
     assert laid_out[-1].text == "and now?"
     assert sum(map(message_tokens, laid_out)) <= 1_000
+
+
+def test_a_fact_of_a_message_that_only_instructs_is_not_shown_beside_the_instruction() -> None:
+    said = "I prefer a cool climate."
+    instruction = found(said, MemoryScope.DIALOG, "m1", role="user", kind="message").model_copy(
+        update={"source": INSTRUCTION, "fragments": (Fragment(id="m1", role="user", content=said),)}
+    )
+    drawn = found("I prefer a cool climate.", id_="f1", kind="fact", source_ids=["m1"])
+    other = found("I live in a cool climate.", id_="f2", kind="fact", source_ids=["m1", "m2"])
+    frame, assembled = context(thread(0), instruction, drawn, other)
+    assert prompt(frame, assembled)[0].text.count(said) == 1
+    assert other.payload["text"] in prompt(frame, assembled)[0].text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import pytest
@@ -11,15 +12,21 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.asking import Asker
+from react_mem.memory.merging.skill_life import is_withheld
 from react_mem.memory.model.changes import put
 from react_mem.memory.model.external import WEB_SEARCH
-from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.namespaces import work_namespace
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.skills import Skill
+from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.model.records import now
+from react_mem.memory.model.skills import Skill, Worths
+from react_mem.memory.opening import open_memory
 from react_mem.memory.reflect.driver import Report, run
 from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.reflect.skills.outcomes import record_turn
 from react_mem.memory.scopes import steps_to_experience
+from react_mem.memory.work.items import Work, listen
 from tests.support.imported import but_for_origin
 from tests.support.learning import AGENT, TOOLS, did, lessons, skills
 from tests.support.scripted_model import ScriptedModel
@@ -130,6 +137,56 @@ async def test_a_use_is_what_took_the_steps(
     assert (skill.trials, skill.successes) == counts
 
 
+async def compared(memory: MemoryFacade, skill: Skill, *, with_it: str, without: str, turns: int) -> None:
+    """Let turns go one way where the skill was shown, and another way where it was kept back."""
+    for number in range(turns):
+        name = f"turn {number} after {skill.id}"
+        kept_back = is_withheld(skill, f"turn of {name}")
+        said = without if kept_back else with_it
+        await did(memory, said, name, offered=[skill.id], success=not said.endswith("!"))
+
+
+async def test_a_turn_that_did_without_a_skill_is_no_use_of_it_and_is_compared(memory: MemoryFacade) -> None:
+    await bought(memory, "1", "2", "3")
+    await learnt(memory)
+    [skill] = await skills(memory)
+    away = next(name for name in map(str, count(10)) if is_withheld(skill, f"turn of {name}"))
+    await bought(memory, away, away, offered=[skill.id])
+    await did(memory, "mail", "another thing to do", offered=[skill.id])
+    [skill] = await skills(memory)
+    assert (skill.trials, skill.shown.turns, skill.withheld.turns) == (0, 0, 1)
+
+
+async def test_what_turns_do_better_without_is_archived_though_it_works_more_often_than_not(
+    memory: MemoryFacade,
+) -> None:
+    await bought(memory, "1", "2", "3")
+    await learnt(memory)
+    [skill] = await skills(memory)
+    # all steps go well, and what was asked for was something else: in two of five
+    long_way = "search compare mail stock order " * 4
+    await compared(memory, skill, with_it=long_way.strip(), without=BUYING, turns=150)
+    [skill] = await skills(memory)
+    assert skill.status == "archived"
+    # that turns succeed with its tools is known, and no reason to take it up again
+    await bought(memory, "7", "8", "9")
+    await learnt(memory)
+    assert [one.status for one in await skills(memory)] == ["archived"]
+
+
+async def test_a_new_skill_is_compared_with_the_turns_that_did_without_the_last_one(memory: MemoryFacade) -> None:
+    await bought(memory, "1", "2", "3")
+    await learnt(memory)
+    [skill] = await skills(memory)
+    tried = skill.model_copy(update={"withheld": Worths(turns=7, total=6, squares=5.5)})
+    await memory.procedural.add_skill(tried, user_id="ann")
+    for session in "789":
+        await did(memory, "stock mail", session)
+    await learnt(memory)
+    [other] = [one for one in await skills(memory) if one.id != skill.id]
+    assert (other.withheld, other.shown) == (tried.withheld, Worths())
+
+
 async def test_a_skill_that_leaves_a_step_out_earns_nothing_by_the_one_that_has_it(memory: MemoryFacade) -> None:
     made = [
         await memory.procedural.add_skill(
@@ -154,7 +211,8 @@ async def test_a_bad_skill_is_archived_no_longer_offered_and_only_learnt_again_f
     [skill] = await skills(memory)
     # what went well before it failed is no news
     await bought(memory, "a", "b", "c")
-    for number in range(6):
+    # one of them had to do without the skill, which is no use of it
+    for number in range(7):
         await did(memory, "search compare!", f"failed {number}", offered=[skill.id])
     assert [one.status for one in await skills(memory)] == ["archived"]
     assert await offered(memory) == []
@@ -310,3 +368,42 @@ async def test_what_a_page_gave_is_not_handed_on_by_a_skill(memory: MemoryFacade
     assert "ACC" not in skill.text
     assert (f"{{account}} from {source}" in skill.text) is is_named
     assert skill.preferences == ()
+
+
+async def wrote(memory: MemoryFacade, *sessions: str) -> None:
+    """Write steps as a service does that knows nothing but `memory.write`."""
+    for session in sessions:
+        for tool in BUYING.split():
+            data = {"task_type": "shop", "tool": tool, "input": {"what": f"tea {session}"}, "output": "done"}
+            await memory.write(
+                MemoryWriteEvent(
+                    user_id="ann", session_id=session, agent_id=AGENT, scope=MemoryScope.EXPERIENCE, data=data
+                )
+            )
+
+
+async def test_an_opened_memory_learns_from_what_was_only_written() -> None:
+    async with open_memory(store=InMemoryStore()) as memory:
+        await wrote(memory, "1", "2", "3")
+        report = await memory.learn("ann", AGENT, TOOLS)
+        [skill] = await skills(memory)
+        assert report.stored == [skill.text]
+        assert [step.tool for step in skill.tool_sops] == BUYING.split()
+        assert await memory.learn("ann", AGENT, TOOLS) == Report()
+
+
+@pytest.mark.parametrize(("learning", "queued"), [("traces", 1), ("model", 1), ("off", 0)])
+async def test_what_was_only_written_is_learnt_from_once_it_is_quiet(learning: str, queued: int) -> None:
+    policy = {"learning": {"skills": learning}, "extraction": {"quiet_after": 1_000}}
+    memory = MemoryFacade(InMemoryStore(), MemoryPolicy.model_validate(policy))
+    told: list[Work] = []
+    end = listen(lambda pairs: told.extend(work for user_id, work in pairs if user_id == "ann"))
+    before = now()
+    await wrote(memory, "1")
+    end()
+    found = await memory.store.asearch(work_namespace("ann"))
+    works = [Work.from_value(item.value) for item in found]
+    assert [(work.kind, work.agent, work.session) for work in works] == [("maintain", AGENT, "1")] * queued
+    assert all(990 < work.due_at / 1000 - before.timestamp() < 1_100 for work in works)
+    # each step that is written puts the work off by its own moment
+    assert [(work.kind, work.agent, work.session) for work in told[-1:]] == [("maintain", AGENT, "1")] * queued

@@ -9,8 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.merging.skill_life import WINDOW, after_use, is_outdone, promise
-from react_mem.memory.model.skills import Skill
+from react_mem.memory.merging.skill_life import (
+    ENOUGH_COMPARED,
+    WINDOW,
+    WITHHELD,
+    after_turn,
+    after_use,
+    is_outdone,
+    is_useless,
+    is_withheld,
+    promise,
+    worth,
+)
+from react_mem.memory.model.skills import Skill, ToolUse
 
 NEW = Skill(id="1", text="", use_when="", task_type="shop", session_id="", agent_id="")
 
@@ -66,3 +77,65 @@ def test_what_is_doing_badly_gives_way_to_what_does_the_same_well() -> None:
     assert not is_outdone(bad, [bad])
     assert not is_outdone(bad, [good.model_copy(update={"task_type": "other"})])
     assert not is_outdone(NEW, [good])
+
+
+LEARNT = NEW.model_copy(update={"source_ids": ("turn",), "tool_sops": (ToolUse(tool="buy", action=""),)})
+
+
+def offered(rate: float, rate_without: float, offers: int, luck: random.Random) -> Skill:
+    """Return a learnt skill after so many offers, or once it is archived."""
+    skill = LEARNT
+    for _ in range(offers):
+        withheld = luck.random() < WITHHELD
+        success = luck.random() < (rate_without if withheld else rate)
+        skill = after_turn(skill, worth(success, 6), withheld=withheld)
+        if skill.status == "archived":
+            break
+    return skill
+
+
+@pytest.mark.parametrize(
+    ("rate", "without", "least", "most"),
+    [(0.97, 0.66, 0, 0.02), (0.9, 0.9, 0.9, 1), (0.8, 0.9, 0.95, 1), (0.4, 0.9, 1, 1)],
+)
+def test_a_skill_stays_only_where_turns_do_better_with_it_than_without(
+    rate: float, without: float, least: float, most: float
+) -> None:
+    luck = random.Random(7)  # noqa: S311 - no secret
+    skills = [offered(rate, without, 500, luck) for _ in range(150)]
+    assert least <= sum(skill.status == "archived" for skill in skills) / len(skills) <= most
+
+
+def test_a_skill_that_only_saves_steps_is_of_benefit() -> None:
+    skill = LEARNT
+    for _ in range(ENOUGH_COMPARED):
+        skill = after_turn(skill, worth(True, 4), withheld=False)
+        skill = after_turn(skill, worth(True, 12), withheld=True)
+    assert skill.status == "probation"
+    assert not is_useless(skill)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 1)), max_size=300))
+def test_what_is_compared_is_bounded_and_archived_for_good(turns: list[tuple[bool, float]]) -> None:
+    skill = LEARNT
+    for withheld, came_to in turns:
+        before, skill = skill, after_turn(skill, came_to, withheld=withheld)
+        for counts in (skill.shown, skill.withheld):
+            assert 0 <= counts.squares <= counts.total <= counts.turns
+        assert min(skill.shown.turns, skill.withheld.turns) < ENOUGH_COMPARED or is_useless(skill)
+        assert before.status != "archived" or skill.status == "archived"
+
+
+def test_a_tenth_of_its_offers_a_learnt_skill_is_kept_back_the_same_for_all_of_a_kind() -> None:
+    other = LEARNT.model_copy(update={"id": "2"})
+    turns = [f"turn {number}" for number in range(3_000)]
+    kept_back = {turn for turn in turns if is_withheld(LEARNT, turn)}
+    assert 0.08 < len(kept_back) / len(turns) < 0.12
+    assert kept_back == {turn for turn in turns if is_withheld(other, turn)}
+    assert not any(is_withheld(NEW, turn) for turn in turns), "what somebody gave by hand is what they want"
+    known = LEARNT
+    for _ in range(10):
+        known = after_turn(after_turn(known, 1, withheld=False), 0, withheld=True)
+    later = {turn for turn in turns if is_withheld(known, turn)}
+    assert 0.01 < len(later) / len(turns) < 0.03
+    assert later < kept_back

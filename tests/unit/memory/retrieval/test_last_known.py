@@ -133,7 +133,11 @@ async def test_what_is_kept_is_a_copy_without_the_whole_of_messages() -> None:
     store, item = (
         InMemoryStore(),
         MemoryResultItem(
-            scope=MemoryScope.DIALOG, id="m", payload={"text": "long", "content": "long " * 9}, source="message"
+            scope=MemoryScope.DIALOG,
+            id="m",
+            payload={"text": "long", "content": "long " * 9},
+            score=0.5,
+            source="message",
         ),
     )
     results = MemoryResults([item])
@@ -143,3 +147,14 @@ async def test_what_is_kept_is_a_copy_without_the_whole_of_messages() -> None:
     assert kept is not None
     assert [found.payload for found in kept] == [{"text": "long"}]
     assert item.payload["content"]
+
+
+async def test_the_last_turns_of_another_conversation_are_not_known_here() -> None:
+    memory = MemoryFacade(InMemoryStore())
+    await memory.dialog.append("ann", "monday", "user", "tea")
+    dialog = [MemoryScope.DIALOG]
+    for asked, elsewhere in ((None, []), ("tea", ["tea"])):
+        await memory.read(query(scopes=dialog, query=asked))
+        assert texts(memory.last_known(query(scopes=dialog, query=asked))) == ["tea"]
+        assert texts(memory.last_known(query(scopes=dialog, query=asked, session_id="friday"))) == elsewhere
+        assert texts(memory.last_known(query(scopes=dialog, query=None, session_id="friday"))) == []

@@ -13,6 +13,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging import speakers
 from react_mem.memory.merging.speakers import forget_speakers, speakers_of
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.store.owned import everything
 from react_mem.memory.store.process_state import kept_with
 from tests.support.imported import but_for_origin
@@ -147,3 +148,19 @@ async def test_a_question_is_read_with_the_names_of_its_owner(store: InMemorySto
         )
         await MemoryFacade(there).read(query)
     assert asked == ["What kayak has ?", "What kayak has Mira?"]
+
+
+async def test_names_stay_so_many_however_many_are_written_without_a_read_between(store: InMemoryStore) -> None:
+    for batch in range(30):
+        await write(store, *(said(f"I am {batch} {n}", f"Guest {batch} {n}") for n in range(10)))
+    assert len(await store.asearch(meta_namespace("ann"), filter={"kind": "speaker"}, limit=1_000)) == 100
+
+
+async def test_a_name_of_a_megabyte_is_cut_and_what_was_said_is_kept(store: InMemoryStore) -> None:
+    await write(store, said("I like tea", "An " * 400_000))
+    [name] = await afresh(store)
+    assert len(name) <= 100
+    found = await MemoryFacade(store).read(
+        MemoryQuery(user_id="ann", session_id="s", agent_id="a", scopes=[MemoryScope.DIALOG], query="tea")
+    )
+    assert [item.payload["speaker"] for item in found] == [name]

@@ -83,7 +83,8 @@ async def test_the_chain_travels_with_the_read_and_takes_no_memorys_place() -> N
 
     async def read(session: str, **policy: Any) -> list[str]:
         memory = MemoryFacade(talk.memory.store, talk.memory.policy.model_copy(update=policy))
-        query = MemoryQuery(user_id="ann", session_id=session, agent_id="tester", scopes=[MemoryScope.DIALOG])
+        here = {"user_id": "ann", "session_id": session, "agent_id": "tester"}
+        query = MemoryQuery(**here, scopes=[MemoryScope.DIALOG], query="Where do I live?", extra={"turns": 0})
         return [item.source for item in await memory.read(query)]
 
     assert await read("talk") == ["message", "message", "chain"]

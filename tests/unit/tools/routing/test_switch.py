@@ -129,13 +129,49 @@ async def test_a_store_without_an_embedder_leaves_the_words() -> None:
     assert (await switch().choose("paint the boat", None)).by == "words"
 
 
-async def test_a_clear_request_costs_no_model_call() -> None:
-    model = ScriptedModel(script=[picks("burn_tent")])
+async def test_the_model_is_asked_once_however_clear_the_tool_is() -> None:
+    model = ScriptedModel(script=[picks("paint_piano", layers=("episodic",))])
     choice = await choose(switch(model), "please paint the boat")
-    assert (choice.by, choice.asked, choice.picked) == ("semantic", False, ("paint_boat",))
+    assert (choice.by, choice.asked, choice.picked) == ("model", True, ("paint_piano",))
+    assert choice.layers == ("episodic",)
+    assert choice.tools is not None
+    assert "paint_boat" in choice.tools
 
 
-async def test_the_model_picks_where_it_is_not_clear() -> None:
+async def test_the_model_says_whether_a_request_decides_something() -> None:
+    said = json.dumps({"tools": [], "layers": [], "snapshot": True})
+    assert (await choose(switch(ScriptedModel(script=[said])), VAGUE)).snapshot
+    assert not (await choose(switch(ScriptedModel(script=[picks()])), VAGUE)).snapshot
+
+
+async def test_a_request_without_words_is_not_asked_about() -> None:
+    model = ScriptedModel(script=[picks()])
+    choice = await switch(model).choose("  ", word_store())
+    assert (choice.asked, model.prompts) == (False, [])
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+async def test_few_tools_are_all_offered_and_the_model_says_the_layers(number: int) -> None:
+    model = ScriptedModel(script=[picks(*["paint_boat"][:number], layers=("dialog",))])
+    made = Switch(many_tools(number), SwitchSettings(mode="model"), [model])
+    choice = await choose(made, "paint the boat")
+    assert (choice.by, choice.tools, choice.layers) == ("model", None, ("dialog",))
+    assert choice.picked == ("paint_boat",)[:number]
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+async def test_without_an_embedder_few_tools_are_all_offered_and_all_layers_are_read(number: int) -> None:
+    choice = await Switch(many_tools(number), SwitchSettings(mode="semantic")).choose("paint the boat", None)
+    assert (choice.by, choice.tools, choice.layers, choice.picked) == ("all", None, (), ())
+
+
+async def test_where_words_do_not_tell_tools_apart_the_model_still_says_the_layers() -> None:
+    model = ScriptedModel(script=[picks(layers=("semantic",))])
+    choice = await switch(model).choose("hãy sơn cái thuyền", None)
+    assert (choice.by, choice.tools, choice.layers) == ("model", None, ("semantic",))
+
+
+async def test_the_model_picks_tools_and_layers() -> None:
     model = ScriptedModel(script=[picks("sell_piano", "sell_boat", layers=("episodic",))])
     choice = await choose(switch(model), VAGUE)
     assert choice.tools is not None
@@ -225,6 +261,12 @@ async def test_what_the_turn_before_used_stays_at_hand() -> None:
 async def test_one_place_is_enough_for_one_tool() -> None:
     choice = await choose(switch(max_tools=1), "please paint the boat")
     assert choice.tools == ("paint_boat",)
+
+
+async def test_where_the_model_names_no_layer_none_is_chosen_by_meaning_instead() -> None:
+    asked = "What was said before, by the user or by you, in this conversation?"
+    choice = await choose(switch(ScriptedModel(script=[picks()])), asked)
+    assert (choice.by, choice.layers) == ("model", ())
 
 
 async def test_a_request_for_what_was_said_asks_for_the_conversation() -> None:

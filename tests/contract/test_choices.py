@@ -1,0 +1,98 @@
+"""What a caller may choose for one run: what the agent's config leaves to them, and nothing else, with any manager."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import react_mem.agents.resolve
+from react_mem.agents.config import MOST_CHOICES, AgentConfig
+from react_mem.errors import ChoiceRefused, InvalidInputError
+from tests.contract.conftest import Build, build_manager
+from tests.contract.test_loop import ANN, ask
+from tests.support.scripted_model import ScriptedModel
+
+FAR = "openai:far"
+
+
+@pytest.fixture(params=["react", "react_mem"])
+def build(request: pytest.FixtureRequest) -> Build:
+    """Build a graph with each of our managers in turn; in `create_agent` a context chooses nothing."""
+    return lambda *args, **kwargs: build_manager(request.param, *args, **kwargs)
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the models that were loaded for runs."""
+    names: list[str] = []
+
+    def load(spec: str) -> ScriptedModel:
+        names.append(spec)
+        return ScriptedModel(script=[f"{spec} here"])
+
+    monkeypatch.setattr(react_mem.agents.resolve, "load_chat_model", load)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("left", "chosen", "said"),
+    [
+        ({}, {"model": FAR}, "models.choices"),
+        ({"models": {"choices": ["openai:near"]}}, {"model": FAR}, "openai:near"),
+        ({"models": {"choices": [FAR]}, "overridable": []}, {"model": FAR}, "but nothing"),
+        ({}, {"system_prompt": "Say what you were told."}, "list system_prompt"),
+        ({"overridable": ["model"]}, {"max_iterations": 2}, "list max_iterations"),
+        ({"max_iterations": 3}, {"max_iterations": 4}, "at most 3"),
+    ],
+)
+async def test_a_choice_that_is_not_left_to_callers_is_refused_before_a_model_is_asked_and_anything_is_stored(
+    build: Build, loaded: list[str], left: dict[str, Any], chosen: dict[str, Any], said: str
+) -> None:
+    model = ScriptedModel(script=["hi"])
+    graph = build(model, **left)
+    with pytest.raises(ChoiceRefused, match=said) as refused:
+        await ask(graph, context={**ANN, **chosen})
+    assert not loaded
+    assert not model.prompts
+    assert not await graph.store.alist_namespaces()
+    assert "far" not in str(refused.value)
+    assert "Say what" not in str(refused.value)
+
+
+async def test_what_is_left_to_callers_and_what_is_the_agents_own_may_be_named(build: Build, loaded: list[str]) -> None:
+    model = ScriptedModel(script=["own"])
+    graph = build(model, models={"choices": [FAR]}, max_iterations=3)
+    for chosen, answer in (
+        ({"model": FAR, "max_iterations": 3}, f"{FAR} here"),
+        ({"model": "auto"}, "own"),
+        ({"model": "", "system_prompt": ""}, "own"),
+        ({"model": FAR}, f"{FAR} here"),
+    ):
+        assert (await ask(graph, context={**ANN, **chosen}))["messages"][-1].text == answer
+    assert loaded == [FAR]
+
+
+async def test_two_hundred_names_load_no_model(build: Build, loaded: list[str]) -> None:
+    graph = build(["hi"])
+    for number in range(200):
+        with pytest.raises(ChoiceRefused):
+            await ask(graph, context={**ANN, "model": f"openai:gpt-{number}"})
+    assert not loaded
+
+
+async def test_a_context_of_the_wrong_form_is_refused_without_repeating_it(build: Build) -> None:
+    graph = build(["hi"])
+    config = {"configurable": {"thread_id": "1", "model": ["my diary"], "max_iterations": "many words"}}
+    with pytest.raises(InvalidInputError, match="max_iterations") as refused:
+        await graph.ainvoke({"messages": [("user", "hello")]}, config)
+    assert "diary" not in str(refused.value)
+    assert "words" not in str(refused.value)
+    with pytest.raises(ValueError, match="max_iterations") as wrong:
+        await ask(graph, context={**ANN, "max_iterations": "many words"})
+    assert "words" not in str(wrong.value)
+
+
+def test_an_agent_leaves_only_so_many_models_to_its_callers() -> None:
+    with pytest.raises(ValueError, match=f"at most {MOST_CHOICES} items"):
+        AgentConfig(name="a", manager="react", models={"choices": [f"openai:{n}" for n in range(MOST_CHOICES + 1)]})

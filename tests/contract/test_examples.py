@@ -1,0 +1,762 @@
+"""Examples of the memory layer's design (document 003), each as it is written there, on both kinds of store.
+
+A class is a section of the document, a test one of its examples. Imports are ours: see decision 0001.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any, cast
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import HumanMessage
+from langgraph.store.base import BaseStore
+
+from react_mem.memory import (
+    MemoryPolicy,
+    MemoryQuery,
+    MemoryResultItem,
+    MemoryResults,
+    MemoryScope,
+    MemoryWriteEvent,
+    Summary,
+)
+from react_mem.memory.adapters import MemoryChatHistory, MemoryMiddleware
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.scopes import (
+    DialogMemoryStore,
+    ProceduralMemoryStore,
+    SemanticMemoryStore,
+    StateMemoryStore,
+)
+from react_mem.memory.scopes.bound import BoundMemory
+from react_mem.memory.store.postgres import MemoryStore
+from tests.contract.conftest import INLINE
+from tests.support.scripted_model import ScriptedModel
+from tests.support.stores import open_any_store
+
+USER_ID, SESSION_ID, FLOW_ID = "user_id", "session_id", "flow_id"
+WHO: dict[str, Any] = {"user_id": USER_ID, "session_id": SESSION_ID, "agent_id": "planner"}
+SOP: dict[str, Any] = {
+    "use_when": "deploy Next.js app to Vercel",
+    "tool_sops": [
+        {"tool": "create_repo", "action": "create repo from template nextjs"},
+        {"tool": "run_cmd", "action": "npm install"},
+    ],
+    "preferences": "use pnpm if available",
+}
+
+
+@pytest.fixture(params=["in memory", "memory store"])
+async def memory(request: pytest.FixtureRequest, database_server: str) -> AsyncIterator[MemoryFacade]:
+    """Memory on each kind of store."""
+    async with open_any_store(request.param, database_server) as store:
+        yield MemoryFacade(store)
+
+
+def texts(results: MemoryResults, *sources: str) -> list[str]:
+    """Return what results say, of some kinds."""
+    return [item.payload["text"] for item in results if item.source in sources]
+
+
+async def talk(memory: MemoryFacade, session_id: str, *said: str) -> None:
+    """Have the user and the agent speak in turn."""
+    for place, content in enumerate(said):
+        await memory.dialog.append(USER_ID, session_id, "assistant" if place % 2 else "user", content)
+
+
+class TestSection51Dialog:
+    """The latest messages of a conversation, and what it came to."""
+
+    async def test_append_get_context_update_summary(self, memory: MemoryFacade) -> None:
+        for _ in range(2):
+            await memory.dialog.append(USER_ID, SESSION_ID, "user", "Find me a hotel")
+        await memory.dialog.append(USER_ID, SESSION_ID, role="assistant", content="Which city?")
+        await memory.dialog.update_summary(USER_ID, SESSION_ID, "The user looks for a hotel.")
+        context = await memory.dialog.get_context(USER_ID, SESSION_ID, limit_turns=20)
+        said = [(message.role, message.content, message.turn) for message in context.messages]
+        assert said == [("user", "Find me a hotel", 0), ("user", "Find me a hotel", 1), ("assistant", "Which city?", 2)]
+        assert context.summary is not None
+        assert context.summary.text == "The user looks for a hotel."
+        [last] = (await memory.dialog.get_context(USER_ID, SESSION_ID, 1)).messages[:1]
+        assert last.turn == 1
+        with pytest.raises(ValueError, match="role: 'robot' is none of user, assistant"):
+            await memory.dialog.append(USER_ID, SESSION_ID, "robot", "beep")  # type: ignore[call-overload]
+
+    async def test_messages_as_mappings(self, memory: MemoryFacade) -> None:
+        said = [
+            {"role": "user", "content": "Hello", "id": "m1", "name": "Lan"},
+            HumanMessage("Are you there?", id="m2"),
+            {"role": "assistant", "content": [{"type": "text", "text": "Yes"}]},
+        ]
+        for _ in range(2):
+            await memory.dialog.append(USER_ID, SESSION_ID, said)
+        context = await memory.dialog.get_context(USER_ID, SESSION_ID)
+        told = [(one.role, one.speaker, one.text, one.turn) for one in context.messages]
+        assert told[:3] == [("user", "Lan", "Hello", 0), ("user", "", "Are you there?", 1), ("assistant", "", "Yes", 2)]
+        assert [one[2] for one in told[3:]] == ["Yes"]
+        for wrong, cause in (
+            ([{"content": "Hello"}], r"messages\[0\]: role: 'None' is none of user"),
+            ([{"role": "user", "content": 42}], r"messages\[0\]: content: must be a text"),
+            (["Hello"], r"messages\[0\] is a str"),
+            ([HumanMessage("Hello")], r"messages\[0\] has no id"),
+        ):
+            with pytest.raises(ValueError, match=cause):
+                await memory.dialog.append(USER_ID, SESSION_ID, wrong)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="content: must be a text"):
+            await memory.dialog.append(USER_ID, SESSION_ID, "user", 42)  # type: ignore[call-overload]
+
+    async def test_each_role_says_what_it_may_vouch_for(self, memory: MemoryFacade) -> None:
+        for role in ("user", "tool", "system", "observer"):
+            await memory.dialog.append(USER_ID, SESSION_ID, role, f"said by {role}")  # type: ignore[call-overload]
+        context = await memory.dialog.get_context(USER_ID, SESSION_ID)
+        assert [(one.role, str(one.origin)) for one in context.messages] == [
+            ("user", "user"),
+            ("tool", "tool"),
+            ("system", "import"),
+            ("observer", "assistant"),
+        ]
+        shown = await MemoryChatHistory(memory, user_id=USER_ID, session_id=SESSION_ID).aget_messages()
+        assert [(one.type, one.name) for one in shown] == [
+            ("human", None),
+            ("ai", "tool"),
+            ("system", None),
+            ("ai", "observer"),
+        ]
+
+    async def test_a_read_without_a_query_is_this_conversation_and_no_other(self, memory: MemoryFacade) -> None:
+        await talk(memory, "another", "My secret is tea", "Noted")
+        await talk(memory, SESSION_ID, *(f"line {number}" for number in range(12)))
+        await memory.dialog.update_summary(USER_ID, "another", "About tea.")
+        await memory.dialog.update_summary(USER_ID, SESSION_ID, "Lines were said.")
+        found = await memory.read(MemoryQuery(**WHO, scopes=[MemoryScope.DIALOG]))
+        assert texts(found, "summary") == ["Lines were said."]
+        assert texts(found, "message") == [f"line {number}" for number in range(12)]
+        two = await memory.read(MemoryQuery(**WHO, scopes=[MemoryScope.DIALOG], extra={"turns": 2}))
+        assert texts(two, "message") == [f"line {number}" for number in range(8, 12)]
+        few = MemoryFacade(memory.store, memory.policy.model_validate({"context": {"dialog_turns": 1}}))
+        last = await few.read(MemoryQuery(**WHO, scopes=[MemoryScope.DIALOG], extra={"turns": 2}))
+        assert texts(last, "message") == ["line 10", "line 11"]
+        assert await few.read(MemoryQuery(**WHO, scopes=[MemoryScope.DIALOG], extra={"turns": 0})) == []
+        with pytest.raises(ValueError, match=r"extra\['turns'\]"):
+            await memory.read(MemoryQuery(**WHO, scopes=[MemoryScope.DIALOG], extra={"turns": -1}))
+
+    async def test_a_read_with_a_query_has_hits_of_other_conversations_too(self, memory: MemoryFacade) -> None:
+        await talk(memory, "another", "My favourite drink is tea", "Noted")
+        await talk(memory, SESSION_ID, "Hello", "Hello", "What is my favourite drink?")
+        asked = MemoryQuery(**WHO, scopes=[MemoryScope.DIALOG], query="favourite drink")
+        results = await memory.read(asked)
+        found, seen = texts(results, "message"), [item.id for item in results]
+        assert found[:3] == ["Hello", "Hello", "What is my favourite drink?"]
+        assert "My favourite drink is tea" in found[3:]
+        assert len(seen) == len(set(seen))
+        assert await memory.read(asked.model_copy(update={"extra": {"seen": seen}})) == []
+        searched = texts(await memory.read(asked.model_copy(update={"extra": {"turns": 0}})), "message")
+        assert "Hello" not in searched[:2]
+
+
+class TestSection4Facade:
+    """What the facade refuses."""
+
+    async def test_no_conversation_is_not_one_that_can_be_deleted(self, memory: MemoryFacade) -> None:
+        await memory.semantic.add_documents([{"text": "Green tea"}], user_id=USER_ID)
+        for session_id in ("", " ", None):
+            for call in (
+                memory.delete_session(USER_ID, session_id),  # type: ignore[arg-type]
+                memory.dialog.append(USER_ID, session_id, "user", "Hello"),  # type: ignore[arg-type]
+                memory.dialog.update_summary(USER_ID, session_id, "A greeting."),  # type: ignore[arg-type]
+                memory.dialog.get_context(USER_ID, session_id),  # type: ignore[arg-type]
+            ):
+                with pytest.raises(ValueError, match="session_id must name a conversation"):
+                    await call
+        assert len(await memory.list_records(USER_ID)) == 1
+
+    async def test_what_is_no_store_is_refused_with_the_cure(self) -> None:
+        with pytest.raises(TypeError, match=r"store is a str; give a LangGraph store.*open_memory"):
+            MemoryFacade("postgresql://")  # type: ignore[arg-type]
+
+    async def test_a_result_is_a_scope_and_a_payload(self) -> None:
+        item = MemoryResultItem(scope=MemoryScope.PROFILE, payload={"name": "Lan"})
+        assert (item.id, item.source) == ("", "")
+
+    async def test_errors_name_the_place(self, memory: MemoryFacade) -> None:
+        for state, place in (
+            ([1], "state: must be a mapping"),
+            ({"a": [{"b": object()}]}, r"state\.a\.0\.b \(object\)"),
+        ):
+            with pytest.raises(ValueError, match=f"memory scope state: {place}"):
+                await memory.state.save_state(FLOW_ID, SESSION_ID, state, user_id=USER_ID)  # type: ignore[arg-type]
+        step = await memory.experience.log_step({"tool": "run", "error": ValueError("boo")}, user_id=USER_ID)
+        assert (step.error, step.success) == ("boo", False)
+        with pytest.raises(ValueError, match="is not a field of an experience"):
+            await memory.experience.log_step({"tool": "run", "mood": "good"}, user_id=USER_ID)
+        [kept] = await memory.semantic.add_documents({"text": "Green tea"}, user_id=USER_ID)
+        assert kept.text == "Green tea"
+
+
+class TestSection53Semantic:
+    """Documents as mappings."""
+
+    async def test_add_documents_and_search(self, memory: MemoryFacade) -> None:
+        docs = [
+            {"text": "Green tea from Thai Nguyen", "title": "Tea", "source": "tea.md", "page": 3},
+            {"content": "Black coffee from Dak Lak", "uri": "coffee.md", "metadata": {"lang": "en"}},
+            {"page_content": "Mineral water", "url": "https://x/water", "id": "water"},
+        ]
+        for _ in range(2):
+            kept = await memory.semantic.add_documents(docs, user_id=USER_ID)
+        assert [(one.title, one.uri, one.metadata) for one in kept] == [
+            ("Tea", "tea.md", {"page": 3}),
+            ("", "coffee.md", {"lang": "en"}),
+            ("", "https://x/water", {}),
+        ]
+        assert kept[2].id == "water"
+        assert len(await memory.list_records(USER_ID)) == 3
+        [found] = await memory.semantic.search("Green tea", {"title": "Tea"}, 1, user_id=USER_ID)
+        assert found.payload["text"] == "Green tea from Thai Nguyen"
+        with pytest.raises(ValueError, match=r"docs\[1\] has no text"):
+            await memory.semantic.add_documents([docs[0], {"title": "Nothing"}], user_id=USER_ID)
+
+    async def test_a_filter_of_the_applications_own_names(self, memory: MemoryFacade) -> None:
+        docs = [
+            {"text": f"A {name} that is {size} and cheap", "product": name, "price": price, "source": f"{name}.md"}
+            for name, size, price in (("laptop", "small", 900), ("laptop", "large", 1200), ("phone", "small", 500))
+        ]
+        docs.append({"text": "All that is small and cheap"})
+        await memory.semantic.add_documents(docs, user_id=USER_ID)
+
+        async def search(query: str, filters: dict[str, Any], top_k: int = 5) -> list[str]:
+            found = await memory.semantic.search(query, filters, top_k, user_id=USER_ID)
+            return [item.payload["text"][:17] for item in found]
+
+        small, large, phone = "A laptop that is ", "A laptop that is ", "A phone that is s"
+        assert await search("large", {"product": "laptop"}) == [large, small]
+        [first, _] = await memory.semantic.search("large", {"product": "laptop"}, user_id=USER_ID)
+        assert (first.payload["metadata"]["price"], bool(first.arms)) == (1200, True)
+        for query in ("small and cheap", ""):
+            assert await search(query, {"price": {"$lt": 800}}) == [phone]
+            assert await search(query, {"metadata.product": "phone", "metadata": {"price": 500}}) == [phone]
+            assert await search(query, {"source": "phone.md", "kind": "document"}) == [phone]
+            assert sorted(await search(query, {"product": {"$ne": None}})) == [small, large, phone]
+            assert await search(query, {"product": "car"}) == []
+            with pytest.raises(ValueError, match=r"product: a filter has no operator '\$in'"):
+                await search(query, {"product": {"$in": ["laptop"]}})
+
+    async def test_a_filter_finds_what_is_behind_a_thousand_others(
+        self, memory: MemoryFacade, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("react_mem.memory.scopes.scope.MAX_FILTERED", 2)
+        docs = [{"text": f"Cheap {size}", "product": size} for size in ("green tea", "tea", "black tea", "laptop")]
+        await memory.semantic.add_documents(docs, user_id=USER_ID)
+        [found] = await memory.semantic.search("Cheap tea", {"product": "laptop"}, user_id=USER_ID)
+        assert found.payload["text"] == "Cheap laptop"
+
+    async def test_a_fact_in_three_parts_says_all_three(self, memory: MemoryFacade) -> None:
+        [fact] = await memory.semantic.add([{"subject": "Linh", "predicate": "likes", "object": "tea"}], **WHO)
+        assert (fact.about, fact.text) == ("Linh", "Linh likes tea")
+        with pytest.raises(ValueError, match="text: is missing"):
+            await memory.semantic.add([{"subject": "Linh", "predicate": "likes"}], **WHO)
+
+
+class TestSection54Procedural:
+    """A procedure as it is told."""
+
+    @pytest.mark.parametrize("step", ["tool", "tool_name"])
+    @pytest.mark.parametrize(
+        "preferences",
+        ["use pnpm if available", ["use pnpm if available"], {"use pnpm": "if available"}],
+    )
+    async def test_add_skill(self, memory: MemoryFacade, step: str, preferences: Any) -> None:
+        steps = [{step: one["tool"], "action": one["action"]} for one in SOP["tool_sops"]]
+        await memory.procedural.add_skill({**SOP, "tool_sops": steps, "preferences": preferences}, user_id=USER_ID)
+        [found] = await memory.procedural.search_skills("", "deploy to Vercel", 3, user_id=USER_ID)
+        assert found.payload["tool_sops"] == SOP["tool_sops"]
+        [preference] = found.payload["preferences"]
+        assert preference.replace(":", "") == SOP["preferences"]
+        assert preference in found.payload["text"]
+        assert "run_cmd: npm install" in found.payload["text"]
+
+    async def test_skills_for_no_kind_of_task_stand_behind_those_of_the_kind(self, memory: MemoryFacade) -> None:
+        await memory.procedural.add_skill(SOP, user_id=USER_ID)
+        for task_type in ("deploy", "cook"):
+            sop = {**SOP, "use_when": f"{task_type} to Vercel", "task_type": task_type}
+            await memory.procedural.add_skill(sop, user_id=USER_ID)
+        for query in ("deploy Next.js app to Vercel", ""):
+            found = await memory.procedural.search_skills("deploy", query, user_id=USER_ID)
+            assert [item.payload["task_type"] for item in found] == ["deploy", ""]
+            asked = MemoryQuery(**WHO, scopes=[MemoryScope.PROCEDURAL], query=query, task_type="deploy")
+            assert [item.payload["task_type"] for item in await memory.read(asked)] == ["deploy", ""]
+        [best] = await memory.procedural.search_skills("deploy", "Next.js", 1, user_id=USER_ID)
+        assert best.payload["task_type"] == "deploy"
+
+
+class TestSection55Profile:
+    """Values of any plain type."""
+
+    async def test_update_profile(self, memory: MemoryFacade) -> None:
+        changes = {"name": "Lan", "age": 41, "height": 1.6, "vegetarian": True}
+        await memory.profile.update_profile(USER_ID, changes)
+        profile = await memory.profile.get_profile(USER_ID)
+        assert profile is not None
+        assert profile.known_values() == {"age": "41", "height": "1.6", "name": "Lan", "vegetarian": "true"}
+        with pytest.raises(ValueError, match=r"fields\.tags\[0\]: must be a text, a number or a truth value"):
+            await memory.profile.update_profile(USER_ID, {"tags": [object()]})
+        several = {"tags": ["tea", 2], "size": {"shirt": "M", "shoe": 41}}
+        await memory.profile.update_profile("other", several)
+        other = await memory.profile.get_profile("other")
+        assert other is not None
+        assert other.known_values() == {"size": "shirt: M; shoe: 41", "tags": "tea; 2"}
+        event = MemoryWriteEvent(**WHO, scope=MemoryScope.PROFILE, data={"fields": {"age": 42}}, meta={"form": "f1"})
+        await memory.write(event)
+        [found] = await memory.read(MemoryQuery(**WHO, scopes=[MemoryScope.PROFILE]))
+        assert (found.payload["fields"]["age"]["value"], found.payload["meta"]) == ("42", {"form": "f1"})
+
+
+class TestSection61BeforeANode:
+    """The planner's read."""
+
+    async def test_the_planner_reads_four_scopes_at_once(self, memory: MemoryFacade) -> None:
+        user_utterance = "Build me an agent that searches flights"
+        await talk(memory, SESSION_ID, "Hello", "How can I help?", user_utterance)
+        await memory.semantic.add_documents([{"text": "Flights are searched by an agent."}], user_id=USER_ID)
+        sop = {**SOP, "use_when": "build an agent that searches", "task_type": "build_search_agent"}
+        await memory.procedural.add_skill(sop, user_id=USER_ID)
+        await memory.profile.update_profile(USER_ID, {"name": "Lan"})
+        query = MemoryQuery(
+            user_id=USER_ID,
+            session_id=SESSION_ID,
+            agent_id="planner",
+            flow_id=FLOW_ID,
+            node_id="planner_node",
+            scopes=[MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.PROCEDURAL, MemoryScope.PROFILE],
+            query=user_utterance,
+            task_type="build_search_agent",
+        )
+        mem_results = await memory.read(query)
+        assert texts(mem_results, "message")[:3] == ["Hello", "How can I help?", user_utterance]
+        assert texts(mem_results, "document") == ["Flights are searched by an agent."]
+        assert [item.payload["use_when"] for item in mem_results if item.scope is MemoryScope.PROCEDURAL] == [
+            "build an agent that searches"
+        ]
+        assert texts(mem_results, "profile") == ["name: Lan"]
+
+
+class TestSection62AfterANode:
+    """The tool node's write."""
+
+    @pytest.mark.parametrize("tool_input", [{"url": "https://example.com"}, "https://example.com", ["a", "b"], None])
+    async def test_the_tool_node_logs_its_step(self, memory: MemoryFacade, tool_input: Any) -> None:
+        started = time.monotonic()
+        tool_output, error, trace_id = {"status": 200}, None, "trace-1"
+        latency = (time.monotonic() - started) * 1_000
+        event = MemoryWriteEvent(
+            user_id=USER_ID,
+            session_id=SESSION_ID,
+            agent_id="worker_agent",
+            flow_id=FLOW_ID,
+            node_id="http_tool_node",
+            scope=MemoryScope.EXPERIENCE,
+            data={
+                "task_type": "call_external_api",
+                "tool_name": "HttpRequestTool",
+                "input": tool_input,
+                "output": tool_output,
+                "error": error,
+                "success": error is None,
+                "latency_ms": latency,
+            },
+            meta={"trace_id": trace_id},
+        )
+        # over the wire, as a gateway sends it, and by hand: the same
+        for written in (event, MemoryWriteEvent.model_validate_json(event.model_dump_json())):
+            await memory.write(written)
+        asked = MemoryQuery(**WHO, scopes=[MemoryScope.EXPERIENCE], task_type="call_external_api")
+        [found] = await memory.read(asked)
+        kept = found.payload
+        assert (kept["tool_name"], kept["tool"], kept["success"]) == ("HttpRequestTool", "HttpRequestTool", True)
+        assert kept["latency_ms"] == pytest.approx(latency, abs=1e-6)
+        assert kept["output"] == '{"status": 200}'
+        given = {} if tool_input is None else {"input": tool_input}
+        assert kept["input"] == (tool_input if isinstance(tool_input, dict) else given)
+        assert (kept["flow_id"], kept["node_id"], kept["meta"]) == (FLOW_ID, "http_tool_node", {"trace_id": trace_id})
+        [[step]] = await memory.experience.get_successful_traces("call_external_api", 50, user_id=USER_ID)
+        # what is read can be read back, and logged again
+        assert type(step).from_value(kept) == step
+        await memory.experience.log_step({**kept, **WHO})
+        assert len(await memory.read(asked)) == 1
+
+    async def test_a_trace_is_a_turn(self, memory: MemoryFacade) -> None:
+        def event(trace: dict[str, str], error: str | None = None) -> MemoryWriteEvent:
+            data = {"task_type": "call", "tool_name": "Http", "input": "a", "output": "b", "error": error}
+            return MemoryWriteEvent(**WHO, scope=MemoryScope.EXPERIENCE, data=data, meta=trace)
+
+        for trace in ("t-0", "t-1", "t-2", "t-2"):
+            await memory.write(event({"trace_id": trace}))
+        await memory.write(event({"trace_id": "t-0"}, error="timeout"))
+        traces = await memory.experience.get_successful_traces("call", user_id=USER_ID)
+        assert [[step.meta["trace_id"] for step in trace] for trace in traces] == [["t-2"], ["t-1"]]
+        [failed] = await memory.experience.get_failures("call", user_id=USER_ID)
+        assert failed.meta == {"trace_id": "t-0"}
+        for _ in range(2):
+            await memory.write(event({}))
+        assert len(await memory.list_records(USER_ID)) == 5
+
+    async def test_steps_of_no_kind_of_task_are_found_by_their_agent(self, memory: MemoryFacade) -> None:
+        for number, kind in enumerate(({}, {"task_type": "shop"}, {"agent_id": "another"})):
+            step = {**WHO, "tool": "search", "error": "timeout", "input": {"n": number}, **kind}
+            await memory.experience.log_step(step)
+        for task_type, number in ((WHO["agent_id"], 0), ("shop", 1), ("another", 2)):
+            [failed] = await memory.experience.get_failures(task_type, user_id=USER_ID)
+            assert failed.input == {"n": number}
+            asked = MemoryQuery(**WHO, scopes=[MemoryScope.EXPERIENCE], task_type=task_type)
+            assert [item.payload["input"] for item in await memory.read(asked)] == [{"n": number}]
+
+    @pytest.mark.parametrize(
+        ("scope", "data"),
+        [
+            (MemoryScope.SEMANTIC, {"text": "User likes tea"}),
+            (MemoryScope.SEMANTIC, {"kind": "document", "text": "All about tea"}),
+            (MemoryScope.EPISODIC, {"goal": "Buy tea", "outcome": "bought"}),
+            (MemoryScope.PROCEDURAL, SOP),
+            (MemoryScope.STATE, {"state": {"step": 1}}),
+            (MemoryScope.STATE, {"task_id": "t", "text": "buy tea", "status": "done"}),
+            (MemoryScope.DIALOG, {"id": "m", "role": "user", "text": "tea", "content": "tea", "turn": 0}),
+        ],
+    )
+    async def test_each_scope_keeps_where_a_write_comes_from(
+        self, memory: MemoryFacade, scope: MemoryScope, data: dict[str, Any]
+    ) -> None:
+        come_from = {"flow_id": FLOW_ID, "node_id": "node", "meta": {"trace_id": "trace-1"}}
+        await memory.write(MemoryWriteEvent(**WHO, **come_from, scope=scope, data=data))
+        [found] = await memory.list_records(USER_ID)
+        assert {name: found.payload[name] for name in come_from} == come_from
+        plain = MemoryWriteEvent(**{**WHO, "user_id": "other"}, flow_id=FLOW_ID, scope=scope, data=data)
+        await memory.write(plain)
+        [other] = await memory.list_records("other")
+        assert "meta" not in other.payload
+
+    async def test_each_scope_takes_what_is_plain(self, memory: MemoryFacade) -> None:
+        async def write(scope: MemoryScope, data: dict[str, Any], **more: Any) -> None:
+            await memory.write(MemoryWriteEvent(**WHO, scope=scope, data=data, **more))
+
+        for trace in ({"trace_id": "t-1"}, {"trace_id": "t-1"}, {"trace_id": "t-2"}, {}, {}):
+            await write(MemoryScope.DIALOG, {"role": "user", "content": "Hello"}, meta=trace, flow_id=FLOW_ID)
+        when = {"created_at": "2024-05-01T10:00:00+00:00"}
+        for _ in range(2):
+            await write(MemoryScope.DIALOG, {"role": "tool", "content": "done", **when})
+            await write(MemoryScope.DIALOG, {"kind": "summary", "text": "A greeting."})
+        context = await memory.dialog.get_context(USER_ID, SESSION_ID)
+        assert [(one.role, one.turn) for one in context.messages] == [
+            *(("user", place) for place in range(4)),
+            ("tool", 4),
+        ]
+        assert (context.messages[1].meta, context.messages[1].flow_id) == ({"trace_id": "t-2"}, FLOW_ID)
+        assert (context.messages[4].created_at.year, str(context.messages[4].origin)) == (2024, "tool")
+        assert context.summary is not None
+        assert context.summary.id == (await memory.dialog.update_summary(USER_ID, SESSION_ID, "A greeting.")).id
+        await write(MemoryScope.STATE, {"task_id": "t", "step": "buy tea", "status": "done", "error": None})
+        [step] = await memory.state.task_steps("t", user_id=USER_ID, session_id=SESSION_ID)
+        assert step.text == "buy tea"
+        await write(MemoryScope.PROFILE, {"name": "Lan", "drinks": ["tea"]})
+        profile = await memory.profile.get_profile(USER_ID)
+        assert profile is not None
+        assert profile.known_values() == {"drinks": "tea", "name": "Lan"}
+        await write(MemoryScope.SEMANTIC, {"text": "All about tea", "metadata": {"lang": "en"}}, flow_id=FLOW_ID)
+        await write(MemoryScope.SEMANTIC, {"text": "More about tea", "source": "tea.md"})
+        found = await memory.semantic.search("", {"kind": "document"}, user_id=USER_ID)
+        told = {item.payload["text"]: (item.payload["metadata"], item.payload["uri"]) for item in found}
+        assert told == {"All about tea": ({"lang": "en"}, ""), "More about tea": ({}, "tea.md")}
+        for data, cause in (
+            ({"role": "robot", "content": "beep"}, "role: 'robot' is none of"),
+            ({"role": "user", "content": 42}, "content: must be a text, or a list of blocks, got 42"),
+            ({"role": "user", "content": "Hello", "mood": "good"}, "mood: is not a field of a message"),
+        ):
+            with pytest.raises(ValueError, match=f"memory scope dialog: {cause}"):
+                await write(MemoryScope.DIALOG, data)
+
+    async def test_what_is_noted_beside_a_write_is_small_and_json(self) -> None:
+        for meta, cause in (({"x": "y" * 4_000}, "4000 at most"), ({"x": object()}, "is not JSON")):
+            with pytest.raises(ValueError, match=cause):
+                MemoryWriteEvent(**WHO, scope=MemoryScope.SEMANTIC, data={"text": "tea"}, meta=meta)
+
+    async def test_what_is_forgotten_stands_in_no_note(self, memory: MemoryFacade) -> None:
+        await talk(memory, SESSION_ID, "I live in Hue")
+        [said] = (await memory.dialog.get_context(USER_ID, SESSION_ID)).messages
+        meta = {"form": "lives in Hue"}
+        facts = [{"text": "I live in Hue", "source_ids": [said.id]}, {"text": "I drink tea", "source_ids": [said.id]}]
+        for fact in facts:
+            await memory.write(MemoryWriteEvent(**WHO, scope=MemoryScope.SEMANTIC, data=fact, meta=meta))
+        [hue] = [fact for fact in await memory.semantic.history(user_id=USER_ID) if "Hue" in fact.text]
+        receipt = await memory.forget(USER_ID, hue.id)
+        assert receipt.problems == ()
+        assert "Hue" not in str(await memory.list_records(USER_ID))
+        [left] = await memory.semantic.history(user_id=USER_ID)
+        assert (left.text, left.meta) == ("I drink tea", {})
+
+    async def test_what_stays_of_a_fact_has_no_note_of_what_is_forgotten(self, memory: MemoryFacade) -> None:
+        fact = {"text": "I live in Hue and I drink green tea"}
+        meta = {"form": "lives in Hue"}
+        await memory.write(MemoryWriteEvent(**WHO, scope=MemoryScope.SEMANTIC, data=fact, meta=meta))
+        await memory.forget_said(USER_ID, "I live in Hue")
+        [left] = await memory.semantic.history(user_id=USER_ID)
+        assert "green tea" in left.text
+        assert "Hue" not in str(await memory.list_records(USER_ID))
+
+
+class TestSection5LiterallyForOneOwner:
+    """Every call of section 5 by the document's own parameters, on the memory of one owner."""
+
+    @pytest.fixture
+    def bound(self, memory: MemoryFacade) -> BoundMemory:
+        """Memory of one owner in one conversation."""
+        return memory.of(USER_ID, session_id=SESSION_ID, agent_id="planner")
+
+    async def test_dialog(self, bound: BoundMemory) -> None:
+        await bound.dialog.append(USER_ID, SESSION_ID, "user", "Hello")
+        await bound.dialog.update_summary(USER_ID, SESSION_ID, "A greeting.")
+        context = await bound.dialog.get_context(USER_ID, SESSION_ID, limit_turns=20)
+        assert ([one.content for one in context.messages], context.summary.text) == (["Hello"], "A greeting.")
+        assert context.messages[0].agent_id == "planner"
+
+    async def test_state(self, bound: BoundMemory) -> None:
+        await bound.state.save_state(FLOW_ID, SESSION_ID, {"status": "running"})
+        assert await bound.state.get_state(FLOW_ID, SESSION_ID) == {"status": "running"}
+        step = await bound.state.log_task_step("task", "create the repo", "failed", error="no access")
+        assert (step.status, step.error, step.session_id) == ("failed", "no access", SESSION_ID)
+
+    async def test_semantic(self, bound: BoundMemory) -> None:
+        await bound.semantic.add_documents([{"text": "Next.js is a framework"}])
+        for found in (
+            await bound.semantic.search("framework", None, 5),
+            await bound.semantic.search("framework", {"kind": "document"}, top_k=1),
+            await bound.semantic.search(query_text="framework", filters={"kind": "document"}),
+        ):
+            assert [item.payload["text"] for item in found] == ["Next.js is a framework"]
+
+    async def test_procedural(self, bound: BoundMemory) -> None:
+        await bound.procedural.add_skill({**SOP, "task_type": "deploy"})
+        [found] = await bound.procedural.search_skills("deploy", query="", top_k=3)
+        assert found.payload["preferences"] == [SOP["preferences"]]
+
+    async def test_profile(self, bound: BoundMemory) -> None:
+        await bound.profile.update_profile(USER_ID, {"style": "brief"})
+        assert (await bound.profile.get_profile(USER_ID)).text == "style: brief"
+
+    async def test_experience(self, bound: BoundMemory, memory: MemoryFacade) -> None:
+        step_data = {"task_type": "deploy", "tool_name": "run_cmd", "error": "npm is missing", "latency_ms": 12}
+        await bound.experience.log_step(step_data)
+        await memory.experience.log_step({**step_data, **WHO, "session_id": "next", "error": None})
+        [failure] = await bound.experience.get_failures("deploy", limit=50)
+        assert (failure.error, failure.latency, failure.agent_id) == ("npm is missing", 0.012, "planner")
+        [[step]] = await bound.experience.get_successful_traces("deploy", limit=50)
+        assert step.session_id == "next"
+        with pytest.raises(ValueError, match="one owner"):
+            await memory.experience.log_step(step_data)
+
+    async def test_nobody_elses(self, bound: BoundMemory, memory: MemoryFacade) -> None:
+        for call in (
+            bound.profile.get_profile("other"),
+            bound.dialog.get_context("other", SESSION_ID),
+            bound.state.get_state(FLOW_ID, SESSION_ID, user_id="other"),
+            bound.experience.log_step({"tool": "run_cmd", "user_id": "other"}),
+        ):
+            with pytest.raises(ValueError, match=r"another user|one owner"):
+                await call
+        with pytest.raises(ValueError, match="user_id"):
+            memory.of("")
+        for name in ("write", "store", "_get", "nothing"):
+            with pytest.raises(AttributeError, match="no call"):
+                getattr(bound.semantic, name)
+
+
+class TestSection7Policy:
+    """Which stores a flow's facade asks, for how many items, and whether it logs steps."""
+
+    async def test_the_facade_reads_the_flows_policy(self, memory: MemoryFacade) -> None:
+        flow_config: dict[str, MemoryPolicy] = {}
+        flow_config["smart_buyer"] = MemoryPolicy(use_semantic=True, use_procedural=True, max_docs=8, max_skills=5)  # type: ignore[call-arg]
+        flow_config["small_talk"] = MemoryPolicy(  # type: ignore[call-arg]
+            use_dialog=False, use_profile=False, use_procedural=False, write_experience=False, max_docs=2
+        )
+        for number in range(10):
+            await memory.semantic.add_documents([{"text": f"Offer {number}: tea"}], user_id=USER_ID)
+            await memory.procedural.add_skill({"use_when": f"buying tea {number}"}, user_id=USER_ID)
+        await memory.profile.update_profile(USER_ID, {"drink": "tea"})
+        await memory.dialog.append(USER_ID, SESSION_ID, "user", "tea")
+        found = {}
+        for flow, policy in flow_config.items():
+            of_flow = MemoryFacade(memory.store, policy)
+            await of_flow.experience.log_step({"tool": flow, **WHO})
+            query = MemoryQuery(**WHO, flow_id=flow, scopes=list(MemoryScope), query="tea")
+            found[flow] = Counter(item.source for item in await of_flow.read(query))
+        logged = {"experience": 1}
+        assert found["smart_buyer"] == {"document": 8, "skill": 5, "profile": 1, "message": 1, **logged}
+        assert found["small_talk"] == {"document": 2, **logged}
+
+
+class TestSection9StoresOneByOne:
+    """A facade over a store for each scope."""
+
+    @pytest.fixture
+    async def stores(self, database_server: str) -> AsyncIterator[dict[str, BaseStore]]:
+        """Two stores: one in memory, one in PostgreSQL."""
+        async with (
+            open_any_store("in memory", database_server) as volatile,
+            open_any_store("memory store", database_server) as database,
+        ):
+            yield {"volatile": volatile, "database": database}
+
+    @pytest.fixture(params=["volatile", "database"])
+    def both(self, request: pytest.FixtureRequest, stores: dict[str, BaseStore]) -> MemoryFacade:
+        """Memory whose scopes are in both, with either of them as the first."""
+        first = stores[request.param]
+        [second] = [store for store in stores.values() if store is not first]
+        return MemoryFacade(
+            dialog_store=DialogMemoryStore(first),
+            state_store=StateMemoryStore(first),
+            semantic_store=SemanticMemoryStore(second),
+            procedural_store=ProceduralMemoryStore(second),
+            profile_store=second,
+            experience_store=first,
+        )
+
+    async def fill(self, memory: MemoryFacade, user_id: str, session_id: str) -> None:
+        """Put something into every scope."""
+        one = memory.of(user_id, session_id=session_id, agent_id="planner")
+        await one.dialog.append(role="user", content=f"I like tea in {session_id}")
+        [said] = (await one.dialog.get_context()).messages
+        await one.state.save_state(FLOW_ID, session_id, {"status": "running"})
+        await one.semantic.add([{"text": f"User likes tea in {session_id}", "source_ids": [said.id]}])
+        await one.episodic.record(f"Buy tea in {session_id}", source_ids=[said.id])
+        await one.procedural.add_skill({**SOP, "use_when": f"buying tea in {session_id}"})
+        await one.profile.update_profile(user_id, {session_id: "tea"}, source_ids=[said.id])
+        await one.experience.log_step({"tool": "buy", "source_ids": [said.id]})
+
+    async def test_the_documents_facade(self, both: MemoryFacade, stores: dict[str, BaseStore]) -> None:
+        user_utterance = "Which tea do I like?"
+        await self.fill(both, USER_ID, SESSION_ID)
+        mem_results = await both.read(
+            MemoryQuery(
+                user_id=USER_ID,
+                session_id=SESSION_ID,
+                agent_id="planner",
+                flow_id=FLOW_ID,
+                scopes=[MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.PROCEDURAL],
+                query=user_utterance,
+            )
+        )
+        assert {item.source for item in mem_results} == {"message", "fact", "skill"}
+        assert mem_results.missing == {}
+        places = {
+            name: {item.namespace[2] for item in await store.asearch(("memory", USER_ID), limit=100)}
+            for name, store in stores.items()
+        }
+        places = {name: found - {"meta"} for name, found in places.items()}
+        first = "volatile" if "dialog" in places["volatile"] else "database"
+        second = "database" if first == "volatile" else "volatile"
+        # what has no store of its own is in the first
+        assert places[first] == {"dialog", "state", "experience", "episodic"}
+        assert places[second] == {"semantic", "procedural", "profile"}
+
+    async def test_a_read_asks_each_store_once(
+        self, both: MemoryFacade, stores: dict[str, BaseStore], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await self.fill(both, USER_ID, SESSION_ID)
+        asked: list[str] = []
+        for name, store in stores.items():
+            real = store.abatch
+
+            async def counted(ops: Any, name: str = name, real: Any = real) -> Any:
+                asked.append(name)
+                return await real(ops)
+
+            monkeypatch.setattr(type(store), "abatch", staticmethod(counted))
+        query = MemoryQuery(**WHO, flow_id=FLOW_ID, scopes=list(MemoryScope))
+        found = await both.read(query)
+        assert {item.scope for item in found} == set(MemoryScope)
+        assert sorted(asked) == ["database", "volatile"]
+
+    async def test_rights_reach_every_store(self, both: MemoryFacade, stores: dict[str, BaseStore]) -> None:
+        async def left(user_id: str) -> str:
+            return str(
+                [item for one in stores.values() for item in await one.asearch(("memory", user_id), limit=1_000)]
+            )
+
+        for session in ("monday", "tuesday"):
+            await self.fill(both, USER_ID, session)
+        await self.fill(both, "other", "monday")
+        exported = [line async for line in both.export_user(USER_ID)]
+        for scope in MemoryScope:
+            assert f'"in":"{scope}"' in str(exported)
+        receipt = await both.delete_session(USER_ID, "monday")
+        assert receipt.problems == ()
+        assert "monday" not in await left(USER_ID)
+        assert "tuesday" in await left(USER_ID)
+        copied = await both.import_user("copy", exported)
+        assert (copied.added, copied.kept) == (len(exported) - 1, 0)
+        [fact] = await both.semantic.history("tea in tuesday", user_id="copy", limit=1)
+        await both.forget("copy", fact.id)
+        assert "likes tea in tuesday" not in await left("copy")
+        erased = await both.forget_user(USER_ID)
+        assert erased.receipt.problems == ()
+        assert await left(USER_ID) == "[]"
+        async with cast("MemoryStore", stores["database"]).pool.connection() as conn:
+            owners = await (await conn.execute("SELECT owner FROM memory_owners ORDER BY owner")).fetchall()
+        assert [row["owner"] for row in owners] == ["copy", "other"]
+        assert [item.scope for item in await both.list_records("other")] != []
+
+    async def test_an_agents_turns_and_the_work_behind_them_reach_every_store(self, both: MemoryFacade) -> None:
+        model = ScriptedModel(script=["Noted.", "In Hue."])
+        agent: Any = create_agent(model, [], middleware=[MemoryMiddleware(policy=INLINE)], store=both.store)
+        for session, text in (("monday", "I live in Hue."), ("tuesday", "Where do I live?")):
+            config = {"configurable": {"thread_id": session, "user_id": USER_ID}}
+            await agent.ainvoke({"messages": [HumanMessage(text)]}, config)
+        assert "I live in Hue" in str(model.prompts[-1])
+        assert [fact.text for fact in await both.semantic.history(user_id=USER_ID)] == ["I live in Hue."]
+        assert await both.pending(USER_ID) == []
+        assert (await both.delete_session(USER_ID, "monday")).problems == ()
+        assert await both.semantic.history(user_id=USER_ID) == []
+
+    async def test_all_of_them_are_one_store_to_sync_code_too(
+        self, both: MemoryFacade, stores: dict[str, BaseStore]
+    ) -> None:
+        await self.fill(both, USER_ID, SESSION_ID)
+        whole, of_user = both.store, ("memory", USER_ID)
+        found = await asyncio.to_thread(whole.search, of_user, limit=3, offset=1)
+        latest = sorted(await whole.asearch(of_user, limit=100), key=lambda item: item.updated_at, reverse=True)
+        assert [item.key for item in found] == [item.key for item in latest[1:4]]
+        spaces = await whole.alist_namespaces(prefix=of_user, limit=100)
+        assert {name[2] for name in spaces} >= {str(scope) for scope in MemoryScope}
+        assert spaces == sorted(set(spaces))
+        nearest = await whole.asearch(of_user, query="likes tea", limit=1)
+        assert nearest[0].value["kind"] == "fact"
+        await whole.aput(("notes",), "of the application", {"text": "mine"})
+        assert await both.store.aget(("notes",), "of the application") is not None
+
+    async def test_a_store_in_whose_scope_nothing_can_be_is_refused(self, stores: dict[str, BaseStore]) -> None:
+        one = stores["volatile"]
+        with pytest.raises(ValueError, match="give memory a store"):
+            MemoryFacade()
+        for wrong in (DialogMemoryStore(one), "postgresql://"):
+            with pytest.raises(TypeError, match="semantic_store is a"):
+                MemoryFacade(one, semantic_store=wrong)  # type: ignore[arg-type]
+        assert MemoryFacade(one, dialog_store=one).store is one
+
+    async def test_a_scope_of_ones_own_stays_what_it_is(self, stores: dict[str, BaseStore]) -> None:
+        class Shouting(DialogMemoryStore):
+            async def update_summary(self, user_id: str, session_id: str, summary: str, **more: Any) -> Summary:
+                return await super().update_summary(user_id, session_id, summary.upper(), **more)
+
+        policy = MemoryPolicy.model_validate({"recall": {"dialog": False}})
+        memory = MemoryFacade(
+            policy=policy, dialog_store=Shouting(stores["volatile"]), profile_store=stores["database"]
+        )
+        await memory.dialog.update_summary(USER_ID, SESSION_ID, "tea")
+        context = await memory.dialog.get_context(USER_ID, SESSION_ID)
+        assert context.summary is not None
+        assert context.summary.text == "TEA"
+        assert await memory.read(MemoryQuery(**WHO, scopes=[MemoryScope.DIALOG])) == []

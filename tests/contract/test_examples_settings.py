@@ -1,0 +1,203 @@
+"""Settings of the authors' documents 001, 003 and 004: each by its own name and value, without a warning."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from langchain_core.documents import Document
+from langgraph.store.memory import InMemoryStore
+from pydantic import ValidationError
+
+import react_mem
+from react_mem.agents.config import AgentConfig, load_agent_config, load_agent_config_file
+from react_mem.memory import IMemory, Memory, MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, StorageSettings
+from react_mem.memory.adapters.vector_settings import VectorIndexSettings
+from react_mem.memory.model.flat_policy import AUTHORS
+
+
+@pytest.fixture(autouse=True)
+def _no_warning() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def in_a_file(path: Path, **keys: Any) -> AgentConfig:
+    file = path / "own.yaml"
+    file.write_text(yaml.safe_dump({"manager": "react_mem", **keys}), encoding="utf-8")
+    return load_agent_config_file(file)
+
+
+# 003, section 4: the interface
+
+
+def test_the_facade_is_an_imemory() -> None:
+    assert react_mem.IMemory is IMemory is Memory
+    assert isinstance(MemoryFacade(InMemoryStore()), IMemory)
+
+
+# 003, section 7: the policy of a flow
+
+DEFAULTS = {
+    "use_dialog": True,
+    "use_semantic": True,
+    "use_procedural": True,
+    "use_profile": True,
+    "write_experience": True,
+    "max_dialog_turns": 20,
+    "max_docs": 5,
+    "max_skills": 3,
+}
+
+
+def test_the_policys_fields_have_the_documents_defaults(tmp_path: Path) -> None:
+    assert MemoryPolicy(**DEFAULTS) == MemoryPolicy()
+    assert {name: getattr(MemoryPolicy(), name) for name in DEFAULTS} == DEFAULTS
+    assert in_a_file(tmp_path, memory=DEFAULTS).memory == MemoryPolicy()
+
+
+SMART_BUYER = {"use_semantic": True, "use_procedural": True, "max_docs": 8, "max_skills": 5}
+
+
+async def test_a_flow_has_the_policy_that_its_config_says(tmp_path: Path) -> None:
+    flow_config = {}
+    flow_config["smart_buyer"] = MemoryPolicy(**SMART_BUYER)
+    policy = flow_config["smart_buyer"]
+    assert (policy.recall.semantic, policy.recall.procedural) == (True, True)
+    assert (policy.recall.max_docs, policy.recall.max_skills) == (8, 5)
+    assert in_a_file(tmp_path, flows={"smart_buyer": SMART_BUYER}).policy("smart_buyer") == policy
+
+    memory = MemoryFacade(InMemoryStore(), policy)
+    for number in range(10):
+        await memory.semantic.add_documents([Document(f"laptop {number} on sale")], user_id="ann")
+        await memory.procedural.add_skill({"use_when": f"buying laptop {number}"}, user_id="ann")
+    found = await memory.read(
+        MemoryQuery(
+            user_id="ann",
+            session_id="s",
+            agent_id="planner",
+            flow_id="smart_buyer",
+            scopes=[MemoryScope.SEMANTIC, MemoryScope.PROCEDURAL],
+            query="laptop",
+        )
+    )
+    assert [item.source for item in found].count("document") == 8
+    assert [item.source for item in found].count("skill") == 5
+
+
+# 004: the parameters of the three strategies
+
+STRATEGIES = {
+    "external search": {
+        "search_engines": ["google", "duckduckgo"],
+        "max_results": 3,
+        "keyword_threshold": 1.0,
+        "slm_model": "openai:gpt-5-nano",
+    },
+    "memory search": {"similarity_threshold": 0.7, "max_memories": 8},
+    "summarization": {
+        "n_sum": 6,
+        "sum_window": 3,
+        "n_sum_sum": 3,
+        "max_sum_lvl": 3,
+        "summary_model": "openai:gpt-5-nano",
+        "summary_length": 600,
+    },
+}
+STANDARD = {"max_results", "similarity_threshold", "n_sum", "sum_window", "n_sum_sum", "max_sum_lvl"}
+"""The parameters that the document gives a default for."""
+
+
+@pytest.mark.parametrize("parameters", STRATEGIES.values(), ids=STRATEGIES)
+def test_a_strategys_parameters_are_keys_of_the_memory(parameters: dict[str, Any], tmp_path: Path) -> None:
+    policy = MemoryPolicy(**parameters)
+    assert in_a_file(tmp_path, memory=parameters).memory == policy
+    assert MemoryPolicy().model_copy(update=parameters) == policy
+    for name, value in parameters.items():
+        topic, _, key = AUTHORS[name].partition(".")
+        read = getattr(getattr(policy, topic), key)
+        assert getattr(policy, name) == read == (tuple(value) if isinstance(value, list) else value)
+        if name in STANDARD:
+            assert getattr(MemoryPolicy(), name) == value
+
+
+def test_search_engines_stand_in_the_topic_too(tmp_path: Path) -> None:
+    web = {"enabled": True, "search_engines": ["google"], "max_results": 3, "slm_model": "auto"}
+    memory = in_a_file(tmp_path, memory={"web": web}).memory
+    assert memory.web.engines == ("google",)
+    assert memory.web.slm_model == "auto"
+
+
+def test_an_agent_names_its_embedding_model(tmp_path: Path) -> None:
+    name = "huggingface:sentence-transformers/all-MiniLM-L6-v2"
+    config = in_a_file(tmp_path, embedding_model=name, models={"chat": "extractive"})
+    assert (config.models.embedding, config.models.chat) == (name, "extractive")
+
+
+def test_a_vector_databases_connection_and_indexing_in_one_mapping() -> None:
+    settings = StorageSettings(vector_db_config={"url": "postgresql://ann:s3cret@host/db", "index_limit": 50_000})
+    assert settings.database_url is not None
+    assert settings.database_url.get_secret_value() == "postgresql://ann:s3cret@host/db"
+    assert (settings.index_limit, settings.vector_store) == (50_000, None)
+
+    milvus = {"factory": "langchain_milvus:Milvus", "options": {"connection_args": {"uri": "./milvus.db"}}}
+    settings = StorageSettings(vector_db_config=milvus)
+    assert VectorIndexSettings.model_validate(settings.vector_store).factory == milvus["factory"]
+    assert settings == StorageSettings(vector_store=milvus)
+    assert StorageSettings(vector_db_config=milvus["factory"]).vector_store == milvus["factory"]
+
+
+@pytest.mark.parametrize(
+    ("config", "beside"),
+    [
+        ({"host": "h", "password": "s3cret"}, {}),
+        ({"url": "postgresql://ann:s3cret@host/db"}, {"database_url": "postgresql://host/db"}),
+        ("mine:Store", {"vector_store": "other:Store"}),
+    ],
+)
+def test_a_config_that_cannot_be_used_says_why_and_shows_no_password(config: Any, beside: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=r"has no host, password; it has .*url|say the same") as caught:
+        StorageSettings(vector_db_config=config, **beside)
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        {"max_docs": 8, "recall": {"max_docs": 5}},
+        {"web": {"engines": ["google"], "search_engines": ["google"]}},
+        {"search_engines": ["google"], "web": {"engines": ["google"]}},
+    ],
+)
+def test_a_setting_given_by_both_names_is_refused(memory: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=r"both say|say the same"):
+        MemoryPolicy.model_validate(memory)
+    with pytest.raises(ValidationError, match="both say embedding"):
+        AgentConfig(name="a", manager="react_mem", embedding_model="local", models={"embedding": "auto"})
+
+
+# 001: managers by name, when steps are compressed, who stores facts and episodes
+
+
+def test_both_managers_are_deployed_by_name() -> None:
+    assert {load_agent_config(name).manager for name in ("plain", "assistant")} == {"react", "react_mem"}
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        pytest.param({"context": {"compress_every": 5, "keep_raw_steps": 3}}, id="every N steps"),
+        pytest.param({"context": {"compress_above": 4000}}, id="above a number of tokens"),
+        pytest.param({"extraction": {"mode": "agent"}}, id="the agent stores facts and episodes"),
+        pytest.param({"extraction": {"mode": "inline"}}, id="a pass after the invocation"),
+    ],
+)
+def test_what_the_loop_leaves_open_is_a_setting(memory: dict[str, Any], tmp_path: Path) -> None:
+    tools = ["retrieve_facts", "recall_episodes", "store_fact", "record_episode", "compress_working_memory"]
+    config = in_a_file(tmp_path, memory=memory, tools=tools)
+    assert config.memory.model_dump(mode="json", exclude_unset=True) == memory

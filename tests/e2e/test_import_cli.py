@@ -1,0 +1,97 @@
+"""`react-mem import` and `react-mem memory export`, as somebody types them, on a real database."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from react_mem.agents.cli import main
+from tests.support.importing import mem0_file, mem0_memories
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(autouse=True)
+def on_a_database(database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("EMBEDDING_MODEL", "local")
+    monkeypatch.setenv("LOGNAME", "kim")
+    monkeypatch.chdir(tmp_path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> tuple[str, str]:
+    capsys.readouterr()
+    assert main(arguments) == code, capsys.readouterr().err
+    done = capsys.readouterr()
+    return done.out, done.err
+
+
+def test_memories_are_brought_along_looked_at_taken_out_and_brought_back(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = mem0_file(tmp_path, 12).name
+    dry, _ = run(capsys, "import", "--from", "mem0", file, "--dry-run")
+    assert dry.startswith("12 memories would be added (12 facts), 0 were there already")
+    assert json.loads(run(capsys, "memory", "list", "--user", "ann", "--json")[0]) == []
+    done, _ = run(capsys, "import", "--from", "mem0", file)
+    assert done.startswith("12 memories added (12 facts), 0 were there already")
+    again = json.loads(run(capsys, "import", "--from", "mem0", file, "--json")[0])
+    assert (again["added"], again["owners"]) == (0, {"ann": {"added": 0, "known": 12}})
+    found, _ = run(capsys, "memory", "search", "likes jazz with friend number 0", "--user", "ann")
+    assert "number 3 likes jazz" in found
+    for name, form in (("ann.jsonl", "jsonl"), ("ann.md", "markdown")):
+        run(capsys, "memory", "export", "--user", "ann", "--format", form, name)
+        data = json.loads(run(capsys, "import", "--from", form, name, "--user", form, "--json")[0])
+        assert data["added"] == 12
+        listed = json.loads(run(capsys, "memory", "list", "--user", form, "--json")[0])
+        assert {one["payload"]["text"] for one in listed} == {one["memory"] for one in mem0_memories(12)}
+        assert {one["payload"]["origin"] for one in listed} == {"import"}
+    assert "- On Monday number 0 likes green tea" in (tmp_path / "ann.md").read_text(encoding="utf-8")
+    page, _ = run(capsys, "memory", "export", "--user", "ann", "--format", "html")
+    assert page.startswith("<!DOCTYPE html>")
+    assert page == run(capsys, "memory", "export", "--user", "ann", "--html")[0]
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_owners_are_given_by_name_and_what_is_wrong_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    both: list[dict[str, Any]] = [*mem0_memories(2, "ann"), *mem0_memories(3, "bob")[2:], {"id": "9", "memory": "Tea"}]
+    Path("both.json").write_text(json.dumps(both), encoding="utf-8")
+    _, told = run(capsys, "import", "--from", "mem0", "both.json", "--user", "eve", code=2)
+    assert "both.json: it has the memories of 2 owners ('ann', 'bob')" in told
+    assert "nothing was imported" in told
+    mapped, _ = run(capsys, "import", "--from", "mem0", "both.json", "--map", "bob=eve", "--map", "=eve")
+    assert mapped.splitlines()[:2] == [
+        "2 memories added (2 facts), 0 were there already",
+        "2 skipped: belongs to nobody who was named (fact 00000000-0000-4000-8000-000000000000, "
+        "fact 00000000-0000-4000-8000-000000000001)",
+    ]
+    kept = json.loads(run(capsys, "import", "--from", "mem0", "both.json", "--json")[0])
+    assert kept["owners"] == {name: {"added": n, "known": 0} for name, n in (("ann", 2), ("bob", 1), ("kim", 1))}
+    Path("broken.json").write_text('[\n{"id": "1", "memory": "x"},\n{"id": }]', encoding="utf-8")
+    _, told = run(capsys, "import", "--from", "mem0", "broken.json", code=2)
+    assert "broken.json, line 3: is not JSON that can be read (expecting value)" in told.replace("\n", " ")
+    _, told = run(capsys, "import", "--from", "mem0", "none.json", code=2)
+    assert "there is no such file" in told
+    address = "postgresql://ann:secret@127.0.0.1:1/x"
+    _, told = run(capsys, "import", "--from", "langmem", address, "--prefix", "memories", code=2)
+    assert "cannot be read" in told
+    assert "secret" not in told
+    with pytest.raises(SystemExit):
+        main(["import", "--from", "mem0", "both.json", "--user", "eve", "--map", "ann=bob"])
+
+
+def test_what_is_said_is_read_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    said = [
+        {"text": "My cat is called Miu", "kind": "message", "conversation": "c", "id": "1"},
+        {"text": "Noted", "kind": "message", "role": "assistant", "conversation": "c", "id": "2"},
+    ]
+    Path("said.jsonl").write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
+    done, _ = run(capsys, "import", "--from", "jsonl", "said.jsonl", "--user", "ann")
+    assert "no facts were drawn from it (--read has the agent's worker do so)" in done
+    done, _ = run(capsys, "import", "--from", "jsonl", "said.jsonl", "--user", "bob", "--read")
+    assert "1 turns queued" in done
+    waiting = json.loads(run(capsys, "memory", "pending", "--user", "bob", "--json")[0])
+    assert [turn["session_id"] for turn in waiting] == ["jsonl:c"]

@@ -1,0 +1,315 @@
+"""Long work that is stopped, by Ctrl-C or by a kill: what is done stays done, and the next call goes on from there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, LiteralString
+
+import pytest
+from langgraph.store.base import PutOp
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+
+from react_mem.agents.cli import main
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.records import Message
+from react_mem.memory.store.audit.audit_entries import AuditAction
+from react_mem.memory.store.audit.audit_log import AuditLog
+from react_mem.memory.store.embeddings import LOCAL_MODEL
+from react_mem.memory.store.keys.key_ring import KeyRing
+from react_mem.memory.store.keys.master_key import MasterKey
+from tests.e2e.test_terminal import REACT_MEM, Environment, environment, on_server
+from tests.support.databases import open_memory_store, word_model
+from tests.support.interrupts import hear_interrupts
+from tests.support.openai_server import EMBEDDINGS, OpenAIServer, Reply, Request
+
+__all__ = ["environment", "on_server"]
+
+pytestmark = pytest.mark.e2e
+
+BEHIND_A_GATE: tuple[LiteralString, ...] = (
+    "ALTER TABLE memory_audit RENAME TO all_entries",
+    "CREATE FUNCTION gate() RETURNS boolean LANGUAGE sql VOLATILE "
+    "AS 'SELECT pg_advisory_xact_lock_shared(77) IS NOT NULL'",
+    "CREATE VIEW memory_audit AS SELECT * FROM all_entries WHERE seq <= 1000 OR gate()",
+    "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET enable_seqscan = off', current_database()); END $$",
+    "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET enable_sort = off', current_database()); END $$",
+)
+
+KEY, NEW_KEY = bytes(range(32)), bytes(range(1, 33))
+OWNERS = ("user0", "user1", "user2")
+EACH = 120
+
+STOPS = pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "killed"])
+
+
+class Done:
+    """A command that has ended.
+
+    Args:
+        code: Its exit code.
+        out: What it said.
+        err: What it said besides.
+    """
+
+    def __init__(self, code: int | None, out: str, err: str) -> None:
+        self.code = code
+        self.out = out
+        self.err = err
+
+
+class Command:
+    """`react-mem` on a database, as somebody runs it who has set a key."""
+
+    def __init__(
+        self, environment: Environment, cwd: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self._environment = environment
+        self._cwd = cwd
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+        for name in set(os.environ) - set(environment):
+            monkeypatch.delenv(name)
+        monkeypatch.chdir(cwd)
+        self.set(**environment, MEMORY_ENCRYPTION_KEY=KEY.hex(), EMBEDDING_MODEL="local")
+
+    def set(self, **more: str) -> None:
+        """Set more of its environment."""
+        self._environment = {**self._environment, **more}
+        for name, value in more.items():
+            self._monkeypatch.setenv(name, value)
+
+    async def run(self, *arguments: str) -> Done:
+        """Run a command to its end, here: what is tested of it is the database, not the process."""
+        self._capsys.readouterr()
+        code = await asyncio.to_thread(main, arguments)
+        told = self._capsys.readouterr()
+        return Done(code, told.out, told.err)
+
+    async def stopped(
+        self, how: signal.Signals, arguments: tuple[str, ...], stands: Callable[[], Awaitable[Any]]
+    ) -> Done:
+        """Run a command, and stop it as soon as it stands still where a test has it wait."""
+        process = await asyncio.create_subprocess_exec(
+            REACT_MEM,
+            *arguments,
+            env=self._environment,
+            cwd=self._cwd,
+            stdout=-1,
+            stderr=-1,
+            preexec_fn=hear_interrupts,
+        )
+        try:
+            async with asyncio.timeout(60):
+                while process.returncode is None and not await stands():  # noqa: ASYNC110 - it tells nobody
+                    await asyncio.sleep(0.05)  # the interval of a poll
+        finally:
+            if process.returncode is None:
+                process.send_signal(how)
+            out, err = await process.communicate()
+        done = Done(process.returncode, out.decode(), err.decode())
+        if how == signal.SIGKILL:
+            assert done.code == -signal.SIGKILL, done.err
+        else:
+            assert done.code == 130, done.err
+            assert len(done.err.splitlines()) == 1, done.err
+        return done
+
+
+@pytest.fixture
+def command(
+    on_server: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    return Command(on_server, tmp_path, monkeypatch, capsys)
+
+
+@asynccontextmanager
+async def held(url: str, lock: LiteralString) -> AsyncIterator[Callable[[], Awaitable[bool]]]:
+    """Hold a lock; yield what tells whether somebody waits for it."""
+    async with (
+        await AsyncConnection[DictRow].connect(url, autocommit=True, row_factory=dict_row) as watching,
+        await AsyncConnection[DictRow].connect(url, row_factory=dict_row) as holding,
+    ):
+        await holding.execute(lock)
+
+        async def is_waited_for() -> bool:
+            found = await watching.execute(
+                "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+            return await found.fetchone() is not None
+
+        yield is_waited_for
+        # a server notices late that nobody is there any more, and does what it was asked for when it need not wait
+        await watching.execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+
+
+# what the commands find is as of the local model, whose vectors take longer to make
+MODEL = word_model(384, LOCAL_MODEL)
+
+
+async def fill(url: str, *, sealed: bool = False) -> None:
+    async with open_memory_store(url, MODEL, sealed=sealed) as store:
+        for owner in OWNERS:
+            namespace = ("memory", owner, "semantic")
+            puts = [PutOp(namespace, f"m{n:03}", {"kind": "fact", "text": f"tea {n}"}) for n in range(EACH)]
+            await store.abatch(puts)
+
+
+async def asked(url: str, query: LiteralString) -> list[Any]:
+    """Return the first column of what a query finds."""
+    async with await AsyncConnection.connect(url, autocommit=True) as conn:
+        return [row[0] for row in await (await conn.execute(query)).fetchall()]
+
+
+SEALED: LiteralString = "SELECT count(*) FROM store WHERE jsonb_exists(value, ':sealed')"
+SECOND_OWNER: LiteralString = "SELECT 1 FROM memory_owners WHERE owner = 'user1' FOR UPDATE"
+GOES_ON = "What is done stays done; the same command goes on from there."
+
+
+@STOPS
+async def test_sealing(how: signal.Signals, command: Command, database_url: str) -> None:
+    await fill(database_url)
+    async with held(database_url, SECOND_OWNER) as stands:
+        stopped = await command.stopped(how, ("keys", "seal"), stands)
+    assert await asked(database_url, SEALED) == [EACH]
+    if how == signal.SIGINT:
+        assert stopped.err == f"Stopped after 120 of 360 memories. {GOES_ON}\n"
+    again = await command.run("keys", "seal")
+    assert (again.code, again.err) == (0, "")
+    assert again.out.startswith("240 memories that were in plain are sealed, and 0 with")
+    assert await asked(database_url, SEALED) == [3 * EACH]
+
+
+async def test_wrapping_data_keys_anew(command: Command, database_url: str) -> None:
+    async with open_memory_store(database_url, MODEL) as store:
+        ring = KeyRing(store.pool, MasterKey.of_bytes(KEY))
+        for number in range(510):
+            await ring.of(f"user{number:03}")
+    master = {"MEMORY_ENCRYPTION_KEY": NEW_KEY.hex(), "MEMORY_ENCRYPTION_KEY_FORMER": KEY.hex()}
+    command.set(**master)
+    late: LiteralString = "SELECT 1 FROM memory_keys WHERE owner = 'user505' FOR UPDATE"
+    async with held(database_url, late) as stands:
+        stopped = await command.stopped(signal.SIGINT, ("keys", "rotate"), stands)
+    assert re.fullmatch(rf"Stopped after 500 of 51\d data keys\. {re.escape(GOES_ON)}\n", stopped.err)
+    again = await command.run("keys", "rotate")
+    assert (again.code, again.err) == (0, "")
+    assert re.match(r"1\d data keys are wrapped anew", again.out)
+    assert await asked(database_url, "SELECT DISTINCT wrapped_by FROM memory_keys") == [MasterKey.of_bytes(NEW_KEY).id]
+
+
+@STOPS
+async def test_a_rotation_of_data_keys(how: signal.Signals, command: Command, database_url: str) -> None:
+    await fill(database_url, sealed=True)
+    keys: LiteralString = "SELECT version FROM memory_keys WHERE owner LIKE 'user%%' AND state = 'live' ORDER BY owner"
+    before = await asked(database_url, keys)
+    async with held(database_url, SECOND_OWNER) as stands:
+        stopped = await command.stopped(how, ("keys", "rotate", "--data-keys"), stands)
+    if how == signal.SIGINT:
+        assert stopped.err == f"Stopped after 1 of 3 owners. {GOES_ON}\n"
+    between = await asked(database_url, keys)
+    assert [one == other for one, other in zip(before, between, strict=True)] == [False, True, True]
+    again = await command.run("keys", "rotate", "--data-keys")
+    assert (again.code, again.err) == (0, "")
+    assert "2 owners have a new data key" in again.out
+    assert "and 360 with another data key" in again.out
+    after = await asked(database_url, keys)
+    assert [one == other for one, other in zip(between, after, strict=True)] == [True, False, False]
+    assert await asked(database_url, "SELECT count(*) FROM memory_keys WHERE state = 'former'") == [0]
+
+
+@STOPS
+async def test_embedding_anew(how: signal.Signals, command: Command, database_url: str) -> None:
+    await fill(database_url)
+    with OpenAIServer(dimensions=1536) as model:
+        away = threading.Event()
+
+        def is_last(request: Request) -> bool:
+            return request.path == EMBEDDINGS and len(request.body["input"]) == 60
+
+        model.add(Reply(hold=away, status=503), when=is_last)
+        command.set(OPENAI_BASE_URL=model.base_url, OPENAI_API_KEY="none")
+
+        async def stands() -> bool:
+            return any(is_last(request) for request in model.requests)
+
+        to = ("database", "reembed", "--to", "openai:text-embedding-3-small")
+        stopped = await command.stopped(how, to, stands)
+        away.set()
+        if how == signal.SIGINT:
+            assert stopped.err == (
+                "Stopped after 300 of 360 texts. Memory is as it was, searched by the former vectors; the same command "
+                "goes on from there.\n"
+            )
+        assert await asked(database_url, "SELECT name FROM memory_embedding") == [LOCAL_MODEL]
+        asked_before = len(model.requests)
+        again = await command.run(*to)
+        assert (again.code, again.err) == (0, "")
+        assert again.out.startswith("60 texts embedded. The memories are now of openai:text-embedding-3-small")
+        assert len(model.requests) == asked_before + 1
+    assert await asked(database_url, "SELECT name FROM memory_embedding") == ["openai:text-embedding-3-small"]
+    assert await asked(database_url, "SELECT count(*) FROM store_vectors WHERE half IS NOT NULL") == [3 * EACH]
+
+
+async def test_verifying_the_audit_log(command: Command, database_url: str) -> None:
+    async with open_memory_store(database_url, MODEL) as store:
+        audit = AuditLog(store.pool, None)
+        for number in range(1_200):
+            audit.record(f"user{number}", AuditAction.READ, {"fact": 1})
+        await audit.close()
+        # the second page waits, as a slow disk has it
+        async with store.pool.connection() as conn:
+            for statement in BEHIND_A_GATE:
+                await conn.execute(statement)
+    command.set(MEMORY_ENCRYPTION_KEY="")
+    async with held(database_url, "SELECT pg_advisory_xact_lock(77)") as stands:
+        stopped = await command.stopped(signal.SIGINT, ("audit", "verify"), stands)
+    told = re.fullmatch(
+        r"Stopped after 1,000 of 1,200 entries\. Nothing was changed up to there; go on with: "
+        r"react-mem (audit verify --after 1000:[0-9a-f]{64})\n",
+        stopped.err,
+    )
+    assert told is not None, stopped.err
+    again = await command.run(*told[1].split())
+    assert (again.code, again.err) == (0, "")
+    assert again.out.startswith("1200 entries, nothing changed; the end is 1200:")
+
+
+async def test_removing_what_is_past_its_time(command: Command, database_url: str, tmp_path: Path) -> None:
+    agent = tmp_path / "keeper.yaml"
+    agent.write_text("name: keeper\nmanager: react_mem\nsystem_prompt: Help.\nmemory: {retention: {dialog: 30d}}\n")
+    command.set(MEMORY_ENCRYPTION_KEY="", REACT_MEM_AGENTS=str(tmp_path))
+    async with open_memory_store(database_url, MODEL) as store:
+        for owner in OWNERS:
+            message = Message(
+                id="old",
+                role="user",
+                text="I like tea",
+                content="I like tea",
+                turn=0,
+                session_id=owner,
+                agent_id="keeper",
+                created_at=datetime(2020, 1, 1, tzinfo=UTC),
+            )
+            await store.aput(scope_namespace(owner, MemoryScope.DIALOG), message.id, message.to_value())
+    async with held(database_url, SECOND_OWNER) as stands:
+        stopped = await command.stopped(signal.SIGINT, ("retention",), stands)
+    assert stopped.err == f"Stopped after 1 of 3 users. {GOES_ON}\n"
+    left: LiteralString = "SELECT owner FROM store WHERE value ->> 'kind' = 'message' ORDER BY 1"
+    assert await asked(database_url, left) == ["user1", "user2"]
+    again = await command.run("retention", "--json")
+    assert (again.code, again.err) == (0, "")
+    assert json.loads(again.out)["removed"] == {"message": 2}
+    assert await asked(database_url, left) == []

@@ -1,0 +1,312 @@
+"""What an owner is shown: page by page, one memory with all that explains it, and what they tell memory itself."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.merging.facts import write_facts
+from react_mem.memory.model.changes import delete, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import FACT
+from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import Fact, Message, now
+from react_mem.memory.model.shown import MemoryPage
+from react_mem.memory.model.skills import TurnOutcome
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.write.remembering import REMEMBERED, remember
+from tests.integration.memory.test_scopes import fill
+
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+def fact(text: str, at: datetime = START, **more: Any) -> Fact:
+    given: dict[str, Any] = {"session_id": "monday", "agent_id": "assistant", "said_at": at, **more}
+    return Fact(id=more.pop("id", str(uuid.uuid4())), text=text, created_at=at, **given)
+
+
+async def store_facts(memory: MemoryFacade, *facts: Fact | Message, user_id: str = "ann") -> None:
+    await memory.apply([put(user_id, one, indexed=False) for one in facts])
+
+
+async def all_pages(memory: MemoryFacade, limit: int, user_id: str = "ann", **chosen: Any) -> list[MemoryPage]:
+    pages = [await memory.page(user_id, limit=limit, **chosen)]
+    while (cursor := pages[-1].next_cursor) is not None:
+        pages.append(await memory.page(user_id, limit=limit, cursor=cursor, **chosen))
+    return pages
+
+
+def texts(pages: list[MemoryPage]) -> list[str]:
+    return [item.text for page in pages for item in page.items]
+
+
+class TestPages:
+    async def test_they_have_everything_once_and_the_latest_first(self, memory: MemoryFacade) -> None:
+        # some at the same moment, some in another zone, some without fractions
+        zone = datetime.fromisoformat("2026-03-01T10:00:00+07:00")
+        times = [START, START, START, zone, START + timedelta(microseconds=1), START - timedelta(days=40)]
+        await store_facts(memory, *(fact(f"fact {n} 🍵 trà", at) for n, at in enumerate(times)))
+        await fill(memory, "bob", "beer")
+        pages = await all_pages(memory, 2)
+        assert [len(page.items) for page in pages] == [2, 2, 2]
+        assert {page.total for page in pages} == {6}
+        assert sorted(texts(pages)) == [f"fact {n} 🍵 trà" for n in range(6)]
+        assert texts(pages)[0] == "fact 4 🍵 trà"
+        assert texts(pages)[-2:] == ["fact 3 🍵 trà", "fact 5 🍵 trà"]
+        assert texts(await all_pages(memory, 200)) == texts(pages)
+
+    async def test_writes_between_them_repeat_and_hide_nothing(self, memory: MemoryFacade) -> None:
+        facts = [fact(f"fact {n}", START + timedelta(minutes=n)) for n in range(9)]
+        await store_facts(memory, *facts)
+        first = await memory.page("ann", limit=3)
+        # the latest write comes first in the store's own order; one is new, one is gone
+        await store_facts(memory, facts[2].model_copy(update={"importance": 0.9}), fact("new", now()))
+        await memory.apply([delete("ann", FACT, facts[4].id)])
+        second = await memory.page("ann", limit=3, cursor=first.next_cursor or "")
+        await store_facts(memory, facts[8].model_copy(update={"importance": 0.9}))
+        third = await memory.page("ann", limit=3, cursor=second.next_cursor or "")
+        assert texts([first, second, third]) == [f"fact {n}" for n in (8, 7, 6, 5, 3, 2, 1, 0)]
+        assert third.next_cursor is None
+        assert first.revision != second.revision != third.revision
+
+    async def test_they_have_what_is_asked_for(self, memory: MemoryFacade) -> None:
+        past: dict[str, Any] = {"current": False, "retired_at": START}
+        over: dict[str, Any] = {"valid_to": START + timedelta(days=1)}
+        await store_facts(
+            memory,
+            fact("believed"),
+            fact("of tuesday", session_id="tuesday", origin=Origin.IMPORT),
+            fact("ended", **past),
+            fact("over by now", **over),
+            fact("still to be over", valid_to=now() + timedelta(days=9)),
+            Message(id="m", text="said", content="said", role="user", turn=0, session_id="monday", agent_id="a"),
+        )
+        await memory.apply(
+            [put("ann", TurnOutcome(id="o", text="", turn_id="t", success=True, session_id="monday", agent_id="a"))]
+        )
+
+        async def listed(**chosen: Any) -> set[str]:
+            return set(texts(await all_pages(memory, 2, **chosen)))
+
+        believed = {"believed", "of tuesday", "still to be over"}
+        assert await listed() == {*believed, "said"}
+        assert await listed(scopes=[MemoryScope.SEMANTIC]) == believed
+        assert await listed(kinds=["message"]) == {"said"}
+        assert await listed(state="past") == {"ended", "over by now"}
+        assert await listed(state="all", kinds=["fact"]) == {*believed, "ended", "over by now"}
+        assert await listed(session_id="tuesday") == {"of tuesday"}
+        assert await listed(origins=["import"]) == {"of tuesday"}
+        assert await listed(session_id="never") == set()
+        # what memory writes for itself is there for who asks for its scope
+        assert len((await memory.page("ann", scopes=[MemoryScope.EXPERIENCE])).items) == 1
+        assert not (await memory.page("ann", state="past", limit=1)).items[0].current
+
+    @pytest.mark.parametrize(
+        "cursor", ["x", "é", "bnVsbA", "W10", "WyJhIiwiYiIsImMiXQ", "WyIiLCJzZW1hbnRpYyIsIlx1MDAwMCJd", "W" * 5000]
+    )
+    async def test_a_cursor_of_nothing_is_refused(self, cursor: str) -> None:
+        memory = MemoryFacade(InMemoryStore())
+        with pytest.raises(ValueError, match="cursor: is none of this list"):
+            await memory.page("ann", cursor=cursor)
+
+    async def test_the_cursor_of_somebody_else_shows_what_is_ones_own(self, memory: MemoryFacade) -> None:
+        await store_facts(memory, *(fact(f"ann {n}", START + timedelta(days=n)) for n in range(3)))
+        await store_facts(memory, *(fact(f"bob {n}", START + timedelta(days=n)) for n in range(3)), user_id="bob")
+        anns = await memory.page("ann", limit=1)
+        page = await memory.page("bob", cursor=anns.next_cursor or "")
+        assert {item.text[:3] for item in page.items} == {"bob"}
+
+    @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(
+        days=st.lists(st.integers(0, 5), max_size=12),
+        limit=st.integers(1, 5),
+        writes=st.lists(st.tuples(st.sampled_from("ncd"), st.integers(0, 11)), max_size=6),
+    )
+    async def test_pages_together_are_the_list_whatever_is_written_meanwhile(
+        self, memory_store: MemoryStore, days: list[int], limit: int, writes: list[tuple[str, int]]
+    ) -> None:
+        memory, user = MemoryFacade(memory_store), str(uuid.uuid4())
+        facts = [fact(f"fact {n}", START + timedelta(days=day)) for n, day in enumerate(days)]
+        await store_facts(memory, *facts, user_id=user)
+        before = texts([await memory.page(user, limit=200)])
+        left, gone = list(writes), set[str]()
+        page = await memory.page(user, limit=limit)
+        found = [item.text for item in page.items]
+        while page.next_cursor is not None:
+            if left:
+                what, place = left.pop()
+                touched = facts[place % len(facts)]
+                if what == "n":
+                    await store_facts(memory, fact("new", START + timedelta(days=place)), user_id=user)
+                elif what == "c" and touched.text not in gone:
+                    await store_facts(memory, touched.model_copy(update={"importance": 0.1}), user_id=user)
+                elif what == "d":
+                    gone.add(touched.text)
+                    await memory.apply([delete(user, FACT, touched.id)])
+            page = await memory.page(user, limit=limit, cursor=page.next_cursor)
+            found += [item.text for item in page.items]
+        known = [text for text in found if text != "new"]
+        assert len(known) == len(set(known))
+        assert [text for text in known if text not in gone] == [text for text in before if text not in gone]
+
+
+class TestRevisions:
+    async def test_it_changes_with_every_write_and_with_nobody_elses(self, memory: MemoryFacade) -> None:
+        seen = [await memory.revision("ann")]
+        said = fact("I like tea")
+        for change in (
+            put("ann", said),
+            put("ann", said.model_copy(update={"importance": 0.9})),
+            delete("ann", FACT, said.id),
+        ):
+            await memory.apply([change])
+            seen.append(await memory.revision("ann"))
+        before = await memory.revision("ann")
+        await fill(memory, "bob", "beer")
+        assert await memory.revision("ann") == before
+        if isinstance(memory.store, MemoryStore):
+            assert all(one != other for one, other in pairwise(seen))
+        assert await memory.revision("nobody") == await memory.revision("nobody")
+
+
+class TestExplaining:
+    async def test_a_fact_tells_its_history_its_messages_and_its_uses(self, memory: MemoryFacade) -> None:
+        for n, city in enumerate(("Huế", "Đà Nẵng", "北京")):
+            said = HumanMessage(f"Hi 🙂! I live in {city}.", id=f"q{n}")
+            [message] = await memory.dialog.append("ann", "monday", [said], agent_id="assistant")
+            known = [one for one in await memory.semantic.history(user_id="ann") if one.current]
+            moved = Operation(
+                "changes",
+                f"I live in {city}.",
+                target_id=known[0].id if known else None,
+                source_ids=(message.id,),
+            )
+            await write_facts(
+                memory.store,
+                "ann",
+                [moved],
+                at=now(),
+                session_id="monday",
+                agent_id="assistant",
+                said={message.id: message},
+            )
+        facts = {one.text: one for one in await memory.semantic.history(user_id="ann")}
+        middle = facts["I live in Đà Nẵng."]
+        [answer] = await memory.dialog.append("ann", "monday", [AIMessage("Đà Nẵng!", id="a1")], agent_id="assistant")
+        await memory.apply([put("ann", answer.model_copy(update={"used": (middle.id,)}))])
+        detail = await memory.explain("ann", middle.id)
+        assert detail is not None
+        assert [(one.text, one.why) for one in detail.history] == [
+            ("I live in Huế.", "replaced"),
+            ("I live in Đà Nẵng.", "replaced"),
+            ("I live in 北京.", "believed"),
+        ]
+        assert detail.history[0].until == detail.history[1].since or detail.history[0].until is not None
+        [source] = detail.provenance
+        assert (source.session_id, source.turn, source.role) == ("monday", 1, "user")
+        assert (source.text, source.quote) == ("Hi 🙂! I live in Đà Nẵng.", "I live in Đà Nẵng.")
+        assert [(use.session_id, use.message_id) for use in detail.used] == [("monday", answer.id)]
+        assert not detail.memory.current
+        assert detail.memory.until is not None
+        related = {(link.relation, link.direction): link.memory.text for link in detail.links}
+        assert related["timeline", "out"] == "I live in 北京."
+        its_message = await memory.explain("ann", source.id)
+        assert its_message is not None
+        assert [item.text for item in its_message.derived] == ["I live in Đà Nẵng."]
+        assert await memory.explain("bob", middle.id) is None
+        assert await memory.explain("ann", "nothing") is None
+
+    async def test_a_correction_is_the_users_own_word(self, memory: MemoryFacade) -> None:
+        await memory.semantic.add(["I live in Hue."], user_id="ann", session_id="monday", agent_id="assistant")
+        [known] = await memory.semantic.history(user_id="ann")
+        corrected = await memory.correct("ann", known.id, "I live in Da Nang.")
+        detail = await memory.explain("ann", corrected.id)
+        assert detail is not None
+        assert [(one.text, one.why) for one in detail.history] == [
+            ("I live in Hue.", "replaced"),
+            ("I live in Da Nang.", "believed"),
+        ]
+        [source] = detail.provenance
+        assert (source.role, source.text, source.quote) == ("user", "I live in Da Nang.", "I live in Da Nang.")
+        assert detail.memory.revision != (await memory.page("ann", state="past")).items[0].revision
+
+
+class TestRemembering:
+    async def test_said_twice_is_one_in_the_users_own_words(self, memory: MemoryFacade) -> None:
+        told = await remember(memory, "ann", "Tôi dị ứng với đậu phộng 🥜.", agent_id="assistant")
+        again = await remember(memory, "ann", "  tôi dị ứng với đậu phộng 🥜", agent_id="assistant")
+        [item] = told.memories
+        assert told.new == {item.id}
+        assert (item.origin, item.session_id, item.current) == (Origin.USER, REMEMBERED, True)
+        assert ([one.id for one in again.memories], again.new) == ([item.id], frozenset())
+        detail = await memory.explain("ann", item.id)
+        assert detail is not None
+        [source] = detail.provenance
+        assert (source.text, source.quote) == ("Tôi dị ứng với đậu phộng 🥜.", "Tôi dị ứng với đậu phộng 🥜.")
+        assert len((await memory.page("ann", kinds=["message"])).items) == 1
+
+    async def test_what_a_turn_has_taken_in_is_known(self, memory: MemoryFacade) -> None:
+        await memory.semantic.add(["I live in Hue."], user_id="ann", session_id="monday", agent_id="assistant")
+        told = await remember(memory, "ann", "I live in Hue")
+        assert not told.new
+        assert len((await memory.page("ann", kinds=["fact"])).items) == 1
+
+    async def test_what_has_ended_is_believed_again(self, memory: MemoryFacade) -> None:
+        [first] = (await remember(memory, "ann", "I live in Hue.")).memories
+        corrected = await memory.correct("ann", first.id, "I live in Da Nang.")
+        assert corrected.current
+        told = await remember(memory, "ann", "I live in Hue.")
+        assert told.new == {first.id}
+        assert told.memories[0].current
+        detail = await memory.explain("ann", first.id)
+        assert detail is not None
+        assert [one.why for one in detail.history if one.text == "I live in Hue."] == ["set aside", "believed"]
+
+    async def test_each_statement_is_a_memory(self, memory: MemoryFacade) -> None:
+        told = await remember(memory, "ann", "我住在北京。我对花生过敏。Where should I eat?")
+        assert {item.text for item in told.memories} == {"我住在北京。", "我对花生过敏。"}
+
+    async def test_what_is_about_somebody_is_no_word_on_the_user(self, memory: MemoryFacade) -> None:
+        [about] = (await remember(memory, "ann", "She likes green tea.", about="Lan")).memories
+        [mine] = (await remember(memory, "ann", "She likes green tea.")).memories
+        assert about.id != mine.id
+        [fact_about] = [one for one in await memory.semantic.history(user_id="ann") if one.about == "Lan"]
+        assert fact_about.origin is Origin.USER
+        assert not (await remember(memory, "ann", "She likes green tea", about="Lan")).new
+
+    @pytest.mark.parametrize(
+        ("text", "problem"),
+        [
+            ("   ", "is empty"),
+            ("Where do I live?", "states nothing"),
+            ("Thanks!", "states nothing"),
+            ("> I hate flying.\n", "states nothing"),
+            ("Forget that I like tea.", "asks to forget"),
+            ("I like tea. " * 400, "longer than 2,000"),
+        ],
+    )
+    async def test_what_states_nothing_is_refused_and_nothing_kept(self, text: str, problem: str) -> None:
+        memory = MemoryFacade(InMemoryStore())
+        with pytest.raises(ValueError, match=problem):
+            await remember(memory, "ann", text)
+        assert (await memory.page("ann", state="all")).total == 0
+
+    async def test_what_was_told_is_forgotten_with_its_message(self, store: BaseStore) -> None:
+        memory = MemoryFacade(store)
+        [item] = (await remember(memory, "ann", "I am allergic to penicillin.")).memories
+        receipt = await memory.forget("ann", item.id)
+        assert not receipt.problems
+        assert set(receipt.removed) >= {"fact"}
+        left = (await memory.page("ann", state="all")).items
+        assert not [one for one in left if "penicillin" in one.text]

@@ -1,0 +1,116 @@
+"""A browser, and the page over what ann has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from langgraph.store.base import BaseStore
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.support.browser import opened_browser
+from tests.support.linking import record, store_records
+from tests.support.page_server import PageServer, page_server
+from tests.support.telling import tell
+
+HOSTILE = "<img src=x onerror=\"document.title='taken over'\"><script>document.title='taken over'</script>"
+"""What a user said, and a browser is not to read as markup."""
+
+FACTS = 60
+"""More than a page of the list."""
+
+SIZES = {"desktop": (1280, 800), "tablet": (820, 1180), "phone": (390, 844)}
+
+
+async def fill(store: BaseStore) -> None:
+    """Remember facts with their messages, a summary, an episode, skills."""
+    said = [
+        record("message", "m1", text="I live in Hue, and I like the rain."),
+        record("message", "m2", text="My cat is called Mimi.", minute=1),
+        record("message", "m3", text=HOSTILE, minute=2),
+    ]
+    await store_records(store, *said)
+    await store_records(
+        store,
+        record("summary", "s1", "m1", "m2", "m3", text=f"A talk about Hue and a cat. {HOSTILE}"),
+        record("episode", "e1", "m1", minute=3, text=f"Moving to Hue. {HOSTILE}"),
+        record("skill", "k1", text="Answer with sources.", trials=4, successes=3, status="active"),
+        *(record("fact", f"f{place}", text=f"I own book {place}.", minute=-place) for place in range(FACTS)),
+    )
+    await tell(store, HOSTILE, source_ids=["m3"])
+    await tell(store, "My cat is called Mimi.", source_ids=["m2"])
+    await tell(store, "I live in Hue.", source_ids=["m1"])
+
+
+@pytest.fixture(scope="module")
+def site(database_server: str) -> Iterator[PageServer]:
+    """The page's server, with what ann has."""
+    with page_server(database_server) as server:
+        server.run(fill)
+        yield server
+
+
+@pytest.fixture(scope="module")
+def chromium(site: PageServer) -> Iterator[Browser]:
+    """A browser."""
+    expect.set_options(timeout=20_000)
+    with opened_browser() as browser:
+        yield browser
+
+
+class Visitor:
+    """Somebody at the page.
+
+    Args:
+        context: Their browser.
+        url: The server's.
+    """
+
+    def __init__(self, context: BrowserContext, url: str) -> None:
+        self.url = url
+        self.page: Page = context.new_page()
+        self.problems: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.problems.append(dialog.message))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", self._hear)
+
+    def _hear(self, message: object) -> None:
+        text = str(getattr(message, "text", message))
+        # the browser itself logs every answer that is an error; what the page makes of it is what tests look at
+        if getattr(message, "type", "") == "error" and "Failed to load resource" not in text:
+            self.problems.append(text)
+
+    def go(self, place: str = "memories") -> Page:
+        """Open a section, and wait until it has what it shows."""
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.url}/memory/ui#/{place}")
+        expect(self.page.locator("[aria-busy=true]")).to_have_count(0)
+        return self.page
+
+
+@pytest.fixture
+def visit(site: PageServer, chromium: Browser) -> Iterator[Callable[..., Visitor]]:
+    """Let somebody visit the page: `visit("ann", size="phone")`; what goes wrong on it fails the test at its end."""
+    contexts: list[BrowserContext] = []
+    visitors: list[Visitor] = []
+
+    def visiting(name: str = "ann", *, size: str = "desktop", scheme: str = "light", locale: str = "en-GB") -> Visitor:
+        width, height = SIZES[size]
+        context = chromium.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if scheme == "dark" else "light",
+            locale=locale,
+            reduced_motion="reduce",
+        )
+        contexts.append(context)
+        if name:
+            context.add_init_script(f"if (origin !== 'null') sessionStorage.setItem('react-mem.token', {name!r})")
+        visitors.append(Visitor(context, site.url))
+        return visitors[-1]
+
+    yield visiting
+    for context in contexts:
+        context.close()
+    assert [problem for visitor in visitors for problem in visitor.problems] == []

@@ -1,0 +1,116 @@
+"""What is kept of questions and searches: nothing is made twice, and nothing stale is found."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from langgraph.store.base import PutOp
+
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.index import scorer
+from react_mem.memory.store import owner_recall
+from react_mem.memory.store.postgres import MemoryStore
+from tests.support.databases import open_memory_store
+from tests.support.recalling import DIALOG, SenseEmbeddings, open_recalling, put, recalled, sense_model, shared_database
+
+QUESTIONS = ("the kayak", "a puppy", "my wage", "what was said in January 2024?")
+TEXTS = ("I bought a canoe.", "The terrier sleeps.", "My salary is paid late.", "The kayak leaks.", "The puppy is ill.")
+
+
+@pytest.fixture(scope="module")
+def shared_url(database_server: str) -> Iterator[str]:
+    with shared_database(database_server) as url:
+        yield url
+
+
+@pytest.fixture
+async def store(shared_url: str) -> AsyncIterator[MemoryStore]:
+    async with open_recalling(shared_url) as store:
+        yield store
+
+
+@pytest.fixture
+def scored(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The questions of searches that are computed."""
+    computed: list[str] = []
+
+    def score(known: scorer.KnownCosines, op: scorer.RecallOp, *rest: object) -> object:
+        computed.append(op.question.text)
+        return scorer.score_compared(known, op, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(owner_recall, "score_compared", score)
+    return computed
+
+
+def embedded(store: MemoryStore) -> list[str]:
+    """Return the questions that the embedder was asked."""
+    model = store.embedding.embeddings.model  # type: ignore[attr-defined]
+    assert isinstance(model, SenseEmbeddings)
+    return model.questions
+
+
+async def test_five_reads_of_one_question_are_one_embedding_and_one_search(
+    store: MemoryStore, scored: list[str]
+) -> None:
+    await put(store, {"a": TEXTS[0]})
+    answers = [await recalled(store, "the kayak") for _ in range(5)]
+    assert embedded(store) == ["the kayak"]
+    assert scored == ["the kayak"]
+    assert all(answer == answers[0] for answer in answers)
+    assert [hit.key for hit in answers[0].found] == ["a"]
+
+
+async def test_a_write_is_seen_and_other_owners_writes_change_nothing(store: MemoryStore, scored: list[str]) -> None:
+    await put(store, {"a": TEXTS[0]})
+    await recalled(store, "the kayak")
+    await put(store, {"x": TEXTS[3]}, ("memory", "bob", "dialog"))
+    await recalled(store, "the kayak")
+    assert len(scored) == 1
+    await put(store, {"b": TEXTS[3]})
+    assert {hit.key for hit in (await recalled(store, "the kayak")).found} == {"a", "b"}
+    assert len(scored) == 2
+
+
+async def test_who_is_forgotten_leaves_no_question(store: MemoryStore) -> None:
+    await put(store, {"a": TEXTS[0]})
+    await recalled(store, "the kayak")
+    await MemoryFacade(store).forget_user("ann")
+    await recalled(store, "the kayak")
+    assert embedded(store).count("the kayak") == 2
+
+
+async def test_zero_switches_them_off(store: MemoryStore, scored: list[str]) -> None:
+    await put(store, {"a": TEXTS[0]})
+    async with open_memory_store(
+        store.pool.conninfo, sense_model(), question_cache_bytes=0, search_cache_bytes=0
+    ) as other:
+        assert other.scale.calibration
+        await other.scale.settle()
+        for _ in range(2):
+            await recalled(other, "the kayak")
+        assert len(embedded(other)) == len(scored) == 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_whatever_is_written_by_whom_what_is_found_is_what_a_store_without_caches_finds(
+    store: MemoryStore, seed: int
+) -> None:
+    luck = random.Random(seed)  # noqa: S311 - no secret
+    async with open_memory_store(
+        store.pool.conninfo, sense_model(), question_cache_bytes=0, search_cache_bytes=0
+    ) as plain:
+        assert plain.scale.calibration
+        await plain.scale.settle()
+        for _ in range(60):
+            key, writer = luck.choice("abcdef"), luck.choice((store, plain))
+            match luck.randrange(5):
+                case 0:
+                    await put(writer, {key: luck.choice(TEXTS)})
+                case 1:
+                    await writer.abatch([PutOp(DIALOG, key, None)])
+                case _:
+                    more = {"limit": luck.choice((1, 10)), "without": luck.choice(((), (key,)))}
+                    question = luck.choice(QUESTIONS)
+                    assert await recalled(store, question, **more) == await recalled(plain, question, **more)

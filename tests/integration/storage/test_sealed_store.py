@@ -1,0 +1,341 @@
+"""Sealing on a database: nothing of what is stored can be read there, and the store does what it does without a key."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from langgraph.store.base import GetOp, PutOp, SearchOp
+
+from react_mem.errors import SealError
+from react_mem.memory.index.question import read_question
+from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.model.arms import ALL_ARMS, Arm
+from react_mem.memory.store.keys.key_ring import KeyRing
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.reembed import reembed
+from react_mem.memory.store.storage_settings import StorageSettings
+from react_mem.memory.store.transactions import Guard
+from tests.support.databases import MASTER_KEY, fresh_database, open_memory_store, word_model
+from tests.support.recalling import message
+
+DIALOG, FACTS, META = ("memory", "ann", "dialog"), ("memory", "ann", "semantic"), ("memory", "ann", "meta")
+NOTES, WORK = ("users", "ann", "notes"), ("memory_work", "ann")
+CANARY = "xylophonic"
+WORDS = ["tea", "coffee", "cat", "dog", "Hanoi", "Hue", "terrier", "kayak", "salary", "zebra", "rain", "garden"]
+
+
+@pytest.fixture
+async def sealed(database_url: str) -> AsyncIterator[MemoryStore]:
+    async with open_memory_store(database_url, word_model(), sealed=True) as opened:
+        yield opened
+
+
+def fact(id_: str, text: str, **more: Any) -> dict[str, Any]:
+    return {
+        "id": id_,
+        "kind": "fact",
+        "text": text,
+        "session_id": f"session of {id_}",
+        "created_at": "2024-05-01T12:00:00Z",
+        "current": True,
+        "retired_at": None,
+        **more,
+    }
+
+
+async def everything_in(store: MemoryStore) -> str:
+    """Return all that the tables of a database hold, as text, and what it knows of the columns' contents."""
+    async with store.pool.connection() as conn:
+        await conn.execute("ANALYZE")
+        tables = await (
+            await conn.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
+        ).fetchall()
+        found = []
+        for name in [row["tablename"] for row in tables]:
+            rows = await (await conn.execute(f"SELECT t::text AS row FROM {name} t".encode())).fetchall()
+            found += [row["row"] for row in rows]
+        stats = await (await conn.execute("SELECT s::text AS row FROM pg_stats s")).fetchall()
+        return "\n".join([*found, *(row["row"] for row in stats)])
+
+
+async def fill(store: MemoryStore, canary: str) -> None:
+    await store.abatch(
+        [
+            PutOp(FACTS, f"id-{canary}", fact(f"id-{canary}", f"I play the {canary}", source_ids=[f"m-{canary}:0"])),
+            PutOp(DIALOG, "m1", message(f"Bring the {canary}", 0)),
+            PutOp(META, canary, {"kind": "speaker", "names": [canary]}),
+            PutOp(NOTES, canary, {"kind": canary, "status": canary, "title": canary}),
+            PutOp(WORK, canary, {"kind": "extract", "agent": "a", "session": canary, "due_at": 1, "lease_by": ""}),
+            PutOp(("memory_attachments", "ann", "pieces"), "p", {"data": canary}, index=False),
+        ]
+    )
+    await store.aput(META, "revision", {"revision": 1, "of": canary}, index=False)
+
+
+async def test_a_canary_is_in_no_table_and_no_statistic_with_a_key_and_in_both_without(
+    database_server: str, sealed: MemoryStore
+) -> None:
+    await fill(sealed, CANARY)
+    assert CANARY not in await everything_in(sealed)
+    assert [item.key for item in await sealed.asearch(FACTS, query=CANARY)] == [f"id-{CANARY}"]
+    async with fresh_database(database_server) as url, open_memory_store(url, word_model(), sealed=False) as plain:
+        await fill(plain, CANARY)
+        assert CANARY in await everything_in(plain)
+
+
+async def test_vectors_and_words_are_not_in_the_index_in_plain(sealed: MemoryStore) -> None:
+    await fill(sealed, CANARY)
+    async with sealed.pool.connection() as conn:
+        rows = await (await conn.execute("SELECT * FROM store_vectors")).fetchall()
+    assert rows
+    for row in rows:
+        assert [row[name] for name in ("embedding", "half", "words", "length", "place", "said_at")] == [None] * 6
+        assert row["sealed"]
+        assert row["sealed_vector"]
+
+
+def texts(seed: int, count: int) -> list[PutOp]:
+    chance = random.Random(seed)  # noqa: S311 - no secret
+    puts = []
+    for number in range(count):
+        said = " ".join(chance.choices(WORDS, k=chance.randint(2, 9)))
+        value = message(said, number % 50, role=chance.choice(["user", "assistant"]))
+        value |= {"session_id": f"s{number % 3}", "nested": {"odd": number % 2, "words": said.split()[:2]}}
+        puts.append(PutOp(DIALOG, f"m{number:03}", value))
+    return puts
+
+
+FILTERS: list[dict[str, Any] | None] = [
+    None,
+    {"session_id": "s1"},
+    {"kind": "message", "session_id": {"$ne": "s1"}},
+    {"turn": {"$gte": 20, "$lt": 40}},
+    {"nested": {"odd": 1}, "session_id": "s2"},
+    {"nothing": None},
+    {"text": {"$gt": "kayak"}},
+    {"role": "user", "turn": {"$ne": 3}},
+]
+
+
+async def test_searches_lists_and_recalls_find_the_same_as_without_a_key(
+    database_server: str, sealed: MemoryStore
+) -> None:
+    async with (
+        fresh_database(database_server) as url,
+        open_memory_store(url, word_model(), sealed=False, full_vectors=False) as plain,
+    ):
+        for store in (plain, sealed):
+            puts = texts(7, 150)
+            await store.abatch(puts[:100])
+            await store.asearch(DIALOG, query="tea")  # has the index at hand
+            await store.scale.settle()  # what cosines mean is measured behind the first question
+            await store.abatch([*puts[100:], *(PutOp(DIALOG, f"m{number:03}", None) for number in range(0, 90, 9))])
+            await store.aput(DIALOG, "m005", {**puts[5].value, "text": "zebra in the rain"})  # type: ignore[dict-item]
+        for conditions in FILTERS:
+            for query in (None, "tea with the cat", "zebra"):
+                for limit, offset in ((5, 0), (7, 3), (500, 0)):
+                    found = []
+                    for store in (plain, sealed):
+                        items = await store.asearch(DIALOG, query=query, filter=conditions, limit=limit, offset=offset)
+                        found.append(([(item.key, item.value) for item in items], [item.score for item in items]))
+                    (plainly, scores), (opened, others) = found
+                    if query is None:
+                        assert opened == plainly, (conditions, limit, offset)
+                        continue
+                    assert others == pytest.approx(scores, abs=1e-6)
+                    # of texts that are equally near, the database's rounding decides
+                    near = {item.key: item for item in await plain.asearch(DIALOG, query=query, limit=500)}
+                    assert len({key for key, _ in opened}) == len(plainly)
+                    assert all(near[key].value == value for key, value in opened)
+                    assert [near[key].score for key, _ in opened] == pytest.approx(scores, abs=1e-6)
+        found_any: set[Arm] = set()
+        for asked in ("Which zebra is in the rain?", "What did I say about the cat in Hanoi?", "salary"):
+            question = read_question(asked, datetime(2024, 5, 15, 12))
+            for arms in (ALL_ARMS, *(frozenset({arm}) for arm in ALL_ARMS)):
+                op = RecallOp(DIALOG, question, {"kind": "message"}, 10, arms=arms, pairs=True)
+                answers = [await recall(store, op) for store in (plain, sealed)]
+                shown = [[(hit.item.key, hit.item.value) for hit in answer.found] for answer in answers]
+                assert shown[0] == shown[1]
+                scores = [[hit.item.score for hit in answer.found] for answer in answers]
+                assert scores[1] == pytest.approx(scores[0], abs=1e-9)
+                found_any |= {*arms} if shown[0] else set()
+        assert found_any >= {Arm.VECTOR, Arm.LEXICAL}
+
+
+async def recall(store: MemoryStore, op: RecallOp) -> Recall:
+    [answer] = await store.arecall([op])
+    assert isinstance(answer, Recall)
+    return answer
+
+
+async def test_links_are_found_as_without_a_key(database_server: str, sealed: MemoryStore) -> None:
+    async with fresh_database(database_server) as url, open_memory_store(url, word_model(), sealed=False) as plain:
+        found = []
+        for store in (plain, sealed):
+            await store.abatch(
+                [
+                    PutOp(DIALOG, "m1", {**message("tea", 0), "id": "m1", "session_id": "s"}),
+                    PutOp(DIALOG, "m2", {**message("cat", 1), "id": "m2", "session_id": "s"}),
+                    PutOp(FACTS, "f1", fact("f1", "I like tea", source_ids=["m1:0"], superseded_by="f2")),
+                    PutOp(FACTS, "f2", fact("f2", "I like coffee", source_ids=["m2"], alike={"f3": 0.9}, needs=["f3"])),
+                    PutOp(FACTS, "f3", fact("f3", "I have a cup", links=[{"to": "f1", "as": "cup"}])),
+                ]
+            )
+            found.append([await store.alinked([DIALOG, FACTS], [id_]) for id_ in ("m1", "m2", "f1", "f2", "f3")])
+        assert found[0] == found[1]
+        assert {str(value["id"]) for _, value in found[1][2]} >= {"f1", "f2", "m1", "f3"}
+
+
+async def test_a_batch_is_written_only_if_what_is_held_is_stored(sealed: MemoryStore) -> None:
+    nothing, one, two = Guard(META, "revision", None), {"revision": 1, "of": "tea"}, {"of": "tea", "revision": 2}
+    assert await sealed.abatch_if([PutOp(META, "revision", one, index=False)], nothing)
+    assert not await sealed.abatch_if([PutOp(META, "revision", two, index=False)], nothing)
+    assert not await sealed.abatch_if([PutOp(FACTS, "f", fact("f", "tea"))], Guard(META, "revision", two))
+    # in another order of its names it is the same
+    held = Guard(META, "revision", {"of": "tea", "revision": 1})
+    assert await sealed.abatch_if(
+        [PutOp(META, "revision", two, index=False), PutOp(FACTS, "f", fact("f", "tea"))], held
+    )
+    assert await sealed.aerase_if([], Guard(META, "revision", one)) is False
+    assert await sealed.aerase_if([], Guard(META, "revision", two))
+    assert await sealed.asearch(("memory", "ann")) == []
+
+
+@pytest.mark.parametrize("other", [("memory", "ann", "semantic"), ("memory", "bob", "dialog")])
+async def test_a_value_that_is_moved_to_another_row_does_not_open(sealed: MemoryStore, other: tuple[str, ...]) -> None:
+    await sealed.aput(DIALOG, "m1", message("my secret", 0))
+    await sealed.aput(other, "m1", message("nothing", 0))
+    async with sealed.pool.connection() as conn:
+        await conn.execute(
+            "UPDATE store t SET value = s.value FROM store s WHERE s.prefix = 'memory.ann.dialog' AND t.prefix = %s",
+            (".".join(other),),
+        )
+    with pytest.raises(SealError):
+        await sealed.aget(other, "m1")
+
+
+async def test_a_value_that_was_changed_does_not_open(sealed: MemoryStore) -> None:
+    await sealed.aput(DIALOG, "m1", message("my secret", 0))
+    async with sealed.pool.connection() as conn:
+        await conn.execute(
+            "UPDATE store SET value = "
+            "jsonb_set(value, '{:sealed}', to_jsonb(overlay(value ->> ':sealed' PLACING 'AAAA' FROM 60)))"
+        )
+    with pytest.raises(SealError):
+        await sealed.aget(DIALOG, "m1")
+
+
+class TestBesideRowsInPlain:
+    @pytest.fixture
+    async def mixed(self, database_url: str) -> AsyncIterator[MemoryStore]:
+        async with open_memory_store(database_url, word_model(), sealed=False) as plain:
+            await plain.abatch(
+                [PutOp(FACTS, f"p{number}", fact(f"p{number}", f"tea {WORDS[number]}")) for number in range(8)]
+            )
+            await plain.aput(META, "revision", {"revision": 4}, index=False)
+        async with open_memory_store(database_url, word_model(), sealed=True) as opened:
+            await opened.abatch(
+                [PutOp(FACTS, f"s{number}", fact(f"s{number}", f"tea {WORDS[number]}")) for number in range(8)]
+            )
+            yield opened
+
+    async def test_both_are_found(self, mixed: MemoryStore) -> None:
+        every = {f"{kind}{number}" for kind in "ps" for number in range(8)}
+        assert {item.key for item in await mixed.asearch(FACTS, limit=50)} == every
+        assert {item.key for item in await mixed.asearch(FACTS, query="tea", limit=50)} == every
+        by_session = await mixed.asearch(FACTS, filter={"session_id": "session of p3"})
+        assert [item.key for item in by_session] == ["p3"]
+        got = await mixed.abatch([GetOp(FACTS, "p1"), GetOp(FACTS, "s1"), GetOp(FACTS, "x1")])
+        assert [item and item.key for item in got] == ["p1", "s1", None]  # type: ignore[union-attr]
+        paged: list[str] = []
+        after = ("", "")
+        while page := await mixed.apage(("memory", "ann"), after, 3):
+            after = ".".join(page[-1].namespace), page[-1].key
+            paged += [item.key for item in page]
+            assert {item.namespace for item in page} <= {FACTS, META}
+        assert sorted(paged) == sorted({*every, "revision"})
+
+    async def test_one_that_is_written_again_takes_the_place_of_its_row(self, mixed: MemoryStore) -> None:
+        await mixed.aput(FACTS, "p2", fact("p2", "kayak in the garden"))
+        await mixed.adelete(FACTS, "p3")
+        assert await mixed.abatch_if(
+            [PutOp(META, "revision", {"revision": 5}, index=False)], Guard(META, "revision", {"revision": 4})
+        )
+        assert [item.key for item in await mixed.asearch(FACTS, query="kayak garden", limit=1)] == ["p2"]
+        async with mixed.pool.connection() as conn:
+            rows = await (await conn.execute("SELECT key FROM store WHERE key IN ('p2', 'p3', 'revision')")).fetchall()
+            assert rows == []
+            [row] = await (await conn.execute("SELECT count(*) AS count FROM store")).fetchall()
+        assert row["count"] == 16
+        assert len(await mixed.asearch(FACTS, limit=50)) == 15
+
+
+async def test_a_user_who_was_forgotten_by_another_process_and_comes_back_is_read_and_written(
+    sealed: MemoryStore, database_url: str
+) -> None:
+    await sealed.aput(FACTS, "f1", fact("f1", "I like tea"))
+    await sealed.asearch(FACTS, query="tea")
+    async with open_memory_store(database_url, word_model(), sealed=True) as other:
+        assert await other.aerase_if([], Guard(META, "revision", None))
+        # the first one has the former key at hand: what it writes and reads is of the new one
+        await sealed.aput(FACTS, "f2", fact("f2", "I like coffee"))
+        assert [item.key for item in await other.asearch(FACTS, query="coffee")] == ["f2"]
+        assert await other.aerase_if([], Guard(META, "revision", None))
+        await other.aput(FACTS, "f3", fact("f3", "I like rain"))
+        # a write that is one statement is told as well
+        await sealed.aput(META, "last", {"of": "tea"}, index=False)
+        assert (await other.aget(META, "last")) is not None
+        assert [item.key for item in await sealed.asearch(FACTS, query="rain")] == ["f3"]
+        assert (await sealed.aget(FACTS, "f3")) is not None
+        assert (await sealed.aget(FACTS, "f2")) is None
+
+
+async def test_work_is_found_across_owners_by_what_the_database_sees(sealed: MemoryStore) -> None:
+    for owner in ("ann", "bob"):
+        for number in range(3):
+            value = {"kind": "extract", "agent": "a", "session": f"{owner}{number}", "due_at": number, "lease_by": ""}
+            await sealed.aput(("memory_work", owner), f"w{number}", value, index=False)
+    [found] = await sealed.abatch([SearchOp(("memory_work",), {"agent": "a", "due_at": {"$lte": 1}}, 10)])
+    assert sorted(item.value["session"] for item in found) == ["ann0", "ann1", "bob0", "bob1"]  # type: ignore[union-attr]
+    assert {item.key for item in await sealed.asearch(("memory_work", "ann"), filter={"session": "ann1"})} == {"w1"}
+    assert {item.key for item in await sealed.asearch(("memory",), query="tea")} == set()
+
+
+async def test_items_expire_and_live_on_when_they_are_read(sealed: MemoryStore) -> None:
+    await sealed.aput(NOTES, "n", {"text": "tea"}, ttl=10)
+    async with sealed.pool.connection() as conn:
+        await conn.execute("UPDATE store SET expires_at = expires_at - interval '5 minutes'")
+        [before] = await (await conn.execute("SELECT expires_at FROM store")).fetchall()
+    await sealed.aget(NOTES, "n", refresh_ttl=True)
+    async with sealed.pool.connection() as conn:
+        [after] = await (await conn.execute("SELECT expires_at FROM store")).fetchall()
+        assert after["expires_at"] - before["expires_at"] > timedelta(minutes=4)
+        await conn.execute("UPDATE store SET expires_at = %s", (datetime.now(UTC) - timedelta(minutes=1),))
+    assert await sealed.sweep_ttl() == 1
+
+
+async def test_what_is_embedded_anew_is_sealed_and_found(sealed: MemoryStore, database_url: str) -> None:
+    await sealed.abatch([PutOp(FACTS, f"f{n}", fact(f"f{n}", f"tea {WORDS[n]}")) for n in range(5)])
+    model = word_model(32, "test:others")
+    settings = StorageSettings.model_validate({"database_url": database_url, "encryption_key": bytes(range(32)).hex()})
+    assert await reembed(settings, model, lambda done, total: None) == 5
+    async with open_memory_store(database_url, model, sealed=True) as moved:
+        assert [item.key for item in await moved.asearch(FACTS, query="tea cat", limit=1)] == ["f2"]
+        async with moved.pool.connection() as conn:
+            rows = await (await conn.execute("SELECT half, words, sealed_vector FROM store_vectors")).fetchall()
+    assert [(row["half"], row["words"]) for row in rows] == [(None, None)] * 5
+    assert all(row["sealed_vector"] for row in rows)
+
+
+async def test_equal_values_of_two_records_and_of_two_owners_are_sealed_differently(sealed: MemoryStore) -> None:
+    for namespace in (DIALOG, ("memory", "bob", "dialog")):
+        for key in ("m1", "m2"):
+            await sealed.aput(namespace, key, message("the same", 0))
+    async with sealed.pool.connection() as conn:
+        rows = await (await conn.execute("SELECT key, value ->> ':sealed' AS sealed FROM store")).fetchall()
+    assert len({row["sealed"] for row in rows}) == len({row["key"] for row in rows}) == 4
+    assert len(await KeyRing(sealed.pool, MASTER_KEY).find(["ann", "bob"])) == 2

@@ -1,0 +1,74 @@
+"""Installing without a network: the packages that are installed here stand for what would be downloaded."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+
+import pathspec
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[2]
+
+FOLDERS = sorted(folder.name for folder in (ROOT / "react_mem").iterdir() if folder.is_symlink())
+"""The top-level folders that `react_mem` links to."""
+
+
+def copy_build_context(destination: Path) -> None:
+    """Copy what an image is built from: everything that .dockerignore lets through."""
+    ignored = pathspec.GitIgnoreSpec.from_lines((ROOT / ".dockerignore").read_text().splitlines())
+
+    def skip(folder: str, names: list[str]) -> set[str]:
+        here = Path(folder).relative_to(ROOT)
+        return {name for name in names if ignored.match_file(str(here / name))}
+
+    shutil.copytree(ROOT, destination, ignore=skip, symlinks=True)
+
+
+def needed(wanted: Iterable[Requirement | str]) -> Iterator[Distribution]:
+    """Yield the packages that are installed here and that are wanted, with what they depend on."""
+    waiting = [one if isinstance(one, Requirement) else Requirement(one) for one in wanted]
+    seen: set[tuple[str, str]] = set()
+    while waiting:
+        requirement = waiting.pop()
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        for extra in ("", *requirement.extras):
+            if (requirement.name.lower(), extra) in seen:
+                continue
+            seen.add((requirement.name.lower(), extra))
+            found = distribution(requirement.name)
+            if not extra:
+                yield found
+            for line in found.requires or ():
+                one = Requirement(line)
+                if one.marker is None or one.marker.evaluate({"extra": extra}):
+                    one.marker = None
+                    waiting.append(one)
+
+
+def link_packages(wanted: Iterable[Requirement | str], into: Path) -> None:
+    """Link the packages that are installed here into a folder: those that are wanted, and what they depend on."""
+    for found in needed(wanted):
+        for file in {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", "__pycache__")}:
+            link, target = into / file, Path(str(found.locate_file(file)))
+            if not link.exists() and target.exists():
+                link.symlink_to(target)
+
+
+def build_wheel(folder: Path) -> Path:
+    """Build the project's wheel into a folder, from a copy: setuptools leaves build folders in its source."""
+    source = folder / "source"
+    source.mkdir(parents=True)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    for name in (*FOLDERS, "react_mem"):
+        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", folder]
+    result = subprocess.run([*build, source], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return next(folder.glob("*.whl"))

@@ -1,0 +1,131 @@
+"""Progress of long work: a bar on a terminal, lines elsewhere, nothing where it is quiet, a sentence at its end."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from react_mem.agents.terminal.progress import Progress
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def screen(*, terminal: bool) -> tuple[Console, io.StringIO]:
+    drawn = io.StringIO()
+    return Console(file=drawn, force_terminal=terminal, width=100, highlight=False, _environ={}), drawn
+
+
+def test_a_terminal_shows_a_bar_with_the_time_left_and_clears_it() -> None:
+    console, drawn = screen(terminal=True)
+    clock = Clock()
+    with Progress("Sealing", "memories", console=console, clock=clock) as progress:
+        for done in range(0, 6_000, 1_000):
+            progress(done, 10_000)
+            clock.now += 1.0
+        progress._bar.refresh()
+        # 5,000 in as many seconds
+        assert re.search(r"Sealing .*5,000 of 10,000 memories \S*0:00:05", drawn.getvalue())
+    assert drawn.getvalue().rstrip().endswith("\x1b[2K")
+
+
+def test_where_there_is_no_terminal_a_line_comes_every_ten_seconds() -> None:
+    console, drawn = screen(terminal=False)
+    clock = Clock()
+    with Progress("Sealing", "memories", console=console, clock=clock) as progress:
+        for done in range(101):
+            progress(done, 100)
+            clock.now += 0.5
+    assert drawn.getvalue().splitlines() == [
+        "Sealing: 20 of 100 memories, 0:40 left",
+        "Sealing: 40 of 100 memories, 0:30 left",
+        "Sealing: 60 of 100 memories, 0:20 left",
+        "Sealing: 80 of 100 memories, 0:10 left",
+        "Sealing: 100 of 100 memories",
+    ]
+
+
+def test_what_has_no_known_end_is_counted() -> None:
+    console, drawn = screen(terminal=False)
+    clock = Clock()
+    with Progress("Checking", "entries", console=console, clock=clock) as progress:
+        clock.now = 10.0
+        progress(1_200)
+    assert drawn.getvalue() == "Checking: 1,200 entries\n"
+
+
+def test_the_next_part_of_the_work_is_counted_anew() -> None:
+    console, drawn = screen(terminal=False)
+    clock = Clock()
+    with Progress("Wrapping", "keys", console=console, clock=clock) as progress:
+        progress(7, 7)
+        progress.turn_to("Sealing", "memories")
+        for done in range(2):
+            clock.now += 10.0
+            progress(done * 10, 30)
+        clock.now += 10.0
+        progress(20)
+    assert drawn.getvalue().splitlines() == [
+        "Sealing: 0 of 30 memories",
+        "Sealing: 10 of 30 memories",
+        "Sealing: 20 of 30 memories, 0:10 left",
+    ]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_what_is_quiet_shows_nothing(terminal: bool) -> None:
+    console, drawn = screen(terminal=terminal)
+    clock = Clock()
+    with Progress("Sealing", "memories", quiet=True, console=console, clock=clock) as progress:
+        clock.now = 60.0
+        progress(5, 10)
+    assert drawn.getvalue() == ""
+
+
+def test_the_standard_output_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    console, drawn = screen(terminal=True)
+    with Progress("Exporting", "memories", console=console) as progress:
+        progress(1, 2)
+        print("data")  # noqa: T201 - what a command exports
+    assert capsys.readouterr().out == "data\n"
+    assert "data" not in drawn.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("counts", "far"),
+    [
+        ([(300, 753)], "after 300 of 753 memories"),
+        ([(300, None)], "after 300 memories"),
+        ([], "before any of the memories was done"),
+    ],
+)
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, asyncio.CancelledError])
+@pytest.mark.parametrize("quiet", [True, False])
+def test_an_interruption_says_how_far_it_came_and_how_to_go_on(
+    counts: list[tuple[int, int | None]], far: str, interruption: type[BaseException], quiet: bool
+) -> None:
+    console, drawn = screen(terminal=False)
+    progress = Progress("Sealing", "memories", quiet=quiet, go_on="Go on.", console=console)
+    for done, total in counts:
+        progress(done, total)
+    with pytest.raises(interruption), progress:
+        raise interruption
+    assert drawn.getvalue() == f"Stopped {far}. Go on.\n"
+
+
+def test_another_error_is_told_by_whom_it_concerns() -> None:
+    console, drawn = screen(terminal=False)
+    with pytest.raises(ValueError, match="broken"), Progress("Sealing", "memories", console=console):
+        raise ValueError("broken")
+    assert drawn.getvalue() == ""

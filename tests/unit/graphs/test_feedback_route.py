@@ -1,0 +1,116 @@
+"""Feedback over HTTP: on one's own answers only, in our form and in LangSmith's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.store.memory import InMemoryStore
+from starlette.authentication import SimpleUser
+
+from react_mem.graphs.feedback_route import router
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.model.changes import put
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.records import Fact
+from react_mem.memory.write.turns import Turns
+from tests.support.routes import NOBODY, client_of
+
+ANN = SimpleUser("ann")
+SECRET = "my doctor said so"
+
+
+def client(store: InMemoryStore | None, user: Any) -> TestClient:
+    return client_of(router, store, user)
+
+
+@pytest.fixture
+async def store() -> InMemoryStore:
+    store = InMemoryStore()
+    one = Turns(MemoryFacade(store), None, "ann", "talk", "tester")
+    tea = Fact(id="tea", text="I like tea.", session_id="old", agent_id="tester")
+    await one.memory.apply([put("ann", tea)])
+    await one.close([HumanMessage("Hi.", id="q"), AIMessage("Tea?", id="a")], None, used=["tea"], run_id="run-1")
+    return store
+
+
+async def importance(store: InMemoryStore) -> float:
+    item = await store.aget(scope_namespace("ann", "semantic"), "tea")
+    assert item is not None
+    return float(item.value["importance"])
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict", "after"),
+    [
+        ({"thread_id": "talk", "message_id": "a", "score": 1}, "up", 0.6),
+        ({"thread_id": "talk", "score": "down", "comment": SECRET}, "down", 0.4),
+        ({"thread_id": "talk", "message_id": "q", "score": -1, "key": "helpfulness"}, "down", 0.4),
+        ({"thread_id": "talk", "score": 0}, "none", 0.5),
+        ({"run_id": "run-1", "key": "user_score", "score": 1.0, "value": None, "comment": None}, "up", 0.6),
+        ({"run_id": "run-1", "key": "user_score", "score": 0, "source_info": {"of": "a client"}}, "down", 0.4),
+        ({"run_id": "run-1", "key": "user_score", "score": False}, "down", 0.4),
+        ({"run_id": "run-1", "key": "thumbs", "value": "Good"}, "up", 0.6),
+    ],
+)
+async def test_what_a_user_says_moves_what_was_used(
+    store: InMemoryStore, said: dict[str, Any], verdict: str, after: float
+) -> None:
+    answer = client(store, ANN).post("/memory/feedback", json=said)
+    assert (answer.status_code, answer.json()["verdict"]) == (200, verdict)
+    assert await importance(store) == pytest.approx(after)
+    again = client(store, ANN).post("/memory/feedback", json=said)
+    assert (again.json()["memories"], await importance(store)) == (0, pytest.approx(after))
+    assert SECRET not in str([item.value for item in await store.asearch(("memory",), limit=100)])
+
+
+@pytest.mark.parametrize(
+    ("user", "named", "where"),
+    [
+        pytest.param(SimpleUser("bob"), "ann", {"thread_id": "talk"}, id="authenticated, naming another"),
+        pytest.param(SimpleUser("bob"), "ann", {"run_id": "run-1"}, id="authenticated, with another's run"),
+        pytest.param(NOBODY, "bob", {"thread_id": "talk"}, id="named, of another"),
+        pytest.param(NOBODY, None, {"thread_id": "talk"}, id="nobody named"),
+        pytest.param(None, "ann", {"thread_id": "talk"}, id="where nobody looks who calls"),
+        pytest.param(ANN, None, {"thread_id": "other"}, id="no such conversation"),
+        pytest.param(ANN, None, {"thread_id": "talk", "message_id": "x"}, id="no such message"),
+    ],
+)
+async def test_nobody_judges_what_is_not_theirs(
+    store: InMemoryStore, user: Any, named: str | None, where: dict[str, str]
+) -> None:
+    answer = client(store, user).post("/memory/feedback", json={**where, "score": 1, "user_id": named})
+    assert (answer.status_code, await importance(store)) == (404, 0.5)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"score": 1},
+        {"thread_id": "talk"},
+        {"thread_id": "talk", "value": "perhaps"},
+        {"thread_id": "talk", "score": "nan"},
+        {"thread_id": "talk", "score": 5},
+        {"thread_id": "talk", "score": 0.5},
+        {"run_id": "run-1", "score": 1.5},
+        {"run_id": "run-1", "score": -1},
+        {"thread_id": "talk", "score": 1, "key": " "},
+    ],
+)
+async def test_what_says_nothing_is_refused(store: InMemoryStore, body: dict[str, Any]) -> None:
+    assert client(store, ANN).post("/memory/feedback", json=body).status_code == 422
+    assert await importance(store) == 0.5
+
+
+async def test_a_score_that_is_none_is_refused_with_the_cure(store: InMemoryStore) -> None:
+    answer = client(store, ANN).post("/memory/feedback", json={"thread_id": "talk", "score": 5})
+    assert "give `score`: 1, 0, -1, `up` or `down`" in answer.json()["detail"][0]["msg"]
+
+
+async def test_where_there_is_no_room_or_no_store_it_says_so(store: InMemoryStore) -> None:
+    said = {"thread_id": "talk", "score": 1}
+    codes = [client(store, ANN).post("/memory/feedback", json={**said, "key": f"k{n}"}).status_code for n in range(11)]
+    assert codes == [200] * 10 + [409]
+    assert client(None, ANN).post("/memory/feedback", json=said).status_code == 503

@@ -1,0 +1,70 @@
+"""What closes or decides something is told from what asks about it, or leaves it open, in each language with a file."""
+
+from __future__ import annotations
+
+import pytest
+
+from react_mem.memory.language import FILES, settles
+
+SETTLED = {
+    "en": [
+        "We decided on the blue tiles for the bathroom.",
+        "Alright, let’s go with the second offer.",
+        "The migration is done.",
+        "That settles it, thanks for your help!",
+        "We have signed the lease this morning.",
+    ],
+    "vi": [
+        "Chúng tôi đã quyết định thuê căn hộ ở Cầu Giấy.",
+        "Chốt phương án hai nhé.",
+        "Thống nhất vậy nhé, tuần sau bắt đầu.",
+        "Báo cáo quý xong rồi, gửi cho sếp luôn.",
+    ],
+    "zh": ["我们决定用第二个方案。", "就这么定了。", "合同已经签好了。"],
+    "ja": ["二番目の案に決めました。", "では、青いタイルでいきましょう。", "移行が完了しました。"],
+    "de": [
+        "Wir haben uns für das zweite Angebot entschieden.",
+        "Damit ist es beschlossen.",
+        "Wir sind endlich fertig.",
+    ],
+    "es": ["Hemos decidido alquilar el piso.", "Nos quedamos con la segunda oferta.", "Trato hecho, gracias."],
+}
+
+OPEN = {
+    "en": [
+        "What did we decide about the tiles?",
+        "We haven't decided yet.",
+        "If we go with the second offer, what does it cost?",
+        "Tell me when it is done.",
+        "Which decision would you take?",
+        "I am painting the hall this week.",
+    ],
+    "vi": [
+        "Chúng ta đã quyết định gì về căn hộ?",
+        "Tôi chưa chốt được.",
+        "Nếu chốt phương án hai thì tốn bao nhiêu?",
+        "Tôi đang sơn hành lang.",
+    ],
+    "zh": ["我们决定用什么方案？", "还没决定。", "我在刷墙。"],
+    "ja": ["どの案に決めましたか？", "まだ決めていません。", "廊下を塗っています。"],
+    "de": ["Was haben wir entschieden?", "Wir sind noch nicht fertig.", "Ich streiche den Flur."],
+    "es": ["¿Qué hemos decidido?", "Todavía no hemos decidido nada.", "Estoy pintando el pasillo."],
+}
+
+
+def test_every_language_with_a_file_has_its_cues() -> None:
+    assert {code for code, data in FILES.items() if "settles" in data} == SETTLED.keys() == OPEN.keys()
+
+
+@pytest.mark.parametrize("text", [text for texts in SETTLED.values() for text in texts])
+def test_what_settles_something(text: str) -> None:
+    assert settles(text)
+
+
+@pytest.mark.parametrize("text", [text for texts in OPEN.values() for text in texts])
+def test_what_leaves_it_open(text: str) -> None:
+    assert not settles(text)
+
+
+def test_what_the_user_only_shows_settles_nothing() -> None:
+    assert not settles("My boss wrote:\n> We decided on the blue tiles.\nI am still thinking.")

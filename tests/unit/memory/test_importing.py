@@ -1,0 +1,248 @@
+"""An import makes each memory of another system one memory of its owner, and changes nothing that is there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.store.base import PutOp
+from langgraph.store.memory import InMemoryStore
+
+from react_mem.memory import ImportOwners, MemoryFacade, MemoryPolicy, MemoryScope, import_memories
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import Fact
+from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, UnusableEntry
+from react_mem.memory.store.owned import everything
+from tests.support.importing import Told, all_items, mem0_file
+
+LONG_AGO = datetime(2024, 5, 1, 12, tzinfo=UTC)
+ANN = ImportOwners(user="ann")
+
+
+@pytest.fixture
+def memory() -> MemoryFacade:
+    return MemoryFacade(InMemoryStore())
+
+
+def fact(id_: str, text: str, **more: Any) -> ForeignEntry:
+    return ForeignEntry(id=id_, text=text, at=more.pop("at", LONG_AGO), **more)
+
+
+async def facts(memory: MemoryFacade, user: str = "ann") -> dict[str, Fact]:
+    return {found.text: found for found in await memory.semantic.history(user_id=user)}
+
+
+async def test_dates_origin_and_where_it_is_from_are_kept(memory: MemoryFacade) -> None:
+    later = LONG_AGO + timedelta(days=3)
+    held = fact("1", "Lives in Huế", updated_at=later, valid_from=LONG_AGO, notes={"categories": ["places"]})
+    over = fact("2", "Works at the library", about="Ann", valid_to=later, expired_at=later)
+    outcome = await memory.import_from(Told(held, over), ANN)
+    assert outcome.to_data()["owners"] == {"ann": {"added": 2, "known": 0}}
+    found = await facts(memory)
+    lives, works = found["Lives in Huế"], found["Works at the library"]
+    assert (lives.created_at, lives.said_at, lives.valid_from) == (LONG_AGO, later, LONG_AGO)
+    assert (lives.origin, lives.current, lives.meta) == (
+        Origin.IMPORT,
+        True,
+        {"categories": ["places"], "source": "told", "id": "1"},
+    )
+    assert (works.about, works.current, works.valid_to, works.retired_at) == ("Ann", False, later, later)
+
+
+async def test_the_same_again_changes_nothing_at_all(memory: MemoryFacade) -> None:
+    source = Told(*(fact(str(n), f"Likes tea number {n}") for n in range(250)))
+    assert (await memory.import_from(source, ANN)).added["ann"] == 250
+    before = await all_items(memory.store)
+    outcome = await memory.import_from(source, ANN)
+    assert (outcome.added.total(), outcome.known["ann"], outcome.skipped) == (0, 250, {})
+    assert await all_items(memory.store) == before
+
+
+async def test_what_is_known_in_the_same_words_is_not_remembered_twice(memory: MemoryFacade) -> None:
+    await memory.semantic.add(["I live in Huế."], user_id="ann", session_id="s", agent_id="a")
+    before = await facts(memory)
+    outcome = await memory.import_from(Told(fact("1", "i live in  huế"), fact("2", "Tea"), fact("3", "tea!")), ANN)
+    assert (outcome.added["ann"], outcome.known["ann"]) == (1, 2)
+    after = await facts(memory)
+    assert after.keys() == {"I live in Huế.", "Tea"}
+    assert after["I live in Huế."] == before["I live in Huế."]
+
+
+async def test_what_was_forgotten_does_not_come_back_and_is_told(memory: MemoryFacade) -> None:
+    said = {"kind": "message", "conversation": "c"}
+    entries = [fact("1", "Likes tea"), fact("2", "Likes jazz"), fact("m1", "Hello there", **said)]
+    source = Told(*entries)
+    await memory.import_from(source, ANN)
+    await memory.forget("ann", (await facts(memory))["Likes tea"].id)
+    await memory.delete_session("ann", "told:c")
+    outcome = await memory.import_from(source, ANN)
+    assert (outcome.added.total(), outcome.known["ann"]) == (0, 1)
+    [skipped] = outcome.to_data()["skipped"]
+    assert (skipped["count"], skipped["such_as"]) == (2, ["fact 1", "message m1"])
+    assert "has been forgotten" in skipped["reason"]
+    assert (await facts(memory)).keys() == {"Likes jazz"}
+    # nothing is left by which anybody could tell what it was
+    left = str(await all_items(memory.store))
+    assert "tea" not in left
+    assert "Hello" not in left
+
+
+async def test_what_was_corrected_stays_corrected(memory: MemoryFacade) -> None:
+    source = Told(fact("1", "Lives in Huế"))
+    await memory.import_from(source, ANN)
+    await memory.correct("ann", (await facts(memory))["Lives in Huế"].id, "I live in Hội An")
+    before = await all_items(memory.store)
+    # from elsewhere too, and later
+    for entry in (fact("1", "Lives in Huế"), fact("9", "Lives in Huế", at=None)):
+        assert (await memory.import_from(Told(entry), ANN)).known["ann"] == 1
+    found = await facts(memory)
+    assert [text for text, one in found.items() if one.current] == ["I live in Hội An"]
+    assert [line for line in await all_items(memory.store) if line[0][2] == "semantic"] == [
+        line for line in before if line[0][2] == "semantic"
+    ]
+
+
+async def test_what_its_source_ended_and_says_again_is_believed_again(memory: MemoryFacade) -> None:
+    ended = fact("1", "Works at the library", valid_to=LONG_AGO, expired_at=LONG_AGO)
+    again = fact("2", "Works at the library", at=LONG_AGO + timedelta(days=9))
+    await memory.import_from(Told(ended, again), ANN)
+    assert (await facts(memory))["Works at the library"].current
+    await memory.import_from(Told(ended), ANN)
+    assert (await facts(memory))["Works at the library"].current
+
+
+async def test_once_erased_altogether_it_can_be_imported_anew(memory: MemoryFacade) -> None:
+    source = Told(fact("1", "Likes tea"))
+    await memory.import_from(source, ANN)
+    await memory.forget_user("ann")
+    assert await all_items(memory.store) == []
+    assert (await memory.import_from(source, ANN)).added["ann"] == 1
+
+
+async def test_a_dry_run_counts_the_same_and_writes_nothing(memory: MemoryFacade) -> None:
+    entries = [fact(str(n), f"Likes tea number {n % 7}", owner=f"user {n % 2}") for n in range(30)]
+    odd = [UnusableEntry("line 3", "is broken"), fact("e", " "), fact("long", "x" * 1_000_001)]
+    source = Told(*entries, *odd, batch=4)
+    before = await all_items(memory.store)
+    dry = await memory.import_from(source, ImportOwners(nobodys="ann"), dry_run=True)
+    assert await all_items(memory.store) == before
+    wet = await memory.import_from(source, ImportOwners(nobodys="ann"))
+    assert dry.to_data() == {**wet.to_data(), "dry_run": True}
+    assert wet.added == {"user 0": 7, "user 1": 7}
+    assert [(one["reason"], one["such_as"]) for one in wet.to_data()["skipped"]] == [
+        ("is broken", ["line 3"]),
+        ("says nothing", ["fact e"]),
+        ("has more than 1,000,000 characters", ["fact long"]),
+    ]
+
+
+async def test_owners_are_kept_mapped_or_one_and_nobody_else_is_touched(memory: MemoryFacade) -> None:
+    source = Told(fact("1", "Ann's", owner="ann"), fact("2", "Bob's", owner="bob"), fact("3", "Nobody's"))
+    with pytest.raises(ValueError, match=r"2 owners \('ann', 'bob'\).*--map NAME=USER"):
+        await memory.import_from(source, ImportOwners(user="eve"))
+    assert await all_items(memory.store) == []
+    mapped = await memory.import_from(source, ImportOwners(mapped={"bob": "eve", "": "dan"}))
+    assert mapped.added == {"eve": 1, "dan": 1}
+    assert mapped.skipped == {"belongs to nobody who was named": 1}
+    kept = await memory.import_from(source, ImportOwners(nobodys="eve"))
+    assert kept.added == {"ann": 1, "bob": 1, "eve": 1}
+    one = await memory.import_from(Told(fact("1", "Ann's", owner="ann")), ImportOwners(user="kim"))
+    assert one.added == {"kim": 1}
+    bad = await memory.import_from(Told(fact("1", "x", owner="a\nb"), fact("2", "x", owner="y" * 600)), ImportOwners())
+    assert bad.skipped == {"names an owner who is not 1 to 512 printable characters": 2}
+
+
+async def test_of_a_personal_export_its_one_account_is_whoever_imports_it(memory: MemoryFacade) -> None:
+    own = Told(fact("1", "Likes tea", owner="account 7"), personal=True)
+    assert (await memory.import_from(own, ImportOwners(nobodys="ann"))).added == {"ann": 1}
+    team = Told(*(fact(str(n), "Likes tea", owner=f"account {n}") for n in range(2)), personal=True)
+    assert (await memory.import_from(team, ImportOwners(nobodys="ann"))).added == {"account 0": 1, "account 1": 1}
+
+
+async def test_messages_documents_and_episodes_are_found_as_what_they_are(memory: MemoryFacade) -> None:
+    said = {"conversation": "c", "kind": "message"}
+    entries = [
+        fact("m1", "My cat is Miu\x00 🐱", speaker="Ann", turn=0, **said),
+        fact("m2", "Hello Miu", role="assistant", turn=1, **said),
+        fact("d", "A long text", kind="document", title="Diary"),
+        fact("f", "word " * 600),
+        fact("e", "Tree", kind="episode", steps=("Drew it",), outcome="Understood"),
+    ]
+    outcome = await memory.import_from(Told(*entries), ANN)
+    assert outcome.kinds == {"message": 2, "document": 2, "episode": 1}
+    context = await memory.dialog.get_context("ann", "told:c")
+    assert [(m.role, m.text, m.created_at, m.origin) for m in context.messages] == [
+        ("user", "My cat is Miu\ufffd 🐱", LONG_AGO, Origin.IMPORT),
+        ("assistant", "Hello Miu", LONG_AGO, Origin.IMPORT),
+    ]
+    assert context.messages[0].speaker == "Ann"
+    [episode] = await memory.list_records("ann", [MemoryScope.EPISODIC])
+    assert (episode.payload["goal"], episode.payload["outcome"]) == ("Tree", "Understood")
+
+
+async def test_what_cannot_be_read_to_its_end_leaves_nothing_behind(memory: MemoryFacade, tmp_path: Path) -> None:
+    file = mem0_file(tmp_path, 300)
+    file.write_text(file.read_text(encoding="utf-8")[:-40], encoding="utf-8")
+    with pytest.raises(ValueError, match=r"line 1: is not JSON .*was it downloaded whole\?"):
+        await import_memories(memory, "mem0", str(file), "ann")
+    assert await all_items(memory.store) == []
+    with pytest.raises(ValueError, match="there is no import from 'memo'; there are mem0, zep"):
+        await import_memories(memory, "memo", str(file), "ann")
+
+
+async def test_an_export_comes_back_by_the_same_call(memory: MemoryFacade, tmp_path: Path) -> None:
+    await import_memories(memory, "mem0", str(mem0_file(tmp_path, 20)), "ann")
+    lines = [line async for line in memory.export_user("ann")]
+    file = tmp_path / "ann.jsonl"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    before = await all_items(memory.store)
+    dry = await import_memories(memory, "jsonl", str(file), "bob", dry_run=True)
+    assert await all_items(memory.store) == before
+    done = await import_memories(memory, "jsonl", str(file), "bob")
+    assert dry.added == done.added == {"bob": len(lines) - 1}
+    assert [item.value["text"] for item in await everything(memory.store, "bob")] == [
+        item.value["text"] for item in await everything(memory.store, "ann")
+    ]
+    with pytest.raises(ValueError, match="say whose memory it becomes"):
+        await import_memories(memory, "jsonl", str(file), ImportOwners())
+    file.write_text("\n".join(lines[1:]), encoding="utf-8")
+    with pytest.raises(ValueError, match="of which the first line is missing"):
+        await import_memories(memory, "jsonl", str(file), "eve")
+
+
+async def test_what_the_quotas_have_no_room_for_is_skipped_until_there_is() -> None:
+    store = InMemoryStore()
+    full = MemoryFacade(store, MemoryPolicy.model_validate({"quotas": {"memories": 25}}))
+    source = Told(*(fact(str(n), f"Likes tea number {n}", owner="ann") for n in range(50)), batch=10)
+    outcome = await full.import_from(source, ImportOwners(nobodys="ann"))
+    assert (outcome.added["ann"], [*outcome.skipped.values()]) == (20, [30])
+    assert "does not fit" in next(iter(outcome.skipped))
+    roomy = MemoryFacade(store)
+    assert (await roomy.import_from(source, ImportOwners(nobodys="ann"))).added["ann"] == 30
+
+
+async def test_an_interrupted_import_is_gone_on_with(memory: MemoryFacade, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Told(*(fact(str(n), f"Likes tea number {n}") for n in range(50)), batch=10)
+    write = InMemoryStore.abatch
+    batches = 0
+
+    async def failing(self: InMemoryStore, ops: Any) -> Any:
+        nonlocal batches
+        ops = list(ops)
+        batches += any(isinstance(op, PutOp) for op in ops)
+        if batches > 3:
+            raise KeyboardInterrupt
+        return await write(self, ops)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(InMemoryStore, "abatch", failing)
+        with pytest.raises(KeyboardInterrupt):
+            await memory.import_from(source, ANN)
+    assert 0 < len(await facts(memory)) < 50
+    done: list[tuple[int, int | None]] = []
+    outcome = await memory.import_from(source, ANN, told=lambda count, total: done.append((count, total)))
+    assert outcome.added["ann"] + outcome.known["ann"] == 50
+    assert len(await facts(memory)) == 50
+    assert done[-1] == (50, 50)
