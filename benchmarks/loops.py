@@ -217,12 +217,19 @@ async def open_bench() -> AsyncIterator[Bench]:
         )
         await peer.setup()
         database = await stack.enter_async_context(watch_database(server_url))
-        systems = [*(_manager(name, storage, embedder) for name in MANAGERS), *_peers(storage, peer, embedder)]
+        systems = [*(open_manager(name, storage, embedder) for name in MANAGERS), *_peers(storage, peer, embedder)]
         systems = [replace(system, database=database) for system in systems]
         yield Bench(systems, storage, peer, embedder, local)
 
 
-def _manager(name: str, storage: Storage, embedder: TimedEmbeddings) -> System:
+def open_manager(name: str, storage: Storage, embedder: TimedEmbeddings) -> System:
+    """Build `react` or `react_mem`.
+
+    Args:
+        name: Which.
+        storage: Where it keeps what it keeps.
+        embedder: What the storage embeds with.
+    """
     # what is done behind a turn waits until it is asked for
     policy = MemoryPolicy.model_validate({"extraction": {"debounce": 3600}})
     model, small = InstantModel(), InstantModel()

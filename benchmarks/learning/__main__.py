@@ -12,7 +12,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from rich.console import Console
 
-from benchmarks.learning.run import Run
+from benchmarks.learning.run import Run, harm_of
 from benchmarks.report import Metrics, environment, print_table, write_json
 from benchmarks.writing.drivers import open_store
 from react_mem.memory.facade import MemoryFacade
@@ -40,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--store", choices=("postgres", "memory"), default="postgres", help="memory has no embedder, and is fast"
     )
     parser.add_argument("--episodes", type=int, default=500, metavar="N", help="requests of each run")
+    parser.add_argument(
+        "--harmful", type=int, default=1_200, metavar="N", help="requests for tasks where every skill does harm"
+    )
     asyncio.run(_run(parser.parse_args(arguments)))
 
 
@@ -57,7 +60,11 @@ async def _run(options: argparse.Namespace) -> None:
             poisoned = Run(memory, "eve", _SEED)
             await poisoned.poison()
             await poisoned.episodes(options.episodes * 3 // 5, lambda text: status.update(f"bad skills: {text}"))
+            harmed, unharmed = (Run(held, "mia", _SEED, harmful=True) for held in (memory, None))
+            for run in (harmed, unharmed):
+                await run.episodes(options.harmful, lambda text: status.update(f"harmful tasks: {text}"))
     runs = {"learning on": on, "learning off": off, "another user": stranger, "bad skills given": poisoned}
+    runs |= {"harmful tasks": harmed, "harmful tasks, learning off": unharmed}
     found = {name: run.tally.metrics() for name, run in runs.items()}
     print_table("Learning: a simulated world of tools", list(runs), _by_metric(found, _SHOWN))
     curve = [name for name in found["learning on"] if name.startswith("success_rate.")]
@@ -65,8 +72,14 @@ async def _run(options: argparse.Namespace) -> None:
     bad = {key: value for key, value in found["bad skills given"].items() if key.startswith("bad_")}
     crossed = sum(run.tally.crossed for run in runs.values())
     console.print(f"skills offered to a user that come from another one: {crossed}")
+    harm = harm_of(harmed.tally, unharmed.tally)
+    low, high = harm["low.harm.difference"], harm["high.harm.difference"]
+    console.print(
+        f"harm in the second half of the harmful tasks: {harm['harm']:.3f} "
+        f"(success without learning less success with it: {harm['harm.difference']:+.3f}, {low:+.3f} to {high:+.3f})"
+    )
     if options.json is not None:
-        ours = {**found.pop("learning on"), "skills_from_other_users": crossed, **bad}
+        ours = {**found.pop("learning on"), "skills_from_other_users": crossed, **bad, **harm}
         facts = {**environment(), "store": options.store, "seed": _SEED}
         await asyncio.to_thread(write_json, options.json, ours, found, facts)
 

@@ -46,7 +46,8 @@ def work(episode: Episode, procedure: Sequence[str], luck: random.Random) -> Att
         return episode.is_done or len(attempt.steps) >= BUDGET
 
     done: set[str] = set()
-    for tool in procedure:
+    # what the request itself says is read only where there is no procedure to follow
+    for tool in procedure or episode.hint:
         if not any(use(tool) for _ in range(_RETRIES + 1) if not is_over()):
             break
         done.add(tool)

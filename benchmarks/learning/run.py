@@ -6,11 +6,13 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from statistics import fmean, median
+from math import sqrt
+from statistics import fmean, median, stdev
 
 from benchmarks.learning.agent import work
-from benchmarks.learning.world import TOOLS, Episode, Task, bad_procedure, tasks
+from benchmarks.learning.world import TOOLS, Episode, Task, bad_procedure, harmful_tasks, tasks
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.merging.skill_life import withhold
 from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.records import record_id
@@ -90,6 +92,25 @@ class Tally:
         return found
 
 
+def harm_of(learning: Tally, without: Tally) -> dict[str, float]:
+    """Return the harm that learning does once it has seen half of the episodes.
+
+    `harm.difference` is the share of successes without learning less that with it, over the same requests, `low` and
+    `high` its 95 % interval; `harm` is what of it is certain: 0 where the interval holds 0 or learning is better.
+
+    Args:
+        learning: Counts of the run that learns.
+        without: Counts of the one that does not.
+    """
+    half = len(without.successes) // 2
+    pairs = zip(without.successes[half:], learning.successes[half:], strict=True)
+    lost = [float(off) - float(on) for off, on in pairs]
+    mean, error = fmean(lost), stdev(lost) / sqrt(len(lost))
+    low, high = mean - 1.96 * error, mean + 1.96 * error
+    found = {"harm": max(0.0, low), "harm.difference": mean, "low.harm.difference": low, "high.harm.difference": high}
+    return {name: round(value, 4) for name, value in found.items()}
+
+
 class Run:
     """A user's episodes in one world.
 
@@ -97,14 +118,15 @@ class Run:
         memory: The memory; None where nothing is learnt.
         user_id: The user.
         seed: The world's.
+        harmful: Whether it has the kinds of task where every skill does harm, instead of the others.
     """
 
-    def __init__(self, memory: MemoryFacade | None, user_id: str, seed: int) -> None:
+    def __init__(self, memory: MemoryFacade | None, user_id: str, seed: int, *, harmful: bool = False) -> None:
         self.tally = Tally()
         self._memory = memory
         self._user_id = user_id
         self._seed = seed
-        self._tasks = tasks(seed)
+        self._tasks = harmful_tasks(seed) if harmful else tasks(seed)
 
     async def poison(self) -> None:
         """Give the user one bad skill for each kind of task."""
@@ -137,7 +159,7 @@ class Run:
                 progress(f"{place} of {number}")
 
     async def _episode(self, task: Task, place: int) -> None:
-        skills = await self._offered(task, place) if self._memory is not None else []
+        skills, kept_back = await self._offered(task, place) if self._memory is not None else ([], [])
         procedure = next(([step.tool for step in skill.tool_sops] for skill in skills if skill.tool_sops), [])
         attempt = work(Episode(task, place, self._seed), procedure, random.Random(f"{self._seed} agent {place}"))  # noqa: S311 - no secret
         self.tally.successes.append(attempt.succeeded)
@@ -157,7 +179,7 @@ class Run:
             session_id=session_id,
             agent_id=AGENT,
             turn_id=turn_id,
-            offered=[skill.id for skill in skills],
+            offered=[*(skill.id for skill in skills), *kept_back],
             steps=attempt.steps,
             success=attempt.succeeded,
             task_type=task.name,
@@ -168,7 +190,7 @@ class Run:
             if skill.id in self.tally.bad_trials:
                 self.tally.bad_trials[skill.id] += 1
 
-    async def _offered(self, task: Task, place: int) -> list[Skill]:
+    async def _offered(self, task: Task, place: int) -> tuple[list[Skill], list[str]]:
         assert self._memory is not None
         query = MemoryQuery(
             user_id=self._user_id,
@@ -180,12 +202,13 @@ class Run:
             extra={"tools": TOOLS},
         )
         started = time.perf_counter()
-        skills = [Skill.from_value(item.payload) for item in await self._memory.read(query)]
+        found, kept_back = withhold(await self._memory.read(query), record_id("turn", self._session(place)))
         self.tally.reads.append(time.perf_counter() - started)
+        skills = [Skill.from_value(item.payload) for item in found]
         self.tally.offered.append(len(skills))
         # a skill tells by its conversation from whom it is
         self.tally.crossed += sum(not skill.session_id.startswith(f"{self._user_id}/") for skill in skills)
-        return skills
+        return skills, kept_back
 
     async def _look_at_the_bad(self) -> None:
         assert self._memory is not None

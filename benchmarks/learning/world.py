@@ -20,6 +20,19 @@ _DISTRACTORS = 4
 _FLAKY = 0.1
 """Share of calls that fail for no reason."""
 
+HARMFUL_TYPES = 3
+"""Kinds of task where every skill does harm."""
+
+_OTHERWISE = 0.35
+"""Share of the requests for such a task that take the other procedure: a skill for the first one works more often than
+not, and looks good by itself."""
+
+_READ = 0.9
+"""Share of such requests in which an agent without a skill to follow sees which procedure it takes."""
+
+_LOST = 1_000
+"""Steps that a spoilt request lacks: nothing makes it good again."""
+
 
 @dataclass(frozen=True)
 class Task:
@@ -29,11 +42,14 @@ class Task:
         name: What it is called.
         procedure: The tools that do it, in order; hidden from the agent.
         plausible: The tools that it looks as if one needed.
+        otherwise: The procedure of some requests, which say so themselves: whoever reads them sees it most of the time,
+            and whoever follows a procedure without reading spoils them. So every skill for such a task does harm.
     """
 
     name: str
     procedure: tuple[str, ...]
     plausible: tuple[str, ...]
+    otherwise: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,17 +74,27 @@ class Episode:
         self.item = f"item{seed}x{number}"
         self._luck = random.Random(f"{seed} {number}")  # noqa: S311 - no secret
         self._done = 0
+        self._procedure, wrong = task.procedure, task.otherwise
+        if task.otherwise and self._luck.random() < _OTHERWISE:
+            self._procedure, wrong = wrong, self._procedure
+        self._spoiling = set(wrong) - set(self._procedure)
+        read = task.otherwise and self._luck.random() < _READ
+        self.hint = self._procedure if read else ()
 
     @property
     def is_done(self) -> bool:
         """Return whether the task is done."""
-        return self._done == len(self.task.procedure)
+        return self._done == len(self._procedure)
 
     def call(self, tool: str) -> Result:
         """Use a tool."""
         if self._luck.random() < _FLAKY:
             return Result(error="temporarily unavailable")
-        rest = self.task.procedure[self._done :]
+        if tool in self._spoiling:
+            # nothing tells that it was the wrong thing to do
+            self._done = -_LOST
+            return Result(output=f"{tool} of {self.item}: done")
+        rest = self._procedure[self._done :] if self._done >= 0 else ()
         if rest and tool == rest[0]:
             self._done += 1
             return Result(output=f"{tool} of {self.item}: done")
@@ -89,6 +115,21 @@ def tasks(seed: int) -> list[Task]:
         length = luck.randint(*_PROCEDURE)
         plausible = luck.sample(TOOLS, length + _DISTRACTORS)
         made.append(Task(f"task_{number:02d}", tuple(plausible[:length]), tuple(sorted(plausible))))
+    return made
+
+
+def harmful_tasks(seed: int) -> list[Task]:
+    """Return kinds of task where every skill does harm.
+
+    Args:
+        seed: The world's.
+    """
+    luck = random.Random(f"{seed} harmful")  # noqa: S311 - no secret
+    made = []
+    for number in range(HARMFUL_TYPES):
+        first, other, common, *idle = luck.sample(TOOLS, 5)
+        plausible = tuple(sorted((first, other, common, *idle)))
+        made.append(Task(f"harmful_{number:02d}", (first, common), plausible, (other, common)))
     return made
 
 

@@ -31,7 +31,8 @@ def frame_of(question: str) -> Frame:
 def prompt_of(question: str, results: Sequence[MemoryResultItem], turn_of: Callable[[str], str | None]) -> Prompt:
     """Put a prompt together, and look which turns a line of it stands for.
 
-    A line of a memory stands for each of its fragments that it shows: of a long text, a part will do.
+    A line of a memory stands for each of its fragments that it shows: of a long text, a part will do. So does a line of
+    an outline for the question and for the answer of whose beginnings it shows some words.
 
     Args:
         question: What the user asks.
@@ -42,7 +43,8 @@ def prompt_of(question: str, results: Sequence[MemoryResultItem], turn_of: Calla
     text = assembled.layout["retrieved"]
     items = assembled.memories.items
     shown = {item.id for item in items}
-    shown |= {part.id for item in items for part in item.fragments if _stands_in(part, text)}
+    parts = [*(part for item in items for part in item.fragments), *assembled.outline.parts]
+    shown |= {part.id for part in parts if _stands_in(part, text)}
     return Prompt(frozenset(filter(None, map(turn_of, shown))), count_tokens(text))
 
 

@@ -33,12 +33,13 @@ class ReactMem:
 
     Args:
         store: The store.
-        policy: What to search by; the defaults, and as many results as the benchmark looks at, unless given.
+        policy: What to search by; the defaults, as many results as the benchmark looks at and none of them cut off,
+            unless given.
         database_url: Where the store's tables are, if it is a database.
     """
 
     def __init__(self, store: BaseStore, policy: MemoryPolicy | None = None, database_url: str | None = None) -> None:
-        self.policy = policy or MemoryPolicy.model_validate({"recall": {"max_memories": LIMIT}})
+        self.policy = policy or MemoryPolicy.model_validate({"recall": {"max_memories": LIMIT, "cut": False}})
         self._facade = MemoryFacade(store, self.policy)
         self._database_url = database_url
         self._turn_ids: dict[str, str] = {}

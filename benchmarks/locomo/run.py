@@ -155,4 +155,4 @@ async def _ask(
 def _context_tokens(hits: Sequence[Hit]) -> int:
     """Return the tokens of a prompt's block of memories, counted as its budget counts them."""
     block = render_memories([hit.item for hit in hits], MemoryPolicy().context.memory_tokens)
-    return count_tokens(block.text)
+    return count_tokens(block.briefing)

@@ -1,0 +1,146 @@
+"""Relevance of the facts in a prompt: how many are shown for each that a question needs.
+
+    python -m benchmarks.relevance --json results/relevance.json [--half test]
+
+60 facts of one user, 15 of them in Vietnamese, and 120 questions in words other than theirs: 30 need none of the facts,
+50 one, 25 two, 15 three. Half of the questions (by a checksum of their text) chose the shares in
+`memory/retrieval/cutting.py`, the other half is reported.
+
+`recall` is the share of needed facts that are shown, `recall_kept` that of those which are found without the cut, and
+`shown_per_needed` how many facts are shown for each that is needed. `without_cut` is the same with `recall.cut: false`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from langgraph.store.memory import InMemoryStore
+
+from benchmarks.report import environment, print_table, write_json
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.store.embeddings import load_embedding_model
+
+_DATA = Path(__file__).with_name("data")
+_USER = "user"
+
+Metrics = dict[str, float]
+
+
+class Asked(NamedTuple):
+    """Question, with the places of the facts that it needs."""
+
+    text: str
+    needs: frozenset[int]
+
+    @property
+    def half(self) -> str:
+        """The half that it is in."""
+        return ("tuning", "test")[int(hashlib.sha256(self.text.encode()).hexdigest(), 16) % 2]
+
+
+def load_facts() -> list[str]:
+    """Return the facts."""
+    return [str(text) for text in json.loads((_DATA / "facts.json").read_text(encoding="utf-8"))]
+
+
+def load_questions(half: str = "all") -> list[Asked]:
+    """Return the questions of a half, or all."""
+    rows = json.loads((_DATA / "questions.json").read_text(encoding="utf-8"))
+    asked = [Asked(row["text"], frozenset(row["needs"])) for row in rows]
+    return [one for one in asked if half in ("all", one.half)]
+
+
+async def fill(store: InMemoryStore, facts: Sequence[str]) -> dict[str, int]:
+    """Store facts, each of a conversation of its own, and return the place of each by its id."""
+    memory = MemoryFacade(store).semantic
+    places = {}
+    for place, text in enumerate(facts):
+        [fact] = await memory.add([text], user_id=_USER, session_id=f"earlier {place}", agent_id="agent")
+        places[fact.id] = place
+    return places
+
+
+async def ask(
+    store: InMemoryStore, places: dict[str, int], questions: Sequence[Asked], *, cut: bool
+) -> list[list[int]]:
+    """Return the places of the facts that each question is shown, the best first.
+
+    Args:
+        store: The memory.
+        places: Of the facts, by id.
+        questions: What is asked, each in a new conversation.
+        cut: Whether what is far below the best is left out.
+    """
+    memory = MemoryFacade(store, MemoryPolicy.model_validate({"recall": {"cut": cut}}))
+    shown = []
+    for question in questions:
+        query = MemoryQuery(
+            user_id=_USER, session_id="now", agent_id="agent", scopes=[MemoryScope.SEMANTIC], query=question.text
+        )
+        shown.append([places[item.id] for item in await memory.read(query)])
+    return shown
+
+
+def metrics(questions: Sequence[Asked], shown: Sequence[Sequence[int]], found: Sequence[Sequence[int]]) -> Metrics:
+    """Return the metrics.
+
+    Args:
+        questions: What is asked.
+        shown: The facts that each is shown.
+        found: Those that it would be shown without a cut.
+    """
+    pairs = list(zip(questions, shown, found, strict=True))
+    needed = sum(len(question.needs) for question in questions)
+    told = sum(len(question.needs & {*facts}) for question, facts, _ in pairs)
+    findable = sum(len(question.needs & {*facts}) for question, _, facts in pairs)
+    idle = [len(facts) for question, facts, _ in pairs if not question.needs]
+    return {
+        "recall": round(told / needed, 4),
+        "recall_kept": round(told / findable, 4) if findable else 1.0,
+        "shown_per_needed": round(sum(map(len, shown)) / needed, 2),
+        "shown_where_none_needed": round(sum(idle) / len(idle), 2) if idle else 0.0,
+    }
+
+
+async def measure(half: str) -> tuple[Metrics, Metrics]:
+    """Return the metrics with the cut and without it.
+
+    Args:
+        half: `test`, `tuning` or `all`.
+    """
+    model = load_embedding_model("local")
+    store = InMemoryStore(index={"dims": model.dims, "embed": model.embeddings, "fields": ["text"]})
+    places = await fill(store, load_facts())
+    questions = load_questions(half)
+    found = await ask(store, places, questions, cut=False)
+    shown = await ask(store, places, questions, cut=True)
+    return metrics(questions, shown, found), metrics(questions, found, found)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, print and write.
+
+    Args:
+        argv: The arguments; by default those of the process.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.relevance", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    parser.add_argument("--half", choices=("test", "tuning", "all"), default="test", help="(default: %(default)s)")
+    arguments = parser.parse_args(argv)
+    cut, whole = asyncio.run(measure(arguments.half))
+    print_table("Facts shown", tuple(cut), {"react_mem": cut, "without_cut": whole})
+    write_json(arguments.json, cut, {"without_cut": whole}, {**environment(), "half": arguments.half})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""Encryption of a database that is in use: sealing it, and rotating its keys, while its owners read and write.
+
+    python -m benchmarks.rotation --rows 100000 --json results/rotation.json
+
+Owners write, read and search all the time. Meanwhile everything that is in plain is sealed, the master key is changed
+for another, and every owner gets a new data key. In the end every memory is read and compared with what was written
+last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import os
+import random
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from langgraph.store.base import PutOp
+
+from benchmarks.report import environment, print_table, write_json
+from benchmarks.stand_ins import words
+from react_mem.memory.store.embedded import embedded_database
+from react_mem.memory.store.keys.key_ring import KeyRing
+from react_mem.memory.store.keys.key_rotation import rewrap
+from react_mem.memory.store.keys.master_key import MasterKey
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.sealing.resealing import owners_of, renew, reseal
+from tests.support.databases import fresh_database, open_memory_store, open_pool, word_model
+
+DIMS = 384
+_OWNER_ROWS = 1_000
+_BATCH = 500
+_WRITERS = 4
+
+_PAUSE = 0.1
+"""Seconds between a user's turns: what is measured is the waiting for others, not how much a machine can do."""
+
+_BEFORE = 3.0
+"""Seconds of load alone, to compare with."""
+
+Metrics = dict[str, float]
+Item = tuple[tuple[str, ...], str]
+Work = Callable[[MemoryStore, KeyRing], Awaitable[float]]
+
+
+class _Load:
+    """Owners who write, read and search.
+
+    Args:
+        store: Their store.
+        written: What was last written to each item.
+        owners: How many there are.
+    """
+
+    def __init__(self, store: MemoryStore, written: dict[Item, str], owners: int) -> None:
+        self._store = store
+        self._written = written
+        self._owners = owners
+        self._new = itertools.count()
+        self.seconds: list[float] = []
+        self.wrong = 0
+
+    @asynccontextmanager
+    async def going_on(self) -> AsyncIterator[None]:
+        """Load the store meanwhile."""
+        stopped = asyncio.Event()
+        tasks = [asyncio.create_task(self._use(number, stopped)) for number in range(_WRITERS)]
+        try:
+            yield
+        finally:
+            stopped.set()
+            await asyncio.gather(*tasks)
+
+    async def _use(self, number: int, stopped: asyncio.Event) -> None:
+        # each has owners of its own, so that what it reads is what it wrote last
+        chance = random.Random(number)  # noqa: S311 - no secret
+        owners = range(number, self._owners, _WRITERS)
+        while not stopped.is_set():
+            owner = chance.choice(owners)
+            namespace = ("memory", f"owner{owner}", "semantic")
+            key = f"new{next(self._new)}" if chance.random() < 0.2 else f"m{chance.randrange(_OWNER_ROWS)}"
+            text = words(f"{key} {time.perf_counter_ns()}", 10)
+            started = time.perf_counter()
+            await self._store.aput(namespace, key, _value(key, text))
+            found = await self._store.aget(namespace, key)
+            await self._store.asearch(namespace, query=text, limit=5)
+            self.seconds.append(time.perf_counter() - started)
+            self._written[namespace, key] = text
+            self.wrong += found is None or found.value["text"] != text
+            await asyncio.sleep(_PAUSE)
+
+
+def _value(key: str, text: str) -> dict[str, Any]:
+    return {"kind": "fact", "id": key, "text": text, "current": True}
+
+
+async def measure(rows: int) -> tuple[dict[str, Metrics], Metrics]:
+    """Return what each step came to, and what was lost.
+
+    Args:
+        rows: How many memories there are.
+    """
+    owners = max(_WRITERS, rows // _OWNER_ROWS)
+    written: dict[Item, str] = {}
+    old, new = os.urandom(32), os.urandom(32)
+    steps: dict[str, Metrics] = {}
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        async with embedded_database(Path(folder)) as server, fresh_database(server) as url:
+            async with open_memory_store(url, word_model(DIMS)) as plain:
+                await _fill(plain, written, rows, owners)
+
+            async def step(name: str, master: MasterKey, work: Work) -> None:
+                nonlocal wrong
+                async with _opened(url, master) as (store, ring):
+                    load = _Load(store, written, owners)
+                    async with load.going_on():
+                        await asyncio.sleep(_BEFORE)
+                        quiet, started = len(load.seconds), time.perf_counter()
+                        done = await work(store, ring)
+                        seconds = time.perf_counter() - started
+                    wrong += load.wrong
+                    during, before = load.seconds[quiet:] or [0.0], load.seconds[:quiet]
+                    steps[name] = {
+                        "seconds": seconds,
+                        "done": done,
+                        "p50_ms_beside": 1_000 * float(np.percentile(during, 50)),
+                        "p95_ms_beside": 1_000 * float(np.percentile(during, 95)),
+                        "p50_ms_before": 1_000 * float(np.percentile(before, 50)),
+                        "p95_ms_before": 1_000 * float(np.percentile(before, 95)),
+                    }
+
+            await step("seal what is in plain", MasterKey.of_bytes(old), _seal)
+            await step("another master key", MasterKey.of_bytes(new, old), _rewrap)
+            await step("new data keys", MasterKey.of_bytes(new), _renew)
+            async with _opened(url, MasterKey.of_bytes(new)) as (store, _):
+                lost = await _lost(store, written)
+    return steps, {"memories": float(len(written)), "lost": float(lost), "read_wrong": float(wrong)}
+
+
+@asynccontextmanager
+async def _opened(url: str, master: MasterKey) -> AsyncIterator[tuple[MemoryStore, KeyRing]]:
+    async with open_pool(url) as pool:
+        ring = KeyRing(pool, master)
+        await ring.check()
+        store = MemoryStore(pool, word_model(DIMS), keys=ring)
+        async with store:
+            yield store, ring
+
+
+async def _fill(store: MemoryStore, written: dict[Item, str], rows: int, owners: int) -> None:
+    for owner in range(owners):
+        namespace = ("memory", f"owner{owner}", "semantic")
+        for start in range(0, rows // owners, _BATCH):
+            puts = []
+            for number in range(start, min(start + _BATCH, rows // owners)):
+                text = words(f"{owner} {number}", 10)
+                written[namespace, f"m{number}"] = text
+                puts.append(PutOp(namespace, f"m{number}", _value(f"m{number}", text)))
+            await store.abatch(puts)
+
+
+async def _seal(store: MemoryStore, ring: KeyRing) -> float:
+    return sum(await reseal(store.pool, ring, lambda done, total: None))
+
+
+async def _rewrap(store: MemoryStore, ring: KeyRing) -> float:
+    return await rewrap(store.pool, ring.master, lambda done, total: None)
+
+
+async def _renew(store: MemoryStore, ring: KeyRing) -> float:
+    async for owner in owners_of(store.pool):
+        await renew(store.pool, ring, owner)
+    return sum(await reseal(store.pool, ring, lambda done, total: None))
+
+
+async def _lost(store: MemoryStore, written: dict[Item, str]) -> int:
+    found: dict[Item, str] = {}
+    for namespace in {namespace for namespace, _ in written}:
+        after = ("", "")
+        while page := await store.apage(namespace[:2], after, _BATCH):
+            found |= {(item.namespace, item.key): item.value["text"] for item in page}
+            after = (".".join(page[-1].namespace), page[-1].key)
+    return sum(found.get(item) != text for item, text in written.items()) + len(found.keys() - written.keys())
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, print and write.
+
+    Args:
+        argv: The arguments; by default those of the process.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.rotation", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--rows", type=int, default=100_000, help="memories (default: %(default)s)")
+    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    arguments = parser.parse_args(argv)
+    steps, metrics = asyncio.run(measure(arguments.rows))
+    print_table(f"{arguments.rows} memories", tuple(next(iter(steps.values()))), steps)
+    print_table("In the end", tuple(metrics), {"react_mem": metrics})
+    found = {f"{name}.{key}": value for name, step in steps.items() for key, value in step.items()}
+    write_json(arguments.json, {**metrics, **found}, {}, {**environment(), "rows": arguments.rows})
+
+
+if __name__ == "__main__":
+    main()
