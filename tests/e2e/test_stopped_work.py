@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import signal
+import subprocess
 import threading
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -19,7 +20,6 @@ from langgraph.store.base import PutOp
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 
-from react_mem.agents.cli import main
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Message
@@ -71,44 +71,24 @@ class Done:
 class Command:
     """`react-mem` on a database, as somebody runs it who has set a key."""
 
-    def __init__(
-        self, environment: Environment, cwd: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def __init__(self, environment: Environment, cwd: Path) -> None:
         self._environment = environment
         self._cwd = cwd
-        self._monkeypatch = monkeypatch
-        self._capsys = capsys
-        for name in set(os.environ) - set(environment):
-            monkeypatch.delenv(name)
-        monkeypatch.chdir(cwd)
-        self.set(**environment, MEMORY_ENCRYPTION_KEY=KEY.hex(), EMBEDDING_MODEL="local")
+        self.set(MEMORY_ENCRYPTION_KEY=KEY.hex(), EMBEDDING_MODEL="local", PYTHONFAULTHANDLER="1")
 
     def set(self, **more: str) -> None:
         """Set more of its environment."""
         self._environment = {**self._environment, **more}
-        for name, value in more.items():
-            self._monkeypatch.setenv(name, value)
 
     async def run(self, *arguments: str) -> Done:
-        """Run a command to its end, here: what is tested of it is the database, not the process."""
-        self._capsys.readouterr()
-        code = await asyncio.to_thread(main, arguments)
-        told = self._capsys.readouterr()
-        return Done(code, told.out, told.err)
+        """Run a command to its end."""
+        return await self._ended(await self._started(arguments))
 
     async def stopped(
         self, how: signal.Signals, arguments: tuple[str, ...], stands: Callable[[], Awaitable[Any]]
     ) -> Done:
         """Run a command, and stop it as soon as it stands still where a test has it wait."""
-        process = await asyncio.create_subprocess_exec(
-            REACT_MEM,
-            *arguments,
-            env=self._environment,
-            cwd=self._cwd,
-            stdout=-1,
-            stderr=-1,
-            preexec_fn=hear_interrupts,
-        )
+        process = await self._started(arguments)
         try:
             async with asyncio.timeout(60):
                 while process.returncode is None and not await stands():  # noqa: ASYNC110 - it tells nobody
@@ -116,8 +96,7 @@ class Command:
         finally:
             if process.returncode is None:
                 process.send_signal(how)
-            out, err = await process.communicate()
-        done = Done(process.returncode, out.decode(), err.decode())
+            done = await self._ended(process)
         if how == signal.SIGKILL:
             assert done.code == -signal.SIGKILL, done.err
         else:
@@ -125,12 +104,32 @@ class Command:
             assert len(done.err.splitlines()) == 1, done.err
         return done
 
+    async def _started(self, arguments: tuple[str, ...]) -> Process:
+        return await asyncio.create_subprocess_exec(
+            REACT_MEM,
+            *arguments,
+            env=self._environment,
+            cwd=self._cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=hear_interrupts,
+        )
+
+    async def _ended(self, process: Process) -> Done:
+        try:
+            async with asyncio.timeout(60):
+                out, err = await process.communicate()
+        except TimeoutError:
+            process.send_signal(signal.SIGABRT)  # it says where it stood
+            out, err = await process.communicate()
+            pytest.fail(f"It did not end:\n{err.decode()}")
+        return Done(process.returncode, out.decode(), err.decode())
+
 
 @pytest.fixture
-def command(
-    on_server: Environment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Command:
-    return Command(on_server, tmp_path, monkeypatch, capsys)
+def command(on_server: Environment, tmp_path: Path) -> Command:
+    return Command(on_server, tmp_path)
 
 
 @asynccontextmanager
