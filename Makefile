@@ -19,7 +19,7 @@ export LANGGRAPH_CLI_NO_ANALYTICS ?= 1
 export LANGGRAPH_STRICT_MSGPACK ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chat dev ui test fuzz check bench site lock sbom clean
+.PHONY: help demo chat dev ui test retest fuzz check bench site lock sbom clean
 
 help: ## Show this help
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | awk -F'#' '{ printf "%-14s%s\n", $$1, $$2 }'
@@ -42,6 +42,9 @@ ui: $(INSTALLED) ## Serve them, and open the page of what is remembered beside a
 test: export PYTHONDONTWRITEBYTECODE =
 test: check ## Run every check and every test
 	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+retest: $(INSTALLED) ## Run what failed last once more, one after the other
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
 fuzz: $(INSTALLED) ## Throw 300,000 requests and records made at random at what takes them
 	$(BIN)/python -m tests.attacks.fuzz --count 300000

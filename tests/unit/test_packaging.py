@@ -360,6 +360,30 @@ def test_an_old_python_is_refused_by_name(command: list[str | Path], clone: Path
     assert not (clone / ".venv").exists()
 
 
+@pytest.mark.parametrize(
+    ("first", "count", "again", "is_well"),
+    [
+        pytest.param(0, 0, 1, True, id="nothing fails"),
+        pytest.param(1, 2, 0, True, id="flaky"),
+        pytest.param(1, 2, 1, False, id="failing"),
+        pytest.param(1, 11, 0, False, id="too many"),
+        pytest.param(2, 2, 0, False, id="no end"),
+        pytest.param(1, 0, 0, False, id="no test"),
+    ],
+)
+def test_ci_runs_what_failed_once_more(clone: Path, first: int, count: int, again: int, is_well: bool) -> None:
+    cache = clone / ".pytest_cache/v/cache"
+    cache.mkdir(parents=True)
+    (cache / "lastfailed").write_text('{\n  "test_before": true\n}')
+    failed = "".join(f'  "test_{number}": true\\n' for number in range(count))
+    recorded = f"\t@printf '{failed}' > {cache}/lastfailed\n" if count else ""
+    (clone / "Makefile").write_text(f"test:\n{recorded}\t@exit {first}\nretest:\n\t@echo once more; exit {again}\n")
+    result = run(["./.ci/run"], clone)
+    assert (result.returncode == 0) is is_well, result
+    assert ("once more" in result.stdout) is (first == 1 and count == 2)
+    assert ("FLAKY" in result.stdout) is (first == 1 and is_well)
+
+
 def test_a_python_that_is_not_there_is_refused_by_name(clone: Path) -> None:
     result = run(["make", "demo"], clone, PYTHON="no-such-python")
     assert result.returncode != 0
