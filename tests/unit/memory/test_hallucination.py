@@ -102,6 +102,9 @@ def test_a_date_may_be_counted_from_the_day_of_the_message() -> None:
 
 def test_long_texts_are_read_in_linear_time() -> None:
     def seconds(size: int) -> float:
+        return min(once(size) for _ in range(3))  # whatever else runs here makes it longer, never shorter
+
+    def once(size: int) -> float:
         # forms of one word, all of which begin alike
         said = " ".join(f"word{'abcdefghij'[n % 10]}{n}x" for n in range(size))
         begin = process_time()
