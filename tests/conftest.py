@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 from react_mem.memory.opening import Storage, open_storage
 from react_mem.memory.store import StorageSettings
@@ -46,6 +47,20 @@ class SchedulingByServer(LoadFileScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         return _ATTACKS if nodeid.startswith(_ATTACKS) else super()._split_scope(nodeid)
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        """Return the test in which a worker ended; what follows it goes to others, and it does not: it would end them.
+
+        Args:
+            node: The worker.
+        """
+        workload = self.assigned_work.get(node, {})
+        left = ((unit, nodeid) for unit in workload.values() for nodeid, is_done in unit.items() if not is_done)
+        unit, nodeid = next(left, ({}, None))
+        if nodeid is not None:
+            unit[nodeid] = True
+        super().remove_node(node)
+        return nodeid
 
 
 @pytest.hookimpl(optionalhook=True)
