@@ -672,7 +672,7 @@ class MemoryFacade:
         return await page_of_conversations(self.store, user_id, limit=limit, cursor=cursor)
 
     async def conversation(
-        self, user_id: str, session_id: str, *, limit: int = 100, cursor: str = ""
+        self, user_id: str, session_id: str, *, limit: int = 100, cursor: str = "", first_turn: int = 0
     ) -> ConversationDetail | None:
         """Return a conversation with the tree of its summaries and a page of its messages, the oldest first.
 
@@ -681,6 +681,7 @@ class MemoryFacade:
             session_id: The conversation.
             limit: How many messages.
             cursor: The `next_cursor` of the page before; empty for the first.
+            first_turn: Where the messages begin; what is before is left out.
 
         Returns:
             None where the user has no such conversation.
@@ -688,7 +689,9 @@ class MemoryFacade:
         Raises:
             ValueError: If the cursor is none of a list.
         """
-        told = await show_conversation(self.store, user_id, session_id, limit=limit, cursor=cursor)
+        told = await show_conversation(
+            self.store, user_id, session_id, limit=limit, cursor=cursor, first_turn=first_turn
+        )
         if told is not None:
             self._note(user_id, AuditAction.READ, {MESSAGE.name: len(told.messages.items)})
         return told

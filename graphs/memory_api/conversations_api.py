@@ -51,11 +51,17 @@ async def list_conversations(
     responses=problems(),
 )
 async def show_conversation(
-    thread_id: ThreadId, asked: Asked, limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 100, cursor: _Cursor = ""
+    thread_id: ThreadId,
+    asked: Asked,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 100,
+    cursor: _Cursor = "",
+    first_turn: Annotated[int, Query(ge=0, description="Where the messages begin: a summary says its own.")] = 0,
 ) -> ConversationDetail:
     """Show a conversation with the tree of its summaries and a page of its messages, the oldest first."""
     try:
-        told = await asked.memory.conversation(asked.owner, thread_id, limit=limit, cursor=cursor)
+        told = await asked.memory.conversation(
+            asked.owner, thread_id, limit=limit, cursor=cursor, first_turn=first_turn
+        )
     except ValueError as error:
         raise HTTPException(422, str(error)) from None
     if told is None:

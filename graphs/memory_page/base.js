@@ -131,24 +131,33 @@ async function fill(place, coming, again) {
   }
 }
 
-// A list in pages: what is there, and a button for what follows. `fetchPage(cursor)` gives {items, next_cursor, total}.
+const PAGE = 50;
+
+// A list in pages: what is there, and a button for what follows. `fetchPage(cursor, limit)` gives {items, next_cursor, total}.
 function paged(list, fetchPage, draw, emptyKey) {
   const foot = make("div", { class: "more" });
-  let cursor, shown = 0;
+  let cursor;
+  const drawn = item => {
+    const line = draw(item);
+    (line.querySelector("article") ?? line).item ??= item;
+    return line;
+  };
+  const told = page => {
+    const shown = list.childElementCount, total = Math.max(shown, page.total ?? 0);
+    foot.replaceChildren(...[
+      !shown && make("p", { class: "empty" }, words(emptyKey)),
+      shown > 0 && make("span", {}, words("shown", { count: number(shown), total: number(total) })),
+      cursor && button("more", next)].filter(Boolean));
+  };
   const next = async () => {
     foot.replaceChildren(make("span", {}, words("loading")));
     try {
-      const page = await fetchPage(cursor);
-      const first = page.items.map(item => { const drawn = draw(item); list.append(drawn); return drawn; })[0];
-      const further = cursor !== undefined;
+      const page = await fetchPage(cursor, PAGE);
+      const lines = page.items.map(drawn), further = cursor !== undefined;
+      list.append(...lines);
       cursor = page.next_cursor;
-      shown += page.items.length;
-      const total = page.total ?? shown;
-      foot.replaceChildren(...[
-        !shown && make("p", { class: "empty" }, words(emptyKey)),
-        shown > 0 && make("span", {}, words("shown", { count: number(Math.min(shown, total)), total: number(total) })),
-        cursor && button("more", next)].filter(Boolean));
-      if (further && first) { first.tabIndex = -1; first.focus({ preventScroll: true }); }
+      told(page);
+      if (further && lines[0]) { lines[0].tabIndex = -1; lines[0].focus({ preventScroll: true }); }
     } catch (error) {
       if (error.name !== "AbortError") foot.replaceChildren(wrong(error, next));
     }

@@ -1,6 +1,5 @@
 "use strict";
 
-const PAGE = 50;
 const UNDO_SECONDS = 8;
 const LEFT_KEY = "react-mem.left";
 const TOPICS = ["fact", "episode", "skill", "document", "knowledge", "task", "summary"];
@@ -226,7 +225,7 @@ function memoriesView(main, [id]) {
       show();
     } }, words(one ? `kind_${one}` : "all")));
 
-  const asked = cursor => ask("memories", { query: { kind: topic, state, limit: PAGE, cursor } });
+  const asked = (cursor, limit) => ask("memories", { query: { kind: topic, state, limit, cursor } });
   const line = item => make("li", {}, card(item));
   const show = () => {
     states.disabled = Boolean(query);

@@ -1,6 +1,6 @@
 "use strict";
 
-const VIEWS = { memories: memoriesView };
+const VIEWS = { memories: memoriesView, conversations: conversationsView };
 let view = {};
 
 function show(moved) {

@@ -120,7 +120,7 @@ async def page_of_conversations(
 
 
 async def show_conversation(
-    store: BaseStore, user_id: str, session_id: str, *, limit: int = 100, cursor: str = ""
+    store: BaseStore, user_id: str, session_id: str, *, limit: int = 100, cursor: str = "", first_turn: int = 0
 ) -> ConversationDetail | None:
     """Return a conversation with its summaries and a page of its messages.
 
@@ -130,6 +130,7 @@ async def show_conversation(
         session_id: The conversation.
         limit: How many messages.
         cursor: The `next_cursor` of the page before; empty for the first.
+        first_turn: Where the messages begin; what is before is left out.
 
     Returns:
         None where the owner has no such conversation.
@@ -143,7 +144,8 @@ async def show_conversation(
     if not messages:
         return None
     [held] = await DialogMemoryStore(store).conversations(user_id, values=values, session_id=session_id)
-    left = [one for one in messages if behind is None or (int(one["turn"]), str(one["id"])) > behind]
+    start = max(behind or (first_turn, ""), (first_turn, ""))
+    left = [one for one in messages if (int(one["turn"]), str(one["id"])) > start]
     shown = left[:limit]
     more = cursor_of(int(shown[-1]["turn"]), str(shown[-1]["id"])) if len(left) > limit else None
     page = MessagePage(items=[_message(value) for value in shown], next_cursor=more, total=len(messages))

@@ -29,10 +29,13 @@ async def fill(store: BaseStore) -> None:
         record("message", "m2", text="My cat is called Mimi.", minute=1),
         record("message", "m3", text=HOSTILE, minute=2),
     ]
+    whole = {"chain": True, "first_turn": 0, "last_turn": 2}
     await store_records(store, *said)
     await store_records(
         store,
-        record("summary", "s1", "m1", "m2", "m3", text=f"A talk about Hue and a cat. {HOSTILE}"),
+        record("summary", "s1", "m1", "m2", text=f"A talk about Hue and a cat. {HOSTILE}", **{**whole, "last_turn": 1}),
+        record("summary", "s2", "m3", text="A piece of markup.", **{**whole, "first_turn": 2}),
+        record("summary", "s3", "s1", "s2", text="Hue, a cat, and markup.", level="2", **whole),
         record("episode", "e1", "m1", minute=3, text=f"Moving to Hue. {HOSTILE}"),
         record("skill", "k1", text="Answer with sources.", trials=4, successes=3, status="active"),
         *(record("fact", f"f{place}", text=f"I own book {place}.", minute=-place) for place in range(FACTS)),

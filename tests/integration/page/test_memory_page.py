@@ -15,7 +15,7 @@ from tests.support.page_server import PageServer
 
 Visit = Callable[..., Visitor]
 
-SECTIONS = ("memories",)
+SECTIONS = ("memories", "conversations", "conversations/monday")
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
@@ -202,6 +202,9 @@ def test_what_somebody_wrote_is_never_markup(section: str, visit: Visit) -> None
         page.get_by_label("Search what is remembered").fill("img onerror document title taken over")
         page.keyboard.press("Enter")
         expect(page.locator(".reasons").first).to_be_visible()
+    if section == "conversations/monday":
+        expect(page.locator(".messages")).to_contain_text(HOSTILE)
+        expect(page.locator(".tree")).to_contain_text(HOSTILE)
     assert page.locator("main img, main script, main iframe").count() == 0
     assert "taken over" not in page.title()
 

@@ -104,6 +104,14 @@ class TestConversations:
         assert [one["text"] for one in more["messages"]["items"]] == ["Trà xanh."]
         assert more["messages"]["items"][0]["feedback"] == {"user": 1}
         assert more["messages"]["next_cursor"] is None
+        # what a summary sums up, from its first turn on
+        part = (await ann.get(where, params={"first_turn": 2, "limit": 2})).json()["messages"]
+        assert [one["turn"] for one in part["items"]] == [2, 3]
+        assert (part["total"], part["next_cursor"]) == (4, None)
+        paged = (await ann.get(where, params={"first_turn": 1, "limit": 1})).json()["messages"]["next_cursor"]
+        went_on = (await ann.get(where, params={"first_turn": 1, "cursor": paged})).json()["messages"]["items"]
+        assert [one["turn"] for one in went_on] == [2, 3]
+        assert (await ann.get(where, params={"first_turn": -1})).status_code == 422
 
     async def test_what_is_held_stays(self, ann: httpx.AsyncClient, memory: MemoryFacade) -> None:
         await talk(memory, thread="montag")
