@@ -22,7 +22,7 @@ from pydantic_core import ErrorDetails
 
 from react_mem.agents.managers import MANAGERS
 from react_mem.agents.models import EXTRACTIVE
-from react_mem.errors import AgentConfigError
+from react_mem.errors import AgentConfigError, UnknownAgent
 from react_mem.memory import MemoryPolicy
 from react_mem.memory.runtime import BoundedLoader, ModelChoice, ModelEndpoint, in_place, read_yaml
 from react_mem.prompts import load_prompt
@@ -210,14 +210,15 @@ def load_agent_config(name: str) -> AgentConfig:
         The config.
 
     Raises:
-        AgentConfigError: If there is no such agent, or its file is not valid.
+        UnknownAgent: If there is no such agent.
+        AgentConfigError: If its file is not valid.
 
     >>> load_agent_config("plain").manager
     'react'
     """
     files = _agent_files()
     if name not in files:
-        raise AgentConfigError(f"unknown agent {name[:100]!r}; {valid_names(name[:100], files)}")
+        raise UnknownAgent(f"unknown agent {name[:100]!r}; {valid_names(name[:100], files)}")
     return load_agent_config_file(files[name])
 
 

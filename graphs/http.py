@@ -56,6 +56,8 @@ from react_mem.memory.runtime import (
     CLOSING_SECONDS,
     Worker,
     authenticates,
+    cause_of,
+    for_clients,
     is_development,
     refuse_exposed_server,
     refuse_unaudited,
@@ -151,7 +153,10 @@ async def say_that_it_has_changed(request: Request, error: MemoryChanged) -> JSO
 async def say_what_failed(request: Request, error: ReactMemError) -> JSONResponse:
     """Answer with an error of ours: 422 where the request is wrong, 503 where something does not work now."""
     wrong = isinstance(error, InvalidInputError | ChoiceRefused)
-    return JSONResponse({"detail": scrub(error)}, status_code=422 if wrong else 503)
+    told = for_clients(error)
+    if told is not error:
+        log.error("a request could not be answered: %s", cause_of(error))
+    return JSONResponse({"detail": scrub(told)}, status_code=422 if wrong else 503)
 
 
 @app.exception_handler(RequestValidationError)

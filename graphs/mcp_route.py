@@ -88,7 +88,7 @@ class ClientsMemory:
         async def opened() -> MemoryFacade:
             return memory
 
-        with calling(ClientUser(owner, self._agent, opened)):
+        with calling(ClientUser(owner, self._agent, opened, remote=True)):
             await self._manager.handle_request(scope, receive, send)
 
 

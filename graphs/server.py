@@ -17,6 +17,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
 from react_mem.graphs.chat_summary import build_chat_summary
+from react_mem.graphs.client_errors import errors_for_clients, guard_clients
 from react_mem.graphs.maintenance import build_maintenance
 from react_mem.graphs.planner_worker import shipped_team
 from react_mem.graphs.serving import serve_agent, serve_all
@@ -31,10 +32,10 @@ refuse_exposed_server()
 serve_all()
 react = serve_agent("plain")
 react_mem = serve_agent("assistant")
-maintenance = build_maintenance()
-planner_worker = shipped_team()
-smart_buyer = shipped_buyer()
-chat_summary = build_chat_summary()
+maintenance = guard_clients(build_maintenance())
+planner_worker = guard_clients(shipped_team())
+smart_buyer = guard_clients(shipped_buyer())
+chat_summary = guard_clients(build_chat_summary())
 
 
 async def agent(config: RunnableConfig) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -48,4 +49,5 @@ async def agent(config: RunnableConfig) -> CompiledStateGraph[Any, Any, Any, Any
     """
     name = (config.get("configurable") or {}).get("agent") or DEFAULT_AGENT
     # it reads files and opens TLS contexts: not on the event loop
-    return await asyncio.to_thread(serve_agent, str(name))
+    with errors_for_clients():
+        return await asyncio.to_thread(serve_agent, str(name))

@@ -14,6 +14,7 @@ from langgraph.graph.state import CompiledStateGraph
 from react_mem.agents.config import available_agents, load_agent_config
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import AgentConfigError, ModelConfigError, ToolConfigError
+from react_mem.graphs.client_errors import guard_clients
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ def serve_agent(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
     Raises:
         AgentConfigError: If there is no such agent; the message lists those there are.
     """
-    return build_agent(resolve_agent(load_agent_config(name)))
+    return guard_clients(build_agent(resolve_agent(load_agent_config(name))))
 
 
 @cache

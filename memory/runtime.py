@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.capabilities import capabilities_of as capabilities_of
     from react_mem.memory.llm.capabilities import without_dialect as without_dialect
     from react_mem.memory.llm.causes import cause_of as cause_of
+    from react_mem.memory.llm.causes import for_clients as for_clients
     from react_mem.memory.llm.causes import scrub as scrub
     from react_mem.memory.llm.causes import trace_of as trace_of
     from react_mem.memory.llm.causes import without_secrets as without_secrets

@@ -1,10 +1,12 @@
 """Every error that the project raises for its users, in one tree.
 
-Each message names the cause and the cure, and holds no key and nothing that a user said.
+Each message names the cause and the cure, and holds no key and nothing that a user said. What it is for the operator to
+mend may name a host or a file: of these, the clients of a server are told `for_clients` instead.
 
-    ReactMemError
+    ReactMemError (RuntimeError)
     ├── ConfigError (ValueError)         something named in a setting, a file or the environment cannot be used
     │   ├── AgentConfigError             an agent config
+    │   │   └── UnknownAgent
     │   ├── ModelConfigError             a chat model
     │   ├── ToolConfigError              a tool
     │   ├── PriceError                   the file of prices
@@ -12,7 +14,7 @@ Each message names the cause and the cure, and holds no key and nothing that a u
     │   ├── CustomerLookupError          the lookup of a customer
     │   ├── ServerAuthError              the authentication of a server
     │   └── ExposedServerError           a server that would serve everybody's memories to anybody
-    ├── StorageError (RuntimeError)      memories cannot be stored or read
+    ├── StorageError                     memories cannot be stored or read
     │   ├── StorageNotConfigured
     │   ├── DatabaseUnavailable
     │   │   ├── DatabaseFull
@@ -34,7 +36,8 @@ Each message names the cause and the cure, and holds no key and nothing that a u
     │   ├── InvalidInputError (ValueError)
     │   ├── ChoiceRefused (ValueError)
     │   ├── ModelCallError
-    │   ├── QuotaExceeded (RuntimeError)
+    │   ├── QuotaExceeded
+    │   ├── RunFailed
     │   └── StateSchemaError (ValueError)
     ├── MemoryFull (ValueError)          a write beyond what may be stored of a user
     ├── LegalHoldError                   a removal of what is under a legal hold
@@ -45,18 +48,36 @@ Each message names the cause and the cure, and holds no key and nothing that a u
 from __future__ import annotations
 
 from datetime import datetime
+from typing import ClassVar
 
 
-class ReactMemError(Exception):
-    """The base of every error of this project."""
+class ReactMemError(RuntimeError):
+    """The base of every error of this project.
+
+    Attributes:
+        for_clients: What the clients of a server are told in place of the message; None where that is for them.
+    """
+
+    # a RuntimeError: a LangGraph server tells its clients what errors of a few built-in kinds say, of others nothing
+    for_clients: ClassVar[str | None] = None
 
 
 class ConfigError(ReactMemError, ValueError):
     """Something that a setting, a file or the environment names cannot be used."""
 
+    for_clients: ClassVar[str | None] = (
+        "The server is not set up for this. Its log says what is wrong; its operator can mend it."
+    )
+
 
 class AgentConfigError(ConfigError):
     """An agent config cannot be used; the message names the file, the key and the fix."""
+
+
+class UnknownAgent(AgentConfigError):
+    """There is no agent of the name that was asked for; the message lists those there are."""
+
+    for_clients = None
 
 
 class ModelConfigError(ConfigError):
@@ -87,8 +108,10 @@ class ExposedServerError(ConfigError):
     """A server does not start, because anybody could read and change everybody's memories on it."""
 
 
-class StorageError(ReactMemError, RuntimeError):
+class StorageError(ReactMemError):
     """Storage cannot be used as configured; the message says why and what to change."""
+
+    for_clients = "Memory cannot be stored or read as the server is set up. Its log says why; its operator can mend it."
 
 
 class StorageNotConfigured(StorageError):
@@ -98,13 +121,19 @@ class StorageNotConfigured(StorageError):
 class DatabaseUnavailable(StorageError):
     """The database does not answer or refuses us."""
 
+    for_clients = "The database of the memories cannot be reached. Try again later; the server's log says why."
+
 
 class DatabaseFull(DatabaseUnavailable):
     """The disk of the database is full: it answers, but stores nothing."""
 
+    for_clients = "The database of the memories is full, and stores nothing. Its operator can mend it."
+
 
 class DatabaseReadOnly(DatabaseUnavailable):
     """The database answers, but takes no writes."""
+
+    for_clients = "The database of the memories takes no writes for now. Try again later; the server's log says why."
 
 
 class EmbeddedDatabaseError(StorageError):
@@ -209,7 +238,16 @@ class ModelCallError(AgentError):
     """The chat model failed."""
 
 
-class QuotaExceeded(AgentError, RuntimeError):
+class RunFailed(AgentError):
+    """A run ended in an error that is none of ours, of which a client is told nothing more."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The run has failed on the server's side. Its log says why, under the id of this run; send it again later."
+        )
+
+
+class QuotaExceeded(AgentError):
     """A user has used up a quota of the day; no model was asked.
 
     Args:
@@ -217,8 +255,6 @@ class QuotaExceeded(AgentError, RuntimeError):
         limit: What it allows.
         free_at: When it is free again.
     """
-
-    # a RuntimeError as well: of no other kind does the server tell clients what it says
 
     def __init__(self, quota: str, limit: int, free_at: datetime) -> None:
         super().__init__(

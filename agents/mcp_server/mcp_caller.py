@@ -22,6 +22,7 @@ from react_mem.memory.runtime import (
     ToolMemory,
     acting,
     cause_of,
+    for_clients,
     scrub,
     trace_of,
 )
@@ -40,11 +41,13 @@ class ClientUser:
         user_id: The owner of everything that is read and written.
         agent: The agent whose policy says what is.
         opened: Returns the memory, once it is open.
+        remote: Whether they call a server of somebody else's, whose hosts and files are not for them.
     """
 
     user_id: str
     agent: AgentConfig
     opened: Callable[[], Awaitable[MemoryFacade]]
+    remote: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,10 @@ async def client_memory(refused: type[ToolError] | type[ResourceError] = ToolErr
     except LegalHoldError as error:
         raise refused(f"{error}. Nothing was changed; tell the user so.") from error
     except ReactMemError as error:
-        raise refused(scrub(error)) from error
+        told = for_clients(error) if caller.remote else error
+        if told is not error:
+            log.error("a call of an MCP client failed: %s", cause_of(error))
+        raise refused(scrub(told)) from error
     except Exception as error:
         # what it says may be anybody's: a statement, a key, what another user wrote
         log.error("a call of an MCP client failed: %s\n%s", cause_of(error), trace_of(error))

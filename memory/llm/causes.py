@@ -18,6 +18,8 @@ from types import TracebackType
 import psycopg
 from pydantic import ValidationError
 
+from react_mem.errors import ReactMemError
+
 _MAX_CHARS = 300
 _MAX_CHAIN = 4
 _MIN_SECRET = 6  # local servers take "none" for a key, and that is a word
@@ -47,6 +49,12 @@ _SECRETS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{24,}\b", _HIDDEN),
     )
 )
+_PLACE = re.compile(
+    r"\b[a-z][a-z0-9+.-]*://[^\s'\",;)\]]*[^\s'\",;)\].?]|(?<![\w./~-])~?/[\w@+.-]+(?:/[\w@+.-]*)+\b"
+    r"|\b[A-Za-z]:\\[^\s'\",;)]+|\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b|\b(?:localhost|(?:[\w-]+\.)+[A-Za-z][\w-]*):\d{2,5}\b"
+)
+"""A host with or without its port, an address, or the path of a file."""
+
 # a value may hold quotation marks itself
 _QUOTED = re.compile(r"(?s)\".*\"|(?<!\w)'.*'|\".*|(?<!\w)'.*|`.*`|[«“].*")
 _QUOTED_BRIEFLY = re.compile(r"\"[^\"]*\"?")
@@ -70,6 +78,11 @@ def cause_of(error: BaseException) -> str:
         return f"{name}: {caused}"
     place = _last(error.__traceback__) if str(error) else None
     return name if place is None else f"{name}, raised in {_module(place)}, line {place.tb_lineno}"
+
+
+def cause_for_clients(error: BaseException) -> str:
+    """Return the cause of an error in a line, as the clients of a server may see it."""
+    return cause_of(for_clients(error) if isinstance(error, ReactMemError) else error)
 
 
 def trace_of(error: BaseException) -> str:
@@ -110,6 +123,28 @@ def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
     return text
+
+
+def for_clients(error: ReactMemError) -> ReactMemError:
+    """Return an error as the clients of a server are told it: without a secret, and without a host or a file.
+
+    Args:
+        error: The error; it is returned itself where it holds none of that.
+
+    >>> for_clients(ReactMemError("no answer from http://model.internal:8080/v1, see /srv/log/model.txt"))
+    ReactMemError('no answer from [hidden], see [hidden]')
+    >>> from react_mem.errors import DatabaseUnavailable
+    >>> type(for_clients(DatabaseUnavailable("no answer from db.internal"))).__name__
+    'DatabaseUnavailable'
+    """
+    own = str(error)
+    said = error.for_clients or without_secrets(_PLACE.sub(_HIDDEN, own))
+    if said == own:
+        return error
+    # not by its constructor, which may take something else than a message
+    told = type(error).__new__(type(error), said)
+    told.__dict__.update(vars(error))
+    return told
 
 
 def unquoted(text: str) -> str:

@@ -24,7 +24,7 @@ from react_mem.errors import MemoryFull
 from react_mem.memory import telemetry
 from react_mem.memory.context import Assembled, Frame, assemble
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.llm.causes import cause_for_clients, cause_of
 from react_mem.memory.merging.transcript import misdated
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.identity import Identity, identify, why_off
@@ -223,7 +223,7 @@ class TurnMemory:
                 return Recalled()
             telemetry.count("degradations", part="database")
             log.warning("memory is unavailable for this turn, what was last read stands in: %s", cause_of(error))
-            known.missing[DATABASE] += f" ({cause_of(error)})"
+            known.missing[DATABASE] += f" ({cause_for_clients(error)})"
             return Recalled(known, read=True)
         if isinstance(opened, MemoryFull):
             self.full("store", opened)
@@ -371,7 +371,7 @@ class TurnMemory:
         where = f"the node {self.node}" if self.node else "this turn"
         log.warning("memory is unavailable for %s (%s): %s", where, operation, cause)
         costs = (_COSTS_A_NODE if self.node else _COSTS)[operation]
-        self.say(operation, "degraded", f"Memory could not be reached, {costs}: {cause}")
+        self.say(operation, "degraded", f"Memory could not be reached, {costs}: {cause_for_clients(error)}")
 
     def full(self, operation: Operation, error: MemoryFull) -> None:
         """Go on without storing the turn, and say so; the log has it once (see `memory.store.room`)."""

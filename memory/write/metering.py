@@ -19,7 +19,7 @@ from langgraph.store.base import BaseStore
 
 from react_mem.errors import QuotaExceeded
 from react_mem.memory import telemetry
-from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.llm.causes import cause_for_clients, cause_of
 from react_mem.memory.model.identity import identify
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.quota_settings import QuotaSettings
@@ -126,5 +126,5 @@ class Metering:
         if not logged:
             log.warning("what users take up of their quotas is not counted, and nobody is refused: %s", cause)
             logged.add(cause)
-        message = f"What this turn takes up of the user's quotas could not be counted: {cause}"
+        message = f"What this turn takes up of the user's quotas could not be counted: {cause_for_clients(error)}"
         self.tell({"type": "memory", "operation": "store", "status": "degraded", "message": message})

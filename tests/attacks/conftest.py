@@ -20,12 +20,20 @@ from tests.support.people import ADMIN, ANN, BOB, GUARDED, token_of
 
 @pytest.fixture(scope="session")
 def guarded_server(database_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
-    """A server as `langgraph.deploy.json` has it: `guarded_server.client(token_of(ANN))` is ann's."""
+    """A server as `langgraph.deploy.json` has it: `guarded_server.client(token_of(ANN))` is ann's.
+
+    Beside its agents there are a graph that fails as it is asked to, and an agent whose file is not valid.
+    """
     built = json.loads((ROOT / "langgraph.deploy.json").read_text(encoding="utf-8"))
     config = {key: built[key] for key in ("auth", "http", "checkpointer") if key in built}
+    config["graphs"] = {**built["graphs"], "failing": "tests.support.failing_graph:failing"}
+    folder = tmp_path_factory.mktemp("guarded")
+    (folder / "agents").mkdir()
+    (folder / "agents" / "broken.yaml").write_text("manager: quagga-4711", encoding="utf-8")
+    environment = {**GUARDED, "REACT_MEM_AGENTS": str(folder / "agents")}
     with (
         database_for_a_server(database_server) as url,
-        dev_server(tmp_path_factory.mktemp("guarded"), {"DATABASE_URL": url, **GUARDED}, config) as running,
+        dev_server(folder, {"DATABASE_URL": url, **environment}, config) as running,
     ):
         yield running
 
