@@ -43,7 +43,8 @@ function oneConversation(main, id) {
     await pages.next();
     return [
       make("h1", { tabindex: "-1" }, nameOfTalk(talk)), metaOfTalk(talk),
-      make("div", { class: "actions" }, forgetTalk(id, talk, path)),
+      make("div", { class: "actions" },
+        make("a", { class: "button", href: `#/why/${part(id)}` }, words("nextPrompt")), forgetTalk(id, talk, path)),
       make("h2", {}, words("summaries")),
       summaries.length ? make("div", { class: "tree" }, branches(id, summaries, asked, 0)) : make("p", { class: "dim" }, words("noSummaries")),
       make("h2", {}, words("messages")), said, pages.foot,
@@ -88,8 +89,11 @@ function branches(id, summaries, asked, depth) {
   }));
 }
 
+// A message; of an answer of a conversation also the way to why it was given.
 function bubble(id, message) {
+  const answers = id && !["user", "system", "tool"].includes(message.role);
   return make("li", { class: message.role === "user" ? "user" : "other" },
     make("p", {}, message.text),
-    make("p", { class: "meta" }, make("span", {}, message.speaker || words(`role_${message.role}`)), time(message.said_at, moment(message.said_at))));
+    make("p", { class: "meta" }, make("span", {}, message.speaker || words(`role_${message.role}`)), time(message.said_at, moment(message.said_at)),
+      answers && make("a", { href: `#/why/${part(id)}/${part(message.id)}`, "aria-label": `${words("whyThis")} ${short(message.text)}` }, words("whyThis"))));
 }

@@ -274,12 +274,17 @@ async function found(query) {
   say(words("found", { count: items.length }));
   const most = Math.max(...items.flatMap(hit => Object.values(hit.arms ?? {})), 1e-9);
   return [
-    Object.keys(missing).length > 0 && make("p", { class: "wrong" },
-      words("missing", { names: Object.entries(missing).map(([name, why]) => `${words(`arm_${name}`)} (${short(why)})`).join(", ") })),
+    notAsked(missing),
     items.length ? make("ol", { class: "memories", "aria-label": words("find") }, items.map(hit => make("li", {},
       card(hit.memory, { below: () => reasons(hit, most) }))))
       : make("p", { class: "empty" }, words("notFound")),
   ];
+}
+
+// What could not be asked, and why.
+function notAsked(missing = {}) {
+  const names = Object.entries(missing).map(([name, why]) => `${words(`arm_${name}`)} (${short(why)})`).join(", ");
+  return names && make("p", { class: "wrong" }, words("missing", { names }));
 }
 
 function reasons({ arms = {}, similarity, fragments = [], memory }, most) {

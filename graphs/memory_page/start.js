@@ -1,6 +1,6 @@
 "use strict";
 
-const VIEWS = { memories: memoriesView, conversations: conversationsView };
+const VIEWS = { memories: memoriesView, conversations: conversationsView, why: whyView };
 let view = {};
 
 function show(moved) {

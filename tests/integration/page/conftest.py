@@ -41,8 +41,10 @@ async def fill(store: BaseStore) -> None:
         *(record("fact", f"f{place}", text=f"I own book {place}.", minute=-place) for place in range(FACTS)),
     )
     await tell(store, HOSTILE, source_ids=["m3"])
-    await tell(store, "My cat is called Mimi.", source_ids=["m2"])
+    [cat] = await tell(store, "My cat is called Mimi.", source_ids=["m2"])
     await tell(store, "I live in Hue.", source_ids=["m1"])
+    answer = record("message", "a1", text="Your cat is Mimi.", minute=4, used=(cat.id, "forgotten-since"))
+    await store_records(store, answer.model_copy(update={"role": "assistant"}))
 
 
 @pytest.fixture(scope="module")

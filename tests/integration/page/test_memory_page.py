@@ -15,7 +15,7 @@ from tests.support.page_server import PageServer
 
 Visit = Callable[..., Visitor]
 
-SECTIONS = ("memories", "conversations", "conversations/monday")
+SECTIONS = ("memories", "conversations", "conversations/monday", "why", "why/monday/a1")
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
@@ -26,6 +26,16 @@ def card(page: Page, text: str) -> Locator:
 
 def pressed(place: Locator | Page, name: str) -> None:
     place.get_by_role("button", name=name).first.click()
+
+
+def explained(page: Page, message: str = "What is my cat called?") -> None:
+    """Ask for a prompt, and open all of its parts."""
+    page.get_by_label("A message").fill(message)
+    pressed(page, "Show the prompt")
+    expect(page.locator(".part")).not_to_have_count(0)
+    page.evaluate("document.querySelectorAll('main details').forEach(one => { one.open = true; })")
+    expect(page.locator(".part article.card").first).to_be_visible()
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
 
 
 # --- what everybody is served ---
@@ -202,6 +212,9 @@ def test_what_somebody_wrote_is_never_markup(section: str, visit: Visit) -> None
         page.get_by_label("Search what is remembered").fill("img onerror document title taken over")
         page.keyboard.press("Enter")
         expect(page.locator(".reasons").first).to_be_visible()
+    if section == "why":
+        explained(page, HOSTILE)
+        expect(page.locator(".part pre").filter(has_text=HOSTILE).first).to_be_visible()
     if section == "conversations/monday":
         expect(page.locator(".messages")).to_contain_text(HOSTILE)
         expect(page.locator(".tree")).to_contain_text(HOSTILE)
@@ -221,6 +234,8 @@ def test_axe_finds_nothing_that_keeps_anybody_out(size: str, scheme: str, visit:
             pressed(page.locator("article.card").nth(1), "Details")
             expect(page.locator(".more-of-it blockquote, .more-of-it .dim").first).to_be_visible()
             pressed(page.locator("article.card").nth(2), "Correct")
+        if section == "why":
+            explained(page)
         found = Axe().run(page, options={"runOnly": RULES}).response
         assert [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found["violations"]] == []
         assert len(found["passes"]) > 10
@@ -232,6 +247,8 @@ def test_a_finger_meets_every_button_of_a_phone(visit: Visit) -> None:
     ann = visit(size="phone")
     for section in SECTIONS:
         page = ann.go(section)
+        if section == "why":
+            explained(page)
         low = page.evaluate(
             """[...document.querySelectorAll("button, select, nav a, summary, input:not([type=checkbox])")]
                 .filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 44)

@@ -1,0 +1,92 @@
+"use strict";
+
+const MOST_SHOWN = 40;
+
+// Why an answer was given, or what the prompt for a message would be; `#/why/<conversation>/<answer>`, or `#/why`.
+function whyView(main, [talk, answer]) {
+  if (talk && answer) return whyAnswer(main, talk, answer);
+  const place = make("div", {});
+  const field = make("textarea", { maxlength: "20000", required: true, rows: "2" });
+  const press = make("button", { class: "main" }, words("explain"));
+  const form = make("form", { class: "edit" },
+    make("label", {}, make("span", {}, words("message")), field), make("div", { class: "actions" }, press));
+  field.addEventListener("keydown", event => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit(); });
+  form.addEventListener("submit", async event => {
+    event.preventDefault();
+    const message = field.value.trim();
+    if (!message) return;
+    press.disabled = true;
+    await fill(place, async () => promptOf(await ask("context", { method: "POST", body: { message, thread_id: talk } })));
+    press.disabled = false;
+    place.querySelector("h2")?.focus();
+  });
+  main.replaceChildren(...lead("why", "whyLead"),
+    talk && make("p", {}, make("a", { href: addressOfTalk(talk) }, words("inConversation"))), form, place);
+  return {};
+}
+
+// The parts of a prompt, each with what it takes of what it may, and with what stands in it.
+function promptOf({ parts, tokens, limit, cut, missing, prompt }) {
+  const most = Math.max(...parts.map(one => one.tokens), 1);
+  return [
+    make("h2", { tabindex: "-1" }, words("parts")),
+    make("p", { class: "dim" }, words("tokensOf", { tokens: number(tokens), limit: number(limit) })), bar(tokens / Math.max(limit, 1)),
+    notAsked(missing),
+    cut > 0 && make("p", { class: "wrong" }, words("cutOff", { count: number(cut) })),
+    make("div", { class: "prompt" }, parts.map(one => partOf(one, most))),
+    make("details", { class: "whole" }, make("summary", {}, words("wholePrompt")),
+      prompt.map(({ role, content }) => [make("h3", {}, words(`prompt_${role}`)), make("pre", { tabindex: "0" }, content)])),
+  ];
+}
+
+function partOf({ name, tokens, dropped, place, text, memories }, most) {
+  const below = make("div", { class: "inside" });
+  const inside = make("details", { class: "part", "data-part": name },
+    make("summary", {}, make("span", { class: "part-name" }, words(`part_${name}`)), bar(tokens / most),
+      make("span", { class: "number dim" }, words("tokens", { tokens: number(tokens) }))), below);
+  inside.addEventListener("toggle", () => {
+    if (!inside.open || below.hasChildNodes()) return;
+    fill(below, async () => [
+      make("p", { class: "meta" }, make("span", {}, `${words("place")}: ${words(`place_${place}`)}`),
+        dropped > 0 && make("span", { class: "chip warn" }, words("dropped", { count: number(dropped) }))),
+      text && make("pre", { tabindex: "0" }, text),
+      memories.length > 0 && [make("h3", {}, words("inIt")), await held(memories)],
+    ]);
+  });
+  return inside;
+}
+
+// Memories by their ids, as they are now. One that is no memory of its own, or is gone, has no card.
+async function held(ids) {
+  const found = await Promise.all(ids.slice(0, MOST_SHOWN).map(async id => {
+    try {
+      return (await ask(`memories/${part(id)}`)).memory;
+    } catch (error) {
+      if (error.status === 404) return null;
+      throw error;
+    }
+  }));
+  const gone = found.filter(one => !one).length;
+  return [
+    cards(found.filter(Boolean)),
+    ids.length > MOST_SHOWN && make("p", { class: "dim" }, words("shown", { count: MOST_SHOWN, total: number(ids.length) })),
+    gone > 0 && make("p", { class: "dim" }, words("goneSince", { count: number(gone) })),
+  ];
+}
+
+const cards = items => make("ol", { class: "memories", "aria-label": words("inIt") }, items.map(item => make("li", {}, card(item))));
+
+function whyAnswer(main, talk, id) {
+  const place = make("div", { class: "waiting-lines" });
+  main.replaceChildren(...lead("why", "answerLead"), make("p", {}, make("a", { href: addressOfTalk(talk) }, words("back"))), place);
+  fill(place, async () => {
+    const { question, answer, used, gone } = await ask(`context/${part(talk)}/${part(id)}`);
+    return [
+      make("ol", { class: "messages", "aria-label": words("messages") }, [question, answer].filter(Boolean).map(message => bubble("", message))),
+      make("h2", {}, words("inIt")),
+      used.length ? cards(used) : !gone && make("p", { class: "dim" }, words("usedNone")),
+      gone > 0 && make("p", { class: "dim" }, words("goneSince", { count: number(gone) })),
+    ];
+  });
+  return {};
+}
