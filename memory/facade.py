@@ -557,9 +557,9 @@ class MemoryFacade:
     ) -> ImportOutcome:
         """Import the memories of another system: see `react_mem.memory.import_memories`, which opens its files.
 
-        Each becomes one memory, however often it is imported; one that was corrected or forgotten since does not come
-        back. An import that was interrupted is gone on with by saying it again. What the quotas have no room for is
-        skipped.
+        Each becomes one memory, however often it is imported. One that says something else at its source by now takes
+        the place of what it said; one that was corrected or forgotten here since does not come back. An interrupted
+        import is gone on with by saying it again. What the quotas have no room for is skipped.
 
         Args:
             source: What to import; it is read twice.
@@ -577,7 +577,7 @@ class MemoryFacade:
         """
         quotas = self.policy.quotas
         outcome = await bring_in(self.store, source, owners, quotas, dry_run=dry_run, read_by=read_by, told=told)
-        for user_id, added in outcome.added.items():
+        for user_id, added in (outcome.added + outcome.updated).items():
             if not dry_run:
                 self._note(user_id, AuditAction.IMPORT, {ALL: added})
         return outcome

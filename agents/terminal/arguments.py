@@ -247,7 +247,13 @@ def _add_memory(memory: argparse.ArgumentParser, owner: argparse.ArgumentParser)
     )
     export.add_argument("--html", action="store_true", help="the same as --format html")
     export.add_argument("--quiet", action="store_true", help="show no progress")
-    import_ = verbs.add_parser("import", parents=[shared], help="bring an export back; nothing is overwritten")
+    import_ = verbs.add_parser(
+        "import",
+        parents=[shared],
+        help="bring an export back; nothing is overwritten",
+        epilog="It becomes one user's. Of a file with the memories of several, react-mem import --map NAME=USER says "
+        "whose is whose.",
+    )
     import_.set_defaults(map=[], read=False, prefix="")
     import_.add_argument("where", metavar="file", help="where from; - is the standard input")
     _add_importing(import_, system="jsonl")

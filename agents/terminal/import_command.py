@@ -72,13 +72,17 @@ async def run_import(
 
 def _in_words(outcome: ImportOutcome) -> str:
     """Return an outcome as a person reads it."""
-    added, known = outcome.added.total(), outcome.known.total()
+    added, updated, known = outcome.added.total(), outcome.updated.total(), outcome.known.total()
     kinds = ", ".join(f"{count} {kind}s" for kind, count in sorted(outcome.kinds.items()) if count)
     would = "would be " if outcome.dry_run else ""
-    lines = [f"{added} memories {would}added{f' ({kinds})' if kinds else ''}, {known} were there already"]
-    owners = sorted({*outcome.added, *outcome.known})
+    changed = f"{updated} {would}updated to what their source says by now, " if updated else ""
+    lines = [f"{added} memories {would}added{f' ({kinds})' if kinds else ''}, {changed}{known} were there already"]
+    owners = outcome.owners
     for owner in owners[:_OWNERS] if len(owners) > 1 else []:
-        lines.append(f"  {printable(owner)}: {outcome.added[owner]} added, {outcome.known[owner]} there already")
+        renewed = f"{outcome.updated[owner]} updated, " if updated else ""
+        lines.append(
+            f"  {printable(owner)}: {outcome.added[owner]} added, {renewed}{outcome.known[owner]} there already"
+        )
     if len(owners) > _OWNERS:
         lines.append(f"  and {len(owners) - _OWNERS} more owners; --json names them")
     for reason, count in outcome.skipped.most_common():

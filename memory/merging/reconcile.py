@@ -154,14 +154,14 @@ class _Batch:
         if target.said_at > when:
             # read late: what was said since stands
             if fact.current and fact.said_at < target.said_at:
-                self._retire(fact, target.said_at, superseded_by=target.id)
+                self.retire(fact, target.said_at, superseded_by=target.id)
         elif not target.current:
             return
         elif operation.relation == "unsure" or operation.origin is not Origin.USER:
             self._doubt(fact, target)
         else:
             since = min(target.valid_from or target.said_at, target.said_at) if corrects else when
-            self._retire(target, since, superseded_by=fact.id)
+            self.retire(target, since, superseded_by=fact.id)
 
     def _is_beside(self, target: Fact, operation: Operation) -> bool:
         """Return whether a fact was first said in the message that is said to change it: they stand beside each other.
@@ -218,7 +218,7 @@ class _Batch:
         for id_ in fact.doubts:
             other = self.facts.get(id_)
             if fact.current and other is not None and fact.id in other.doubts and other.said_at < when:
-                self._retire(other, when, superseded_by=fact.id)
+                self.retire(other, when, superseded_by=fact.id)
         now = self.facts[fact.id]
         # said to hold all the same, though what it needed is over
         kept = tuple(id_ for id_ in now.doubts if id_ not in now.needs or self._is_mutual(now.id, id_))
@@ -237,9 +237,9 @@ class _Batch:
             return
         over = max(min(operation.valid_to or when, when), target.valid_from or _EVER)
         said = when if over < when else None
-        self._retire(target, min(over, when), ended_by=operation.source_ids, end_said_at=said)
+        self.retire(target, min(over, when), ended_by=operation.source_ids, end_said_at=said)
 
-    def _retire(self, fact: Fact, when: datetime, **by: Any) -> None:
+    def retire(self, fact: Fact, when: datetime, **by: Any) -> None:
         """Retire a fact; what was in doubt about it is so no more."""
         for id_ in fact.doubts:
             other = self.facts.get(id_)
@@ -247,6 +247,22 @@ class _Batch:
                 less = tuple(one for one in other.doubts if one != fact.id)
                 self._keep(other.model_copy(update={"doubts": less}))
         self._keep(retire(fact.model_copy(update={"doubts": ()}), when, self.at, **by))
+
+
+def succeeded(stored: Mapping[str, Fact], old: Fact, new: Fact | None, when: datetime, at: datetime) -> list[Fact]:
+    """Return the writes by which a fact takes the place of another, whose own source says so.
+
+    Args:
+        stored: The facts that the old one is in doubt about, by id.
+        old: The fact that is over.
+        new: What takes its place; None where that is no fact.
+        when: Since when it is over.
+        at: When that is written.
+    """
+    facts = {**stored, old.id: old, **({} if new is None else {new.id: new})}
+    batch = _Batch(stored, facts, at, old.session_id, old.agent_id)
+    batch.retire(old, when, superseded_by=None if new is None else new.id)
+    return [fact for id_, fact in batch.facts.items() if stored.get(id_) != fact]
 
 
 def retire(

@@ -23,6 +23,7 @@ from react_mem.memory.model.namespaces import Namespace
 from react_mem.memory.model.off_loop import off_loop
 from react_mem.memory.model.quota_settings import QuotaSettings
 from react_mem.memory.model.records import Message, Record
+from react_mem.memory.rights.importing.portions import portions
 from react_mem.memory.scopes.scope import checked
 from react_mem.memory.store.attachments import MAX_ATTACHMENT, Attachment, attach, read_attachment, refs_in, sizes
 from react_mem.memory.store.owned import in_pages
@@ -31,10 +32,6 @@ from react_mem.memory.store.transactions import transact
 
 VERSION = 1
 _HEADER = {"format": "react-mem memory", "version": VERSION}
-
-_BATCH = 1_000
-"""Records of one write: LangGraph's own PostgreSQL store takes 65,535 parameters at most, six a record."""
-
 
 _ATTACHMENTS = "attachments"
 """Name in the place of a scope where a line is a file that is attached to messages."""
@@ -153,10 +150,11 @@ async def import_user(
     if named:
         there |= (await sizes(store, user_id)).keys()
         records = [_with_what_is_there(line, there) for line in records]
-    added = 0
-    for start in range(0, len(records), _BATCH):
-        added += await _add(store, user_id, records[start : start + _BATCH])
-        told(min(start + _BATCH, len(records)), len(records))
+    added = done = 0
+    for portion in portions(records, _size):
+        added += await _add(store, user_id, portion)
+        done += len(portion)
+        told(done, len(records))
     return ImportReport(added, len(records) - added)
 
 
@@ -169,11 +167,16 @@ def is_header(line: str) -> bool:
     return isinstance(value, dict) and value.get("format") == _HEADER["format"]
 
 
+def _size(line: _Line) -> int:
+    record, _ = line
+    return len(record.text)
+
+
 async def _counted(store: BaseStore, user_id: str, lines: Sequence[_Line]) -> ImportReport:
     """Return what an import would come to."""
     new: set[tuple[Namespace, str]] = set()
-    for start in range(0, len(lines), _BATCH):
-        writes = [put(user_id, record) for record, _ in lines[start : start + _BATCH]]
+    for portion in portions(lines, _size):
+        writes = [put(user_id, record) for record, _ in portion]
         found = await store.abatch([GetOp(write.namespace, write.key) for write in writes])
         new.update((write.namespace, write.key) for write, known in zip(writes, found, strict=True) if not known)
     return ImportReport(len(new), len(lines) - len(new))

@@ -39,7 +39,11 @@ def test_memories_are_brought_along_looked_at_taken_out_and_brought_back(
     done, _ = run(capsys, "import", "--from", "mem0", file)
     assert done.startswith("12 memories added (12 facts), 0 were there already")
     again = json.loads(run(capsys, "import", "--from", "mem0", file, "--json")[0])
-    assert (again["added"], again["owners"]) == (0, {"ann": {"added": 0, "known": 12}})
+    assert (again["added"], again["owners"]) == (0, {"ann": {"added": 0, "updated": 0, "known": 12}})
+    newer = [*mem0_memories(11), {**mem0_memories(12)[11], "memory": "On Monday number 11 likes figs"}]
+    (tmp_path / "newer.json").write_text(json.dumps(newer), encoding="utf-8")
+    dry, _ = run(capsys, "import", "--from", "mem0", "newer.json", "--dry-run")
+    assert dry.startswith("0 memories would be added, 1 would be updated to what their source says by now, 11 were")
     found, _ = run(capsys, "memory", "search", "likes jazz with friend number 0", "--user", "ann")
     assert "number 3 likes jazz" in found
     for name, form in (("ann.jsonl", "jsonl"), ("ann.md", "markdown")):
@@ -69,7 +73,9 @@ def test_owners_are_given_by_name_and_what_is_wrong_is_told(capsys: pytest.Captu
         "fact 00000000-0000-4000-8000-000000000001)",
     ]
     kept = json.loads(run(capsys, "import", "--from", "mem0", "both.json", "--json")[0])
-    assert kept["owners"] == {name: {"added": n, "known": 0} for name, n in (("ann", 2), ("bob", 1), ("kim", 1))}
+    assert kept["owners"] == {
+        name: {"added": n, "updated": 0, "known": 0} for name, n in (("ann", 2), ("bob", 1), ("kim", 1))
+    }
     Path("broken.json").write_text('[\n{"id": "1", "memory": "x"},\n{"id": }]', encoding="utf-8")
     _, told = run(capsys, "import", "--from", "mem0", "broken.json", code=2)
     assert "broken.json, line 3: is not JSON that can be read (expecting value)" in told.replace("\n", " ")

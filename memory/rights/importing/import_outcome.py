@@ -23,6 +23,7 @@ class ImportOutcome:
         places: Some of their places, by the reason.
         undated: Entries whose own time cannot be: they are dated with the import.
         to_read: Turns that were queued for a worker to draw facts from.
+        updated: Memories that were imported before and say by now what their source says, by owner.
     """
 
     dry_run: bool = False
@@ -33,6 +34,12 @@ class ImportOutcome:
     places: dict[str, list[str]] = field(default_factory=dict)
     undated: int = 0
     to_read: int = 0
+    updated: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def owners(self) -> list[str]:
+        """The owners of what was imported, or was there."""
+        return sorted({*self.added, *self.updated, *self.known})
 
     def skip(self, place: str, reason: str) -> None:
         """Count what became no memory.
@@ -48,17 +55,20 @@ class ImportOutcome:
 
     def to_data(self) -> dict[str, Any]:
         """Return the outcome as JSON has it."""
-        owners = sorted({*self.added, *self.known})
         return {
             "dry_run": self.dry_run,
             "added": self.added.total(),
+            "updated": self.updated.total(),
             "known": self.known.total(),
             "kinds": dict(sorted(self.kinds.items())),
             "skipped": [
                 {"reason": reason, "count": count, "such_as": self.places.get(reason, [])}
                 for reason, count in self.skipped.most_common()
             ],
-            "owners": {owner: {"added": self.added[owner], "known": self.known[owner]} for owner in owners},
+            "owners": {
+                owner: {"added": self.added[owner], "updated": self.updated[owner], "known": self.known[owner]}
+                for owner in self.owners
+            },
             "undated": self.undated,
             "to_read": self.to_read,
         }

@@ -9,27 +9,36 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from langgraph.store.base import BaseStore, GetOp, Item
 from pydantic import ValidationError
 
 from react_mem.errors import MemoryFull
-from react_mem.memory.merging.facts import fact_changes
+from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import revived
 from react_mem.memory.merging.speakers import speaker_changes
-from react_mem.memory.model.changes import Change, put
-from react_mem.memory.model.kinds import FACT, PENDING, kind_named
+from react_mem.memory.model.changes import Change, delete, put
+from react_mem.memory.model.kinds import PENDING, kind_named, kind_of
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.quota_settings import QuotaSettings
 from react_mem.memory.model.records import Fact, Message, Record, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.rights.importing.as_records import MAX_TEXT, as_record
+from react_mem.memory.rights.importing.earlier_imports import EarlierImports
 from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, ForeignSource, UnusableEntry, digest_of
 from react_mem.memory.rights.importing.import_outcome import ImportOutcome
 from react_mem.memory.rights.importing.ledger import imported_before, is_noted, noting
 from react_mem.memory.rights.importing.owners import ImportOwners, why_no_owner
+from react_mem.memory.rights.importing.portions import portions
+from react_mem.memory.rights.importing.source_updates import (
+    KNOWN,
+    SourceUpdate,
+    is_of,
+    of_other_words,
+    of_same_words,
+)
 from react_mem.memory.store.room import make_room
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import Work, put_work
@@ -40,8 +49,6 @@ Told = Callable[[int, int | None], None]
 _MAX_NOTE = 600
 _CONTEXT = 2
 """Characters of a note, and messages before a turn that are read with it, as of any turn that waits."""
-
-_FORGOTTEN = "was imported before, and has been forgotten or changed since"
 
 
 def nobody_listens(_done: int, _total: int | None) -> None:
@@ -61,7 +68,9 @@ async def bring_in(
     read_by: str = "",
     told: Told = nobody_listens,
 ) -> ImportOutcome:
-    """Import what a source has; what was imported before stays as it is, and what was forgotten since stays forgotten.
+    """Import what a source has, each entry once; what was forgotten since stays forgotten.
+
+    What an entry says that was imported before takes the place of what it said, unless that was changed here since.
 
     Args:
         store: The store.
@@ -100,10 +109,16 @@ async def bring_in(
                 continue
             by_owner.setdefault(user_id, []).append(entry)
         for user_id, entries in by_owner.items():
-            await importing.write(user_id, entries)
+            for portion in portions(entries, _size, importing.digest):
+                await importing.write(user_id, portion)
         done += len(batch)
         told(done, max(done, total))
     return importing.outcome
+
+
+def _size(entry: ForeignEntry) -> int:
+    """Return about how many characters of an entry are stored; of a document it is the database that reads them."""
+    return len(entry.text) + len(entry.outcome) + sum(map(len, entry.steps))
 
 
 def _why_unfit(entry: ForeignEntry) -> str:
@@ -114,23 +129,25 @@ def _why_unfit(entry: ForeignEntry) -> str:
     return ""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Decided:
     """Decision about a batch of one owner's entries.
 
     Args:
         new: The records to write.
-        again: Facts that the source ended, and says again.
+        changed: Records that follow from what the source says by now, with those that were there before.
+        removed: Records in whose place one of another kind comes.
+        updated: How many entries say something else than they did.
         known: How many entries are remembered already.
-        forgotten: The entries that were imported before, and are not there any more.
-        unfit: The entries that make no record, and why.
+        unfit: The entries that become nothing, and why.
         undated: How many of the new ones have no time of their own that can be.
     """
 
-    new: list[Record] = field(default_factory=list)
-    again: list[Fact] = field(default_factory=list)
+    new: dict[str, Record] = field(default_factory=dict)
+    changed: dict[str, Record] = field(default_factory=dict)
+    removed: list[Record] = field(default_factory=list)
+    updated: int = 0
     known: int = 0
-    forgotten: list[ForeignEntry] = field(default_factory=list)
     unfit: list[tuple[ForeignEntry, str]] = field(default_factory=list)
     undated: int = 0
 
@@ -154,6 +171,11 @@ class _Importing:
         self._read_by = read_by
         self._would_be: set[int] = set()
         """Records that a dry run would have written, since the store does not tell."""
+        self._earlier: dict[str, EarlierImports] = {}
+
+    def digest(self, entry: ForeignEntry) -> str:
+        """Return what an entry is known by in the ledger."""
+        return digest_of(self._source, entry.kind, entry.conversation, entry.id)
 
     async def write(self, user_id: str, entries: Sequence[ForeignEntry]) -> None:
         """Write entries of one owner.
@@ -165,16 +187,20 @@ class _Importing:
 
         async def step() -> tuple[tuple[_Decided, int], list[Change]]:
             decided, noted = await self._decide(user_id, entries)
-            facts = [record for record in decided.new if isinstance(record, Fact)]
-            others = [record for record in decided.new if not isinstance(record, Fact)]
-            messages = [record for record in others if isinstance(record, Message)]
+            new = [*decided.new.values()]
+            messages = [record for record in new if isinstance(record, Message)]
             work = self._to_read(user_id, messages) if self._read_by else []
             if self.outcome.dry_run:
                 return (decided, _turns(work)), []
-            await make_room(self._store, user_id, self._quotas, decided.new)
+            written = [*new, *decided.changed.values()]
+            # what becomes history needs no more room
+            more = [record for record in written if not isinstance(record, Fact) or record.current]
+            await make_room(self._store, user_id, self._quotas, more)
+            facts = [record for record in written if isinstance(record, Fact)]
             changes = [
-                *await fact_changes(self._store, user_id, [*facts, *decided.again]),
-                *(put(user_id, record) for record in others),
+                *(delete(user_id, kind_named(record.kind), record.id) for record in decided.removed),
+                *await fact_changes(self._store, user_id, facts),
+                *(put(user_id, record) for record in written if not isinstance(record, Fact)),
                 *speaker_changes(self._store, user_id, messages),
                 *work,
                 *noted,
@@ -189,45 +215,62 @@ class _Importing:
                 outcome.skip(f"{entry.kind} {entry.id}"[:80], _FULL)
             return
         if outcome.dry_run:
-            self._would_be.update(hash((user_id, record.id)) for record in decided.new)
+            self._would_be.update(hash((user_id, id_)) for id_ in (*decided.new, *decided.changed))
+        if user_id in self._earlier:
+            self._earlier[user_id].note([*decided.new.values(), *decided.changed.values()])
         outcome.added[user_id] += len(decided.new)
+        outcome.updated[user_id] += decided.updated
         outcome.known[user_id] += decided.known
-        outcome.kinds.update(Counter(record.kind for record in decided.new))
+        outcome.kinds.update(Counter(record.kind for record in decided.new.values()))
         outcome.undated += decided.undated
         outcome.to_read += turns
-        for entry in decided.forgotten:
-            outcome.skip(f"{entry.kind} {entry.id}"[:80], _FORGOTTEN)
         for entry, reason in decided.unfit:
             outcome.skip(f"{entry.kind} {entry.id}"[:80], reason)
 
     async def _decide(self, user_id: str, entries: Sequence[ForeignEntry]) -> tuple[_Decided, list[Change]]:
-        """Return what becomes of entries, and the notes in the ledger."""
+        """Return what becomes of entries, no two of which have the same id, and the notes in the ledger."""
         decided = _Decided()
         made = await asyncio.to_thread(self._records, entries, decided.unfit)
-        digests = [digest_of(self._source, entry.kind, entry.conversation, entry.id) for entry, _ in made]
+        digests = [self.digest(entry) for entry, _ in made]
         ledger = await imported_before(self._store, user_id, digests)
-        places = {record.id: kind_named(record.kind).namespace(user_id) for _, record in made}
-        found = await self._store.abatch([GetOp(place, id_) for id_, place in places.items()]) if places else []
-        there = {item.key: item for item in found if isinstance(item, Item)}
-        new: dict[str, Record] = {}
-        again: dict[str, Fact] = {}
-        undated = 0
-        known = 0
+        there = await self._there(user_id, {(record.kind, record.id) for _, record in made})
         for (entry, record), digest in zip(made, digests, strict=True):
-            before = there.get(record.id)
-            if before is not None or record.id in new or hash((user_id, record.id)) in self._would_be:
-                known += 1
-                if not is_noted(ledger, digest) and (fact := _said_again(before, new.get(record.id), record)):
-                    (new if record.id in new else again)[record.id] = fact
-            elif is_noted(ledger, digest):
-                decided.forgotten.append(entry)
+            before = _record(there.get(record.id))
+            if is_noted(ledger, digest):
+                _take_in(decided, entry, await self._update(user_id, entry, record, before))
+            elif before is None and record.id not in decided.new and not self._would_have(user_id, record):
+                decided.new[record.id] = record
+                decided.undated += entry.misdated
             else:
-                new[record.id] = record
-                undated += entry.misdated
-        return (
-            _Decided([*new.values()], [*again.values()], known, decided.forgotten, decided.unfit, undated),
-            noting(user_id, ledger, digests),
-        )
+                decided.known += 1
+                fact = decided.new.get(record.id) if before is None else before
+                if again := _said_again(fact, record):
+                    (decided.changed if before else decided.new)[record.id] = again
+        return decided, noting(user_id, ledger, digests)
+
+    async def _there(self, user_id: str, named: Collection[tuple[str, str]]) -> dict[str, Item]:
+        """Return what is stored under some kinds and ids."""
+        gets = [GetOp(kind_named(kind).namespace(user_id), id_) for kind, id_ in named]
+        found = await self._store.abatch(gets) if gets else []
+        return {item.key: item for item in found if isinstance(item, Item)}
+
+    def _would_have(self, user_id: str, record: Record) -> bool:
+        return hash((user_id, record.id)) in self._would_be
+
+    async def _update(self, user_id: str, entry: ForeignEntry, record: Record, before: Record | None) -> SourceUpdate:
+        """Return what becomes of an entry that was imported before."""
+        at = now()
+        if before is not None and is_of(before, record):
+            stored = {}
+            if isinstance(before, Fact) and not before.current:
+                stored = await load_facts(self._store, user_id, (), [before.id])
+            return of_same_words(before, record, stored, dated=bool(entry.at or entry.updated_at), at=at)
+        if user_id not in self._earlier:
+            self._earlier[user_id] = await EarlierImports.of(self._store, user_id, self._source)
+        found = await self._there(user_id, self._earlier[user_id].of_entry(record))
+        priors = [one for item in found.values() if (one := _record(item)) and one.id != record.id]
+        stored = await load_facts(self._store, user_id, (), [one.id for one in priors if isinstance(one, Fact)])
+        return of_other_words(priors, record, before, stored, at=at)
 
     def _records(
         self, entries: Sequence[ForeignEntry], unfit: list[tuple[ForeignEntry, str]]
@@ -273,16 +316,32 @@ class _Importing:
         )
 
 
+def _record(item: Item | None) -> Record | None:
+    return None if item is None else kind_of(item.value).record.from_value(item.value)
+
+
+def _take_in(decided: _Decided, entry: ForeignEntry, update: SourceUpdate) -> None:
+    """Add what becomes of an entry that was imported before to what is decided."""
+    if update.refused:
+        decided.unfit.append((entry, update.refused))
+    elif update is KNOWN:
+        decided.known += 1
+    else:
+        decided.updated += 1
+        decided.changed.update((record.id, record) for record in update.writes)
+        if update.replaced:
+            decided.removed.append(update.replaced)
+
+
 def _turns(changes: Sequence[Change]) -> int:
     return sum(change.value is not None and PENDING.matches(change.value) for change in changes)
 
 
-def _said_again(before: Item | None, new: Record | None, record: Record) -> Fact | None:
+def _said_again(fact: Record | None, record: Record) -> Fact | None:
     """Return a fact that its own source had ended and says again later; None where that is not so.
 
     What the user ended or changed stays ended: an import changes nothing that they said.
     """
-    fact = new if before is None else Fact.from_value(before.value) if FACT.matches(before.value) else None
     if not isinstance(fact, Fact) or not isinstance(record, Fact) or fact.current or not record.current:
         return None
     ended_here = fact.superseded_by or fact.ended_by or fact.origin is not Origin.IMPORT or fact.is_withdrawn

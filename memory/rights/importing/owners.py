@@ -41,7 +41,8 @@ class ImportOwners:
             more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
             raise ValueError(
                 f"it has the memories of {len(named)} owners ({shown}{more}), which cannot all be one user's: say "
-                "whose is whose (--map NAME=USER, more than once), or leave --user out, and each keeps their own"
+                "whose is whose (react-mem import --map NAME=USER, more than once), or leave --user out there, and "
+                "each keeps their own"
             )
         if not self.user and not self.mapped and personal and len(named) == 1 and self.nobodys:
             return ImportOwners(user=self.nobodys)

@@ -52,10 +52,11 @@ async def test_a_thousand_memories_of_mem0_imported_searched_exported_and_import
     assert outcome.to_data() | {"places": None} == {
         "dry_run": False,
         "added": ALL,
+        "updated": 0,
         "known": 0,
         "kinds": {"fact": ALL},
         "skipped": [],
-        "owners": {"ann": {"added": ALL, "known": 0}},
+        "owners": {"ann": {"added": ALL, "updated": 0, "known": 0}},
         "undated": 0,
         "to_read": 0,
         "places": None,
@@ -174,3 +175,25 @@ async def test_conversations_are_read_when_that_is_asked_for_and_not_before(
     assert await memory.pending("ann") == []
     [fact] = [one for one in await memory.list_records("ann", [MemoryScope.SEMANTIC]) if one.source == "fact"]
     assert (fact.payload["text"], fact.payload["origin"]) == ("My cat is called Miu", Origin.IMPORT)
+
+
+@pytest.mark.parametrize("sealed", [False, True], ids=["plain", "sealed"])
+async def test_what_changed_at_its_source_is_updated_in_a_database(
+    database_server: str, tmp_path: Path, sealed: bool
+) -> None:
+    memories = mem0_memories(300)
+    file = tmp_path / "memories.json"
+    file.write_text(json.dumps(memories), encoding="utf-8")
+    async with fresh_memory_store(database_server, sealed=sealed) as store:
+        memory = MemoryFacade(store)
+        await import_memories(memory, "mem0", str(file), "ann")
+        for one in memories[5:15]:
+            one |= {"memory": f"Moved on: {one['memory']}", "updated_at": "2026-02-01T08:00:00-07:00"}
+        file.write_text(json.dumps(memories), encoding="utf-8")
+        for updated in (10, 0):
+            outcome = await import_memories(memory, "mem0", str(file), "ann")
+            assert (outcome.added["ann"], outcome.updated["ann"], outcome.known["ann"]) == (0, updated, 300 - updated)
+            assert outcome.skipped == {}
+        held = [item.value for item in await everything(store, "ann") if item.value["kind"] == "fact"]
+        assert Counter(one["text"] for one in held if one["current"]) == Counter(one["memory"] for one in memories)
+        assert len(held) == 310

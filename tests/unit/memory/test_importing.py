@@ -13,6 +13,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory import ImportOwners, MemoryFacade, MemoryPolicy, MemoryScope, import_memories
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact
+from react_mem.memory.rights.importing import source_updates
 from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, UnusableEntry
 from react_mem.memory.store.owned import everything
 from tests.support.importing import Told, all_items, mem0_file
@@ -39,7 +40,7 @@ async def test_dates_origin_and_where_it_is_from_are_kept(memory: MemoryFacade) 
     held = fact("1", "Lives in Huế", updated_at=later, valid_from=LONG_AGO, notes={"categories": ["places"]})
     over = fact("2", "Works at the library", about="Ann", valid_to=later, expired_at=later)
     outcome = await memory.import_from(Told(held, over), ANN)
-    assert outcome.to_data()["owners"] == {"ann": {"added": 2, "known": 0}}
+    assert outcome.to_data()["owners"] == {"ann": {"added": 2, "updated": 0, "known": 0}}
     found = await facts(memory)
     lives, works = found["Lives in Huế"], found["Works at the library"]
     assert (lives.created_at, lives.said_at, lives.valid_from) == (LONG_AGO, later, LONG_AGO)
@@ -140,7 +141,7 @@ async def test_a_dry_run_counts_the_same_and_writes_nothing(memory: MemoryFacade
 
 async def test_owners_are_kept_mapped_or_one_and_nobody_else_is_touched(memory: MemoryFacade) -> None:
     source = Told(fact("1", "Ann's", owner="ann"), fact("2", "Bob's", owner="bob"), fact("3", "Nobody's"))
-    with pytest.raises(ValueError, match=r"2 owners \('ann', 'bob'\).*--map NAME=USER"):
+    with pytest.raises(ValueError, match=r"2 owners \('ann', 'bob'\).*react-mem import --map NAME=USER"):
         await memory.import_from(source, ImportOwners(user="eve"))
     assert await all_items(memory.store) == []
     mapped = await memory.import_from(source, ImportOwners(mapped={"bob": "eve", "": "dan"}))
@@ -246,3 +247,116 @@ async def test_an_interrupted_import_is_gone_on_with(memory: MemoryFacade, monke
     assert outcome.added["ann"] + outcome.known["ann"] == 50
     assert len(await facts(memory)) == 50
     assert done[-1] == (50, 50)
+
+
+async def test_what_its_source_says_by_now_takes_the_place_of_what_it_said(memory: MemoryFacade) -> None:
+    later = LONG_AGO + timedelta(days=9)
+    await memory.import_from(Told(fact("1", "Lives in Huế"), fact("2", "Likes jazz")), ANN)
+    source = Told(fact("1", "Lives in Hội An", updated_at=later), fact("2", "Likes jazz"))
+    before = await all_items(memory.store)
+    dry = await memory.import_from(source, ANN, dry_run=True)
+    assert await all_items(memory.store) == before
+    outcome = await memory.import_from(source, ANN)
+    assert dry.to_data() == {**outcome.to_data(), "dry_run": True}
+    assert outcome.to_data()["owners"] == {"ann": {"added": 0, "updated": 1, "known": 1}}
+    assert outcome.skipped == {}
+    found = await facts(memory)
+    old, new = found["Lives in Huế"], found["Lives in Hội An"]
+    assert (old.current, old.superseded_by, old.valid_to) == (False, new.id, later)
+    assert (new.current, new.origin, new.created_at, new.said_at) == (True, Origin.IMPORT, LONG_AGO, later)
+    # the same again, the version before, and back to it at a later time
+    before = await all_items(memory.store)
+    assert (await memory.import_from(source, ANN)).known["ann"] == 2
+    assert (await memory.import_from(Told(fact("1", "Lives in Huế")), ANN)).known["ann"] == 1
+    assert [*(await memory.import_from(Told(fact("1", "Lived in Huế")), ANN)).skipped] == [source_updates.OLDER]
+    assert await all_items(memory.store) == before
+    back = fact("1", "Lives in Huế", updated_at=later + timedelta(days=1))
+    assert (await memory.import_from(Told(back), ANN)).updated["ann"] == 1
+    assert [text for text, one in (await facts(memory)).items() if one.current] == ["Likes jazz", "Lives in Huế"]
+
+
+@pytest.mark.parametrize("how", ["corrected", "said again"])
+async def test_what_the_user_said_of_it_here_stays_and_is_told(memory: MemoryFacade, how: str) -> None:
+    await memory.import_from(Told(fact("1", "I live in Huế")), ANN)
+    mine = (await facts(memory))["I live in Huế"]
+    if how == "corrected":
+        await memory.correct("ann", mine.id, "I live in Đà Lạt")
+    else:
+        again = {"text": "I live in Huế", "source_ids": ["m1"]}
+        await memory.semantic.add([again], user_id="ann", session_id="s", agent_id="a")
+    changed = Told(fact("1", "I live in Hội An", updated_at=LONG_AGO + timedelta(days=9)))
+    before = await all_items(memory.store)
+    outcome = await memory.import_from(changed, ANN)
+    assert outcome.skipped == {source_updates.KEPT: 1}
+    assert await all_items(memory.store) == before
+
+
+async def test_what_was_forgotten_stays_so_when_its_source_says_something_else(memory: MemoryFacade) -> None:
+    await memory.import_from(Told(fact("1", "Lives in Huế")), ANN)
+    await memory.import_from(Told(fact("1", "Lives in Hội An", updated_at=LONG_AGO + timedelta(days=9))), ANN)
+    await memory.forget("ann", (await facts(memory))["Lives in Hội An"].id)
+    for text, days in (("Lives in Hội An", 9), ("Lives in Vinh", 12)):
+        entry = fact("1", text, updated_at=LONG_AGO + timedelta(days=days))
+        outcome = await memory.import_from(Told(entry), ANN)
+        assert (outcome.added.total(), outcome.updated.total()) == (0, 0)
+    assert not any(one.current for one in (await facts(memory)).values())
+
+
+async def test_what_its_source_ends_or_words_as_what_is_known_ends_here(memory: MemoryFacade) -> None:
+    later = LONG_AGO + timedelta(days=9)
+    await memory.semantic.add(["I play chess"], user_id="ann", session_id="s", agent_id="a")
+    await memory.import_from(Told(fact("1", "Works at the library"), fact("2", "Plays go")), ANN)
+    over = fact("1", "Works at the library", updated_at=later, valid_to=later, expired_at=later)
+    same = fact("2", "I play chess", updated_at=later)
+    outcome = await memory.import_from(Told(over, same), ANN)
+    assert outcome.updated["ann"] == 2
+    found = await facts(memory)
+    assert (found["Works at the library"].current, found["Works at the library"].valid_to) == (False, later)
+    assert (found["Plays go"].superseded_by, found["I play chess"].session_id) == (found["I play chess"].id, "s")
+    before = await all_items(memory.store)
+    assert (await memory.import_from(Told(over, same), ANN)).known["ann"] == 2
+    assert await all_items(memory.store) == before
+
+
+async def test_documents_and_episodes_are_replaced_and_messages_stay(memory: MemoryFacade) -> None:
+    def entries(version: str) -> list[ForeignEntry]:
+        return [
+            fact("d", f"A diary, {version}", kind="document"),
+            fact("e", f"Draw a tree, {version}", kind="episode"),
+            fact("m", f"Hello, {version}", kind="message", conversation="c"),
+            fact("f", f"{version} " * (1 if version == "one" else 900)),
+        ]
+
+    await memory.import_from(Told(*entries("one")), ANN)
+    for updated in (3, 0):
+        outcome = await memory.import_from(Told(*entries("two")), ANN)
+        assert (outcome.added["ann"], outcome.updated["ann"], outcome.skipped) == (0, updated, {source_updates.SAID: 1})
+    held = [item.value for item in await everything(memory.store, "ann")]
+    assert sorted((one["kind"], one["text"][:20], one.get("current")) for one in held) == [
+        ("document", "A diary, two", True),
+        ("document", "two two two two two ", True),
+        ("episode", "Draw a tree, two", None),
+        ("fact", "one", False),
+        ("message", "Hello, one", None),
+    ]
+
+
+async def test_a_transaction_is_bounded_by_what_it_has_to_read(
+    memory: MemoryFacade, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    write = InMemoryStore.abatch
+
+    async def counted(self: InMemoryStore, ops: Any) -> Any:
+        ops = list(ops)
+        written = [op.value["text"] for op in ops if isinstance(op, PutOp) and op.value and op.value.get("text")]
+        if written:
+            sizes.append(sum(map(len, written)))
+        return await write(self, ops)
+
+    monkeypatch.setattr(InMemoryStore, "abatch", counted)
+    await memory.import_from(Told(*(fact(str(n), f"{n} likes tea. " * 100) for n in range(200)), batch=200), ANN)
+    lines = [line async for line in memory.export_user("ann")]
+    await memory.import_user("bob", lines)
+    assert max(sizes) <= 50_000
+    assert sum(sizes) > 500_000
