@@ -499,7 +499,7 @@ class MemoryFacade:
         policies = {agent_id: self.policy.retention}
         return await retain(self.store, self.checkpointer, user_id, policies, dry_run=dry_run)
 
-    async def export_user(self, user_id: str) -> AsyncIterator[str]:
+    async def export_user(self, user_id: str, told: Told = nobody_listens) -> AsyncIterator[str]:
         """Yield everything that is remembered about a user as JSON Lines, without line ends.
 
         The lines name no user. Importing them into an empty database marks all of it as imported; exporting and
@@ -507,10 +507,11 @@ class MemoryFacade:
 
         Args:
             user_id: The owner.
+            told: Called with how many are out, and of about how many.
         """
         count = 0
         try:
-            async for line in portability.export_user(self.store, user_id):
+            async for line in portability.export_user(self.store, user_id, told):
                 count += 1
                 yield line
         finally:

@@ -227,13 +227,12 @@ class _Command:
         ) as progress:
             lines: list[str] = []
             with written_lines(where) as write:
-                async for line in memory.export_user(self._user):
+                async for line in memory.export_user(self._user, told=progress):
                     lines.append(line)
                     done += 1
                     if form == "jsonl" and len(lines) == _LINES:
                         await asyncio.to_thread(write, lines)
                         lines = []
-                        progress(done - 1)
                 if form != "jsonl":
                     lines = await asyncio.to_thread(_READABLE[form], lines)
                 await asyncio.to_thread(write, lines)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, TypeAlias
@@ -23,11 +23,12 @@ from react_mem.memory.model.namespaces import Namespace
 from react_mem.memory.model.off_loop import off_loop
 from react_mem.memory.model.quota_settings import QuotaSettings
 from react_mem.memory.model.records import Message, Record
+from react_mem.memory.rights.importing.importer import Told, nobody_listens
 from react_mem.memory.rights.importing.portions import portions
 from react_mem.memory.scopes.scope import checked
 from react_mem.memory.store.attachments import MAX_ATTACHMENT, Attachment, attach, read_attachment, refs_in, sizes
 from react_mem.memory.store.owned import in_pages
-from react_mem.memory.store.room import make_room
+from react_mem.memory.store.room import make_room, stored_of
 from react_mem.memory.store.transactions import transact
 
 VERSION = 1
@@ -59,7 +60,7 @@ class ImportReport:
     kept: int
 
 
-async def export_user(store: BaseStore, user_id: str) -> AsyncIterator[str]:
+async def export_user(store: BaseStore, user_id: str, told: Told = nobody_listens) -> AsyncIterator[str]:
     """Yield everything that is remembered about a user, a JSON object a line, without line ends.
 
     The lines are in the order of their scopes and ids. Of a large memory a part is held at a time: what is written
@@ -68,12 +69,21 @@ async def export_user(store: BaseStore, user_id: str) -> AsyncIterator[str]:
     Args:
         store: The store.
         user_id: The owner.
+        told: Called with how many lines behind the first are out, and of about how many.
     """
+    # to count them takes a query, which nobody pays for who does not look
+    total = 0 if told is nobody_listens else (await stored_of(store, user_id)).memories
+    told(0, total)
+    done = -1
     named: set[str] = set()
     async for lines in exported(store, user_id, named):
         for line in lines:
             yield line
-    for ref in sorted(named):
+        done += len(lines)
+        told(done, max(done, total))
+    total = done + len(named)
+    for done, ref in enumerate(sorted(named), start=done + 1):
+        told(done, total)
         pieces = await read_attachment(store, user_id, ref)
         if pieces is not None:
             record = {"ref": ref, "data": "".join(pieces)}
@@ -102,7 +112,7 @@ async def import_user(
     quotas: QuotaSettings | None = None,
     *,
     dry_run: bool = False,
-    told: Callable[[int, int | None], None] = lambda _done, _total: None,
+    told: Told = nobody_listens,
 ) -> ImportReport:
     """Bring an export back, for the same user or for another one.
 

@@ -189,6 +189,8 @@ async def _distribute(conn: Connection, report: Report, count: Count) -> None:
         for table in left:
             count(len(done), len(left))
             done.append(await _distribute_one(conn, table.name))
+        if left:
+            count(len(done), len(left))
     for line in done:
         report(line)
 

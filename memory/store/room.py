@@ -131,7 +131,7 @@ async def make_room(
     refused = count is not None and count.refused
     adds = count is not None and count.memories > 0
     if count is None or count.is_old or (adds and count.over(quotas, len(records), size)):
-        count = Count(time.monotonic(), await _measured(store, user_id))
+        count = Count(time.monotonic(), await stored_of(store, user_id))
     counts[user_id] = count
     while len(counts) > _MOST_OWNERS:
         counts.popitem(last=False)
@@ -155,7 +155,13 @@ def forget_count(store: BaseStore, user_id: str) -> None:
     kept_with(store, Counts).pop(user_id, None)
 
 
-async def _measured(store: BaseStore, user_id: str) -> Stored:
+async def stored_of(store: BaseStore, user_id: str) -> Stored:
+    """Return what an owner has stored, counted now.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+    """
     if isinstance(store, MeasuredStore):
         return await store.ameasure(user_id)
     items = await store.asearch(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)

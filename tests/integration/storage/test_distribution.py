@@ -73,6 +73,48 @@ async def everything(store: MemoryStore) -> list[Any]:
     return [shown, await store.alist_namespaces(max_depth=2), await store.alist_namespaces(prefix=("notes",))]
 
 
+_AS_CITUS = """
+    CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod "char", partkey text);
+    CREATE TABLE pg_dist_object (objid oid, distribution_argument_index integer);
+    CREATE FUNCTION column_to_column_name(regclass, text) RETURNS text LANGUAGE sql AS 'SELECT $2';
+    CREATE FUNCTION create_reference_table(regclass) RETURNS void LANGUAGE sql
+        AS 'INSERT INTO pg_dist_partition VALUES ($1, ''n'', NULL)';
+    CREATE FUNCTION create_distributed_table(regclass, text, colocate_with text) RETURNS void LANGUAGE sql
+        AS 'INSERT INTO pg_dist_partition VALUES ($1, ''h'', $2)';
+    CREATE FUNCTION create_distributed_function(regprocedure, text, colocate_with text) RETURNS void LANGUAGE sql
+        AS 'INSERT INTO pg_dist_object VALUES ($1, 0)';
+    CREATE FUNCTION truncate_local_data_after_distributing_table(regclass) RETURNS void LANGUAGE sql AS 'SELECT NULL';
+"""
+"""What stands in for Citus's functions on one server: tables are noted as distributed, and stay where they are."""
+
+
+@one_server
+async def test_it_is_told_how_many_tables_are_done_and_of_how_many(conn: AsyncConnection[DictRow]) -> None:
+    await conn.execute(_AS_CITUS.encode())
+    steps: list[str] = []
+    counted: list[tuple[int, int]] = []
+
+    def stop_at_the_third(done: int, total: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await distribute_tables(conn, steps.append, stop_at_the_third)
+    assert not await is_distributed(conn)
+    steps.clear()
+    await distribute_tables(conn, steps.append, lambda done, total: counted.append((done, total)))
+    row = await (await conn.execute("SELECT count(*) AS tables FROM pg_dist_partition")).fetchone()
+    assert row is not None
+    assert counted == [(done, row["tables"]) for done in range(row["tables"] + 1)]
+    # all but that of vectors that are being embedded anew
+    assert row["tables"] == len(TABLES) - 1
+    assert await is_distributed(conn)
+    # again: nothing is left to count
+    counted.clear()
+    await distribute_tables(conn, steps.append, lambda done, total: counted.append((done, total)))
+    assert counted == []
+
+
 @one_server
 async def test_one_server_is_refused_and_stays_as_it_is(
     filled: MemoryStore, conn: AsyncConnection[DictRow], database_url: str

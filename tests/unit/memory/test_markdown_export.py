@@ -68,3 +68,15 @@ async def test_what_is_over_is_struck_through_and_dated() -> None:
     [past] = [line for line in page if "I live in Hue" in line and line.startswith("- ")]
     assert past.startswith("- ~~I live in Hue~~ *(said 20")
     assert "then: I live in Hội An" in past
+
+
+async def test_an_export_tells_how_many_are_out_and_of_how_many() -> None:
+    store = InMemoryStore()
+    common: dict[str, Any] = {"session_id": "s", "agent_id": "a"}
+    texts = [f"Likes tea number {n}" for n in range(450)]
+    records = [Fact(id=fact_id("user", text), text=text, **common) for text in texts]
+    await write(store, [put("ann", record, indexed=False) for record in records])
+    told: list[tuple[int, int | None]] = []
+    lines = [line async for line in export_user(store, "ann", lambda done, total: told.append((done, total)))]
+    assert told == [(0, 450), (0, 450), (200, 450), (400, 450), (450, 450)]
+    assert len(lines) == 451
