@@ -82,8 +82,8 @@ async def export_user(store: BaseStore, user_id: str, told: Told = nobody_listen
         done += len(lines)
         told(done, max(done, total))
     total = done + len(named)
-    for done, ref in enumerate(sorted(named), start=done + 1):
-        told(done, total)
+    for place, ref in enumerate(sorted(named), start=done + 1):
+        told(place, total)
         pieces = await read_attachment(store, user_id, ref)
         if pieces is not None:
             record = {"ref": ref, "data": "".join(pieces)}

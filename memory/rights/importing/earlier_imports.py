@@ -1,4 +1,4 @@
-"""What an owner has of earlier imports from a source: which records came of which entry.
+"""Earlier imports from a source, as an owner has them: which records came of which entry.
 
 The ledger does not say so, for a record is named by its words, and of what was forgotten none is to be left. It is read
 from the records, once an import, and only where an entry says something else than it did.

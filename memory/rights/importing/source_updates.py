@@ -23,7 +23,7 @@ SAID = "says something else here or at its source by now; a message stays as it 
 
 @dataclass(frozen=True)
 class SourceUpdate:
-    """What becomes of an entry that was imported before.
+    """Decision about an entry that was imported before.
 
     Args:
         writes: The records to write.
