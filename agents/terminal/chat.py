@@ -226,4 +226,5 @@ class Chat:
         if not results:
             self._console.print(Text("  nothing yet", style="dim"))
         if waiting := await facade.pending(self._user_id):
-            self._console.print(Text(f"  waiting to be read by a model: {len(waiting)}", style="yellow"))
+            why = "`react-mem memory pending` says why, if it lasts"
+            self._console.print(Text(f"  waiting to be read: {len(waiting)} ({why})", style="yellow"))

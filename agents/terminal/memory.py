@@ -7,7 +7,7 @@ import asyncio
 import dataclasses
 import json
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -283,10 +283,14 @@ _ID = 8
 def rank(item: MemoryResultItem) -> tuple[int, int]:
     """Return where a memory stands in a list, within which the order stays: facts first, questions last."""
     payload = item.payload
-    past = payload.get("current") is False or is_over(payload, now())
+    past = _is_past(payload)
     asks = MESSAGE.matches(payload) and (payload.get("role") != "user" or is_question(str(payload.get("text", ""))))
     place = [*KINDS].index(item.source) if item.source in KINDS and KINDS[item.source].listed else len(KINDS)
     return (place, 1) if past or asks else (place, 0)
+
+
+def _is_past(payload: Mapping[str, Any]) -> bool:
+    return payload.get("current") is False or is_over(payload, now())
 
 
 def _short(id_: str) -> str:
@@ -295,7 +299,9 @@ def _short(id_: str) -> str:
 
 def _text(item: MemoryResultItem) -> str:
     if item.payload.get("text"):
-        return labelled(item.payload, str(item.payload["text"]))
+        # without the mark, a fact and the one that replaced it would look equally true
+        mark = "(past) " if _is_past(item.payload) else ""
+        return mark + labelled(item.payload, str(item.payload["text"]))
     title = title_of(item.payload)
     return title if isinstance(title, str) else json.dumps(title, ensure_ascii=False)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -30,13 +31,17 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=2024, help="where to serve (2024)")
     parser.add_argument("--chat", default="http://localhost:3000", help="where the chat is (http://localhost:3000)")
     options = parser.parse_args()
-    server, chat = f"http://localhost:{options.port}", options.chat.rstrip("/")
+    chat = options.chat.rstrip("/")
     beside = Path(sys.executable).with_name("langgraph")
     command = str(beside) if beside.exists() else shutil.which("langgraph")
     if command is None:
         sys.stderr.write("`langgraph` is not installed, which serves the page: pip install 'langgraph-cli[inmem]'\n")
         return 1
-    with subprocess.Popen([command, "dev", "--no-browser", "--port", str(options.port)]) as process:  # noqa: S603 - our own arguments
+    port = free_port(options.port)
+    if port != options.port:
+        sys.stderr.write(f"Port {options.port} is in use, by another server perhaps; serving on {port} instead.\n")
+    server = f"http://localhost:{port}"
+    with subprocess.Popen([command, "dev", "--no-browser", "--port", str(port)]) as process:  # noqa: S603 - our own arguments
         try:
             if _answers_in_time(f"{server}/ok", process):
                 _open(server, chat)
@@ -44,6 +49,23 @@ def main() -> int:
         except KeyboardInterrupt:
             # the server has heard it too, and ends by itself
             return process.wait()
+
+
+def free_port(wanted: int) -> int:
+    """Return the port that is wanted, or another one where something listens there already.
+
+    `langgraph dev` would choose another by itself and tell nobody but its log: the page of whichever server has the
+    wanted port would be opened.
+    """
+    for port in (wanted, 0):
+        with socket.socket() as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                tried.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(tried.getsockname()[1])
+    return wanted
 
 
 def _open(server: str, chat: str) -> None:

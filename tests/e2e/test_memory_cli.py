@@ -95,7 +95,8 @@ async def test_what_is_remembered_is_listed_searched_and_shown(filled: Environme
     concepts = {item["payload"]["name"] for item in listed if item["source"] == "concept"}
     assert (facts, concepts) == ([DA_NANG, HUE], {"Đà Nẵng", "Huế"})
     plain = (await run("list")).stdout
-    assert DA_NANG in plain
+    assert f"  {DA_NANG}" in plain
+    assert f"  (past) {HUE}" in plain
     assert "name: Lan" in plain
     assert "\x1b" not in plain
     assert (await run("list", user="bob")).stdout.strip() == "nothing"
