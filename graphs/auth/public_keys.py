@@ -48,23 +48,30 @@ class PublicKeys:
         self._clock = clock
         self._keys: dict[str, jwt.PyJWK] = {}
         self._fetched = self._tried = -PATIENCE_SECONDS
-        self._lock = asyncio.Lock()
+        self._renewal: asyncio.Task[None] | None = None
+        self._failed = ""
 
     async def key(self, key_id: str) -> jwt.PyJWK | None:
         """Return a key; None where the provider has none of that id.
+
+        Whoever needs a key that is not at hand waits for the request that is under way, and makes no other.
 
         Args:
             key_id: The id, as a token names it.
 
         Raises:
             httpx.HTTPError: If the keys cannot be fetched, and none are at hand.
-            ValueError: If what is there are no keys, and none are at hand.
+            ValueError: If what is there are no keys, and none are at hand; or a request has failed a moment ago.
         """
-        if not self._due(key_id):
-            return self._keys.get(key_id)
-        async with self._lock:
-            if self._due(key_id):
-                await self._renew()
+        if self._renewal is None and self._due(key_id):
+            # a task of its own: a caller that hangs up ends its own wait, and not that of the others
+            self._renewal = asyncio.create_task(self._renew())
+            self._renewal.add_done_callback(self._renewed)
+            await asyncio.shield(self._renewal)
+        elif self._renewal is not None and key_id not in self._keys:
+            await asyncio.shield(self._renewal)
+        elif self._failed and not self._keys:
+            raise ValueError(f"they could not be fetched a moment ago: {self._failed}")
         return self._keys.get(key_id)
 
     def _due(self, key_id: str) -> bool:
@@ -76,12 +83,18 @@ class PublicKeys:
         self._tried = self._clock()
         try:
             self._keys = await self._fetch()
-            self._fetched = self._clock()
+            self._fetched, self._failed = self._clock(), ""
         except (httpx.HTTPError, ValueError) as error:
+            self._failed = type(error).__name__
             if self._clock() - self._fetched > PATIENCE_SECONDS:
                 self._keys = {}
                 raise
             log.warning("the keys of the identity provider cannot be fetched (%s); those at hand are used", error)
+
+    def _renewed(self, renewal: asyncio.Task[None]) -> None:
+        self._renewal = None
+        if not renewal.cancelled():
+            renewal.exception()  # told to those who wait; perhaps nobody does any more
 
     async def _fetch(self) -> dict[str, jwt.PyJWK]:
         body = b""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from pathlib import Path
@@ -197,6 +198,65 @@ async def test_a_withdrawn_key_ends_and_a_provider_that_is_away_does_not_end_the
     provider.now += 3600
     with pytest.raises(Unauthorized):
         await tokens.claims(signed(RSA_KEY, "r", "RS256"))
+
+
+class SlowProvider(Provider):
+    """An identity provider that answers when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked_now, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def answer(self, request: httpx.Request) -> httpx.Response:  # type: ignore[override]
+        self.asked_now.set()
+        await self.go_on.wait()
+        return super().answer(request)
+
+
+async def test_requests_during_the_first_fetch_wait_for_it_and_make_no_other() -> None:
+    provider = SlowProvider()
+    provider.publish("r", RSA_KEY)
+    tokens = provider.tokens()
+    token = signed(RSA_KEY, "r", "RS256")
+    first = asyncio.create_task(tokens.claims(token))
+    await provider.asked_now.wait()
+    others = [asyncio.create_task(tokens.claims(token)) for _ in range(5)]
+    await asyncio.sleep(0)
+    first.cancel()  # who hangs up ends nobody else's wait
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    provider.go_on.set()
+    assert [claims["sub"] for claims in await asyncio.gather(*others)] == ["ann"] * 5
+    assert provider.asked == 1
+
+
+async def test_requests_during_a_renewal_use_the_keys_that_are_at_hand() -> None:
+    provider = SlowProvider()
+    provider.publish("r", RSA_KEY)
+    provider.go_on.set()
+    tokens = provider.tokens()
+    token = signed(RSA_KEY, "r", "RS256")
+    assert await tokens.claims(token)
+    provider.asked_now.clear()
+    provider.go_on.clear()
+    provider.now += 3600
+    renewing = asyncio.create_task(tokens.claims(token))
+    await provider.asked_now.wait()
+    assert await tokens.claims(token)
+    assert not renewing.done()
+    provider.go_on.set()
+    assert await renewing
+
+
+async def test_until_a_provider_that_is_away_is_asked_again_nobody_is_told_that_their_token_is_wrong() -> None:
+    provider = Provider()
+    provider.broken = True
+    tokens = provider.tokens()
+    for _ in range(3):
+        with pytest.raises(HTTPException) as away:
+            await tokens.claims(signed(RSA_KEY, "r", "RS256"))
+        assert away.value.status_code == 503
+    assert provider.asked == 1
 
 
 KEY = "a-key-that-is-as-long-as-it-has-to-be-1234"
