@@ -51,6 +51,7 @@ function identify(reason) {
       keep(sessionStorage, TOKEN_KEY, byId("token").value.trim());
       keep(sessionStorage, USER_KEY, byId("user").value.trim());
       resolve(true);
+      dispatchEvent(new Event("identified"));
     }, { once: true });
     dialog.showModal();
   });
@@ -82,7 +83,7 @@ function addressOf(path, query = {}) {
 }
 
 // The answer of the server, as it is; it is asked again when somebody has said who they are.
-async function send(path, { method = "GET", query, body, match, signal } = {}) {
+async function send(path, { method = "GET", query, body, match, signal, silent } = {}) {
   for (;;) {
     const headers = {};
     const token = kept(sessionStorage, TOKEN_KEY), user = kept(sessionStorage, USER_KEY);
@@ -98,8 +99,9 @@ async function send(path, { method = "GET", query, body, match, signal } = {}) {
       throw new Refused("network", String(error.message));
     }
     if (answer.ok) return answer;
-    if (answer.status === 401 && await identify(token ? "whoRefused" : "whoAsked")) continue;
+    if (answer.status === 401 && !silent && await identify(token ? "whoRefused" : "whoAsked")) continue;
     const told = await answer.json().catch(() => ({}));
+    if (answer.status === 404 && !silent && /^no user is named/.test(told.detail) && await identify("whoNobody")) continue;
     const detail = Array.isArray(told.detail) ? told.detail.map(part => part.msg).join("; ") : told.detail;
     throw new Refused(answer.status, detail);
   }
@@ -132,8 +134,9 @@ async function fill(place, coming, again) {
 }
 
 const PAGE = 50;
+const MOST_RENEWED = 400;
 
-// A list in pages: what is there, and a button for what follows. `fetchPage(cursor, limit)` gives {items, next_cursor, total}.
+// A list in pages: what is there, and a button for what follows; `again()` shows it as it is now. `fetchPage(cursor, limit)` gives {items, next_cursor, total}.
 function paged(list, fetchPage, draw, emptyKey) {
   const foot = make("div", { class: "more" });
   let cursor;
@@ -162,8 +165,42 @@ function paged(list, fetchPage, draw, emptyKey) {
       if (error.name !== "AbortError") foot.replaceChildren(wrong(error, next));
     }
   };
-  return { foot, next };
+  // What has not changed stays as it is, and so does the order: nothing is moved away from whoever is at it.
+  const again = async () => {
+    const shown = list.childElementCount, fresh = [];
+    let page = {};
+    if (foot.querySelector(".wrong") || shown > MOST_RENEWED) return;
+    do {
+      page = await fetchPage(page.next_cursor, Math.min(200, Math.max(PAGE, shown - fresh.length)));
+      fresh.push(...page.items);
+    } while (page.next_cursor && fresh.length < shown);
+    if (list.childElementCount !== shown) return;
+    const lines = new Map([...list.children].map(line => [itemOf(line).id, line]));
+    let before = null, added = 0;
+    for (const item of fresh.reverse()) {
+      let line = lines.get(item.id);
+      if (line && JSON.stringify(itemOf(line)) !== JSON.stringify(item)) line = renew(line, item);
+      if (!line) { line = drawn(item); list.insertBefore(line, before); added += 1; }
+      lines.delete(item.id);
+      before = line;
+    }
+    for (const line of lines.values()) if (!line.querySelector("form")) line.remove();
+    cursor = page.next_cursor;
+    told(page);
+    if (added) say(words("added", { count: number(added) }));
+  };
+  const renew = (line, item) => {
+    const holder = line.querySelector("article");
+    if (holder?.renew) { holder.renew(item); return line; }
+    const changed = drawn(item), focused = line.contains(document.activeElement);
+    line.replaceWith(changed);
+    if (focused) changed.querySelector("a, button")?.focus({ preventScroll: true });
+    return changed;
+  };
+  return { foot, next, again };
 }
+
+const itemOf = line => (line.querySelector("article") ?? line).item ?? {};
 
 function lead(titleKey, textKey) {
   return [make("h1", { tabindex: "-1" }, words(titleKey)), textKey && make("p", { class: "lead" }, words(textKey))];

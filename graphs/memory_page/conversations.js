@@ -18,7 +18,7 @@ function allConversations(main) {
   const pages = paged(list, (cursor, limit) => ask("conversations", { query: { limit, cursor } }), line, "noConversations");
   main.replaceChildren(...lead("conversations", "conversationsLead"), make("div", { class: "waiting-lines" }, list, pages.foot));
   pages.next();
-  return {};
+  return { refresh: () => pages.again() };
 }
 
 const metaOfTalk = talk => make("p", { class: "meta" }, time(talk.last, moment(talk.last)),
@@ -30,27 +30,40 @@ function oneConversation(main, id) {
   const place = make("div", { class: "waiting-lines" });
   const asked = (cursor, limit, from) => ask(path, { query: { limit, cursor, first_turn: from } });
   const back = make("p", {}, make("a", { href: "#/conversations" }, words("back")));
+  const heading = make("div", {}), tree = make("div", { class: "tree" });
+  let pages, known = "";
+  // Its name, and its summaries; the branches that are open stay so.
+  const about = ({ conversation: talk, summaries }) => {
+    heading.replaceChildren(make("h1", { tabindex: "-1" }, nameOfTalk(talk)), metaOfTalk(talk));
+    if (known === JSON.stringify(summaries)) return talk;
+    known = JSON.stringify(summaries);
+    const open = new Set([...tree.querySelectorAll("details[open]")].map(one => one.dataset.id));
+    tree.replaceChildren(summaries.length ? branches(id, summaries, asked, 0) : make("p", { class: "dim" }, words("noSummaries")));
+    for (const one of tree.querySelectorAll("details")) if (open.has(one.dataset.id)) one.open = true;
+    return talk;
+  };
   main.replaceChildren(back, place);
   fill(place, async () => {
     let first = await asked(undefined, MESSAGES);
-    const { conversation: talk, summaries } = first;
+    const talk = about(first);
     const said = make("ol", { class: "messages", "aria-label": words("messages") });
-    const pages = paged(said, async cursor => {
-      const page = cursor === undefined && first ? first : await asked(cursor, MESSAGES);
+    pages = paged(said, async (cursor, limit) => {
+      const page = cursor === undefined && first ? first : await asked(cursor, Math.max(limit, MESSAGES));
       first = null;
+      if (cursor === undefined) about(page);
       return page.messages;
     }, message => bubble(id, message), "none");
     await pages.next();
     return [
-      make("h1", { tabindex: "-1" }, nameOfTalk(talk)), metaOfTalk(talk),
+      heading,
       make("div", { class: "actions" },
         make("a", { class: "button", href: `#/why/${part(id)}` }, words("nextPrompt")), forgetTalk(id, talk, path)),
       make("h2", {}, words("summaries")),
-      summaries.length ? make("div", { class: "tree" }, branches(id, summaries, asked, 0)) : make("p", { class: "dim" }, words("noSummaries")),
+      tree,
       make("h2", {}, words("messages")), said, pages.foot,
     ];
   });
-  return {};
+  return { refresh: () => pages?.again() };
 }
 
 function forgetTalk(id, talk, path) {
@@ -74,7 +87,7 @@ function branches(id, summaries, asked, depth) {
     const { text, children, first_turn: first, last_turn: last } = summary;
     const known = Number.isInteger(first) && Number.isInteger(last);
     const below = make("div", {});
-    const inside = make("details", { open: depth === 0 && children.length > 0 },
+    const inside = make("details", { open: depth === 0 && children.length > 0, "data-id": summary.id },
       make("summary", {}, known ? words("turns", { first: first + 1, last: last + 1 }) : words("summaries")), below);
     if (children.length) below.append(branches(id, children, asked, depth + 1));
     else inside.addEventListener("toggle", () => {

@@ -138,6 +138,16 @@ function card(item, { below, open = false, gone } = {}) {
     field.focus();
   };
 
+  // Show it as it is now, unless somebody is at it: what is open stays open, and what has the focus keeps it.
+  holder.renew = now => {
+    if (holder.querySelector("form") || doomed.has(holder.item.id)) return;
+    const opened = Boolean(holder.querySelector("[data-act=details][aria-expanded=true]"));
+    const focused = holder.contains(document.activeElement) ? document.activeElement.dataset.act : "";
+    holder.item = now;
+    holder.dataset.id = now.id;
+    const again = draw(focused);
+    if (opened) again.click();
+  };
   holder.draw = draw;
   const look = draw();
   if (open) look.click();
@@ -205,7 +215,6 @@ function quoted(text, quote) {
 function memoriesView(main, [id]) {
   if (id) return oneMemory(main, id);
   let topic = "fact", state = "current", query = "";
-  const list = make("ol", { class: "memories", "aria-label": words("memories") });
   const place = make("div", { class: "waiting-lines" });
   const topics = make("div", { class: "topics", role: "group", "aria-label": words("topics") });
   const states = make("select", { onchange: () => { state = states.value; show(); } },
@@ -225,19 +234,27 @@ function memoriesView(main, [id]) {
       show();
     } }, words(one ? `kind_${one}` : "all")));
 
-  const asked = (cursor, limit) => ask("memories", { query: { kind: topic, state, limit, cursor } });
+  let pages = null, revision = Promise.resolve("");
+  const asked = (cursor, limit) => {
+    const page = ask("memories", { query: { kind: topic, state, limit, cursor } });
+    revision = page.then(({ revision: listed }) => listed, () => "");
+    return page;
+  };
   const line = item => make("li", {}, card(item));
   const show = () => {
     states.disabled = Boolean(query);
+    pages = null;
     if (query) return fill(place, () => found(query));
-    list.replaceChildren();
-    const pages = paged(list, asked, line, "none");
+    // a list of its own: what is still on its way for another topic comes to nothing
+    const list = make("ol", { class: "memories", "aria-label": words("memories") });
+    pages = paged(list, asked, line, "none");
     place.replaceChildren(list, pages.foot);
     return pages.next();
   };
   main.replaceChildren(...lead("memories", "memoriesLead"), search, topics, place, teller(show));
   show();
-  return {};
+  // what a search has found stays until it is asked for again
+  return { refresh: () => pages?.again(), revision: () => revision };
 }
 
 function teller(show) {
@@ -265,6 +282,12 @@ function oneMemory(main, id) {
   const gone = () => { location.hash = "#/memories"; };
   main.replaceChildren(...lead("memory"), make("p", {}, make("a", { href: "#/memories" }, words("memories"))), place);
   fill(place, async () => card((await ask(`memories/${part(id)}`)).memory, { open: true, gone }));
+  return { refresh: async () => {
+    const shown = place.querySelector("article");
+    const { memory } = await ask(`memories/${part(id)}`).catch(error => ({ memory: error.status === 404 ? null : shown?.item }));
+    if (!memory && shown && !doomed.has(id)) place.replaceChildren(make("p", { class: "empty" }, words("wrong_404")));
+    if (memory && shown && JSON.stringify(memory) !== JSON.stringify(shown.item)) shown.renew(memory);
+  } };
 }
 
 // --- search that shows why ---

@@ -22,15 +22,21 @@ function show(moved) {
 byId("language").addEventListener("change", event => {
   keep(localStorage, LANGUAGE_KEY, event.target.value);
   speak(event.target.value);
+  alive(byId("alive").dataset.state);
   show(false);
 });
 byId("who").addEventListener("click", async () => {
   if (!await identify("")) return;
   show(true);
 });
+// a page that nobody sees follows nothing: the server has few streams for each user
+addEventListener("identified", () => follow());
+document.addEventListener("visibilitychange", () => { if (document.hidden) following?.abort(); else follow(); });
+addEventListener("pagehide", () => following?.abort());
 // the address says which section it is, so that the link to the content may not change it
 document.querySelector(".skip").addEventListener("click", event => { event.preventDefault(); byId("main").focus(); });
 addEventListener("hashchange", () => show(true));
 speak(language);
 show(false);
 tellWhatStayed();
+follow();

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
+import httpx
 import pytest
+from langchain_core.messages import HumanMessage
 from langgraph.store.base import BaseStore
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from react_mem.memory.facade import MemoryFacade
 from tests.support.browser import opened_browser
 from tests.support.linking import record, store_records
 from tests.support.page_server import PageServer, page_server
@@ -45,6 +48,23 @@ async def fill(store: BaseStore) -> None:
     await tell(store, "I live in Hue.", source_ids=["m1"])
     answer = record("message", "a1", text="Your cat is Mimi.", minute=4, used=(cat.id, "forgotten-since"))
     await store_records(store, answer.model_copy(update={"role": "assistant"}))
+
+
+def tell_from_elsewhere(site: PageServer, user: str, text: str) -> str:
+    """Let a user tell something without the page; return the id of the fact."""
+    headers = {"authorization": f"Bearer {user}"}
+    answer = httpx.post(f"{site.url}/memory/v1/memories", json={"text": text}, headers=headers).raise_for_status()
+    return str(answer.json()["memory"]["id"])
+
+
+def talk(site: PageServer, user: str, thread: str, lines: Sequence[str]) -> None:
+    """Let a user go on with a conversation without the page."""
+
+    async def append(store: BaseStore) -> None:
+        said = [HumanMessage(line, id=f"{thread} {line}") for line in lines]
+        await MemoryFacade(store).dialog.append(user, thread, said, agent_id="assistant")
+
+    site.run(append)
 
 
 @pytest.fixture(scope="module")

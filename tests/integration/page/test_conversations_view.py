@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import httpx
-from langgraph.store.base import BaseStore
 from playwright.sync_api import expect
 
-from tests.integration.page.conftest import Visitor
-from tests.support.linking import record, store_records
+from tests.integration.page.conftest import Visitor, talk
 from tests.support.page_server import PageServer
 
 Visit = Callable[..., Visitor]
@@ -19,15 +17,7 @@ ANN_IS = {"authorization": "Bearer ann"}
 
 def told(site: PageServer, session: str, messages: int) -> None:
     """Let ann have held a conversation."""
-
-    async def tell(store: BaseStore) -> None:
-        said = [
-            record("message", f"{session}-{at}", session=session, minute=at, text=f"Line {at} of {session}.")
-            for at in range(messages)
-        ]
-        await store_records(store, *said)
-
-    site.run(tell)
+    talk(site, "ann", session, [f"Line {at} of {session}." for at in range(messages)])
 
 
 def test_a_conversation_is_shown_from_its_summary_down_to_its_messages(visit: Visit) -> None:
