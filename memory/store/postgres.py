@@ -35,6 +35,7 @@ from langgraph.store.base import (
     SearchItem,
     SearchOp,
     TTLConfig,
+    validate_op_namespace,
 )
 from langgraph.store.postgres.base import PostgresIndexConfig
 from psycopg import AsyncConnection, errors
@@ -531,6 +532,9 @@ class MemoryStore(LanedStore):
 
     async def _reads(self, batch: Sequence[Op | RecallOp]) -> Reads:
         """Return the reads of a batch, their queries embedded."""
+        for op in batch:
+            if not isinstance(op, RecallOp):
+                validate_op_namespace(op)
         gets, searches, lists = _of_type(batch, GetOp), _of_type(batch, SearchOp), _of_type(batch, ListNamespacesOp)
         queries = await query_vectors(self.embedding, [op for _, op in searches])
         listing = self._get_batch_list_namespaces_queries(lists)

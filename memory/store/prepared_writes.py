@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
-from langgraph.store.base import PutOp
+from langgraph.store.base import PutOp, validate_op_namespace
 
 from react_mem.memory.model.namespaces import ROOT
 from react_mem.memory.store.stored_text import check_identity, index_entries, to_json
@@ -52,6 +52,7 @@ class PreparedWrites:
         entries: list[PlacedEntry] = []
         # The last write of an item is the one that counts.
         for (namespace, key), op in {(op.namespace, op.key): op for op in puts}.items():
+            validate_op_namespace(op)  # joined by dots, a label with a dot would be another namespace
             check_identity(namespace, key)
             prefix = ".".join(namespace)
             if op.value is None:

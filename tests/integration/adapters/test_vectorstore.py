@@ -5,15 +5,16 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.memory import InMemoryStore
+from langgraph_store_conformance import EVERYTHING, Capability
 
 from react_mem.errors import StorageError
 from react_mem.memory.adapters import VectorIndexedStore, VectorIndexSettings, open_vector_index, with_vector_index
@@ -26,11 +27,10 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Message, now
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
-from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.transactions import GuardedStore
 from tests.integration.storage.test_store import ANN, BOB, keys
-from tests.integration.storage.test_store import TestLikeInMemoryStore as Conformance
+from tests.support.conformance import IN_MEMORY_FAILURES, MEMORY_STORE_FAILURES, SharedStoreConformance
 from tests.support.databases import WordEmbeddings, fresh_memory_store
 from tests.support.opensearch_server import OpenSearchServer
 from tests.support.retiring import retire
@@ -75,27 +75,41 @@ def vectors(request: pytest.FixtureRequest, folder: Path, opensearch: OpenSearch
     return milvus(folder) if request.param == "milvus" else InMemoryVectorStore(WordEmbeddings())
 
 
-class TestLikeAnyStore(Conformance):
-    """The conformance suite of `MemoryStore`, over everything that a vector store has."""
+class TestOverMilvus(SharedStoreConformance):
+    """The conformance suite, of a store that is searched in Milvus."""
 
-    @pytest.fixture(
-        params=["langchain over memory", "milvus over memory", "opensearch over memory", "langchain over postgres"]
-    )
-    async def store(
-        self,
-        request: pytest.FixtureRequest,
-        folder: Path,
-        opensearch: OpenSearchServer,
-        database_server: str,
-        words: EmbeddingModel,
-    ) -> AsyncIterator[BaseStore]:
-        if request.param == "langchain over postgres":
-            async with fresh_memory_store(database_server) as inner:
-                yield with_vector_index(inner, InMemoryVectorStore(WordEmbeddings()), scopes=None)
-            return
-        kinds = {"milvus": partial(milvus, folder), "opensearch": partial(of_opensearch, opensearch)}
-        made = kinds.get(request.param.split()[0], partial(InMemoryVectorStore, WordEmbeddings()))()
-        yield with_vector_index(InMemoryStore(), made, scopes=None)
+    capabilities = EVERYTHING - {Capability.TTL}
+    expected_failures = IN_MEMORY_FAILURES
+
+    @pytest_asyncio.fixture(scope="class", loop_scope="class")
+    @classmethod
+    async def store(cls, folder: Path) -> BaseStore:
+        return with_vector_index(InMemoryStore(), milvus(folder), scopes=None)
+
+
+class TestOverOpenSearch(SharedStoreConformance):
+    """The conformance suite, of a store that is searched in OpenSearch."""
+
+    capabilities = EVERYTHING - {Capability.TTL}
+    expected_failures = IN_MEMORY_FAILURES
+
+    @pytest_asyncio.fixture(scope="class", loop_scope="class")
+    @classmethod
+    async def store(cls) -> AsyncIterator[BaseStore]:
+        with OpenSearchServer() as server:
+            yield with_vector_index(InMemoryStore(), of_opensearch(server), scopes=None)
+
+
+class TestOverMemoryStore(SharedStoreConformance):
+    """The conformance suite, of a `MemoryStore` that is searched in another store."""
+
+    expected_failures = MEMORY_STORE_FAILURES
+
+    @pytest_asyncio.fixture(scope="class", loop_scope="class")
+    @classmethod
+    async def store(cls, database_server: str) -> AsyncIterator[BaseStore]:
+        async with fresh_memory_store(database_server) as inner:
+            yield with_vector_index(inner, InMemoryVectorStore(WordEmbeddings()), scopes=None)
 
 
 async def keep(store: BaseStore, user: str, *texts: str) -> None:

@@ -1,36 +1,20 @@
-"""What LangGraph's Postgres store promises, of every store that memory runs on, and `MemoryStore` beyond `text`."""
+"""`MemoryStore` beyond what the conformance suite checks: other fields than `text`, and what has expired unswept."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
-from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
-from langgraph.store.memory import InMemoryStore
+from langgraph.store.base import GetOp, PutOp, SearchOp
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
-from react_mem.memory.adapters.vectorstore import with_vector_index
 from react_mem.memory.store.postgres import MemoryStore, Pool
-from tests.support.databases import WordEmbeddings, word_model
-from tests.support.stores import STORES, open_any_store
+from tests.support.databases import word_model
 
 SPACE = ("app", "ann")
 TTL = {"default_ttl": 60.0, "refresh_on_read": True}
-
-
-@pytest.fixture(params=[*STORES, "vector index"])
-async def store(request: pytest.FixtureRequest, database_server: str) -> AsyncIterator[BaseStore]:
-    """Every store that memory runs on."""
-    if request.param == "vector index":
-        from langchain_core.vectorstores import InMemoryVectorStore
-
-        yield with_vector_index(InMemoryStore(), InMemoryVectorStore(WordEmbeddings()), scopes=None)
-        return
-    async with open_any_store(request.param, database_server) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -48,94 +32,6 @@ async def open_store(pool: Pool, **options: Any) -> MemoryStore:
 
 def keys(items: Sequence[Any]) -> list[str]:
     return [item.key for item in items]
-
-
-class TestEveryStore:
-    async def test_putting_nothing_deletes(self, store: BaseStore) -> None:
-        await store.aput(SPACE, "tea", {"text": "green tea"})
-        await store.aput(SPACE, "car", {"text": "red car"})
-        await store.aput(SPACE, "tea", None)  # type: ignore[arg-type]
-        await store.aput(SPACE, "never", None)  # type: ignore[arg-type]
-        assert await store.aget(SPACE, "tea") is None
-        assert keys(await store.asearch(SPACE, query="green tea")) == ["car"]
-
-    async def test_from_code_that_is_not_async_too(self, store: BaseStore) -> None:
-        def work() -> tuple[Any, Any, list[Any], list[Any]]:
-            store.put(SPACE, "tea", {"text": "green tea"})
-            there = store.get(SPACE, "tea")
-            found = store.search(SPACE, query="tea")
-            spaces = store.list_namespaces(prefix=("app",))
-            store.put(SPACE, "tea", None)  # type: ignore[arg-type]
-            return there, store.get(SPACE, "tea"), found, spaces
-
-        there, gone, found, spaces = await asyncio.to_thread(work)
-        assert there.value == {"text": "green tea"}
-        assert gone is None
-        assert (keys(found), spaces) == (["tea"], [SPACE])
-
-    async def test_the_last_write_of_an_item_in_a_batch_counts(self, store: BaseStore) -> None:
-        await store.abatch([PutOp(SPACE, "tea", {"n": 1}), PutOp(SPACE, "tea", None), PutOp(SPACE, "tea", {"n": 2})])
-        await store.abatch([PutOp(SPACE, "car", {"n": 1}), PutOp(SPACE, "car", None)])
-        assert [item and item.value for item in await store.abatch([GetOp(SPACE, "tea"), GetOp(SPACE, "car")])] == [
-            {"n": 2},
-            None,
-        ]
-
-    async def test_labels_are_compared_whole_and_as_they_are(self, store: BaseStore) -> None:
-        spaces = [("a%", "x"), ("ab", "x"), ("a_", "x"), ("a\\", "x"), ("a", "x"), ("a\n", "x"), ("a",), ("ax",)]
-        for number, space in enumerate(spaces):
-            await store.aput(space, "k", {"n": number})
-        for space in spaces:
-            below = [other for other in spaces if other[: len(space)] == space]
-            assert {item.namespace for item in await store.asearch(space, limit=20)} == set(below)
-            assert set(await store.alist_namespaces(prefix=space, limit=20)) == set(below)
-        assert {item.namespace for item in await store.asearch((), limit=20)} == set(spaces)
-
-    async def test_namespaces_by_pattern_depth_and_page(self, store: BaseStore) -> None:
-        spaces = [("a", "b", "c"), ("a", "d", "c"), ("a", "b", "e"), ("f", "b", "c")]
-        for space in spaces:
-            await store.aput(space, "k", {"n": 1})
-        any_middle = [MatchCondition("prefix", ("a", "*", "c"))]
-        both = [MatchCondition("prefix", ("a",)), MatchCondition("suffix", ("e",))]
-        listed = await store.abatch(
-            [
-                ListNamespacesOp(match_conditions=tuple(any_middle)),
-                ListNamespacesOp(match_conditions=tuple(both)),
-                ListNamespacesOp(max_depth=2),
-                ListNamespacesOp(limit=2, offset=1),
-            ]
-        )
-        assert (
-            [sorted(spaces) for spaces in listed if isinstance(spaces, list)]
-            == [  # type: ignore[type-var]
-                [("a", "b", "c"), ("a", "d", "c")],
-                [("a", "b", "e")],
-                [("a", "b"), ("a", "d"), ("f", "b")],
-                sorted(spaces)[1:3],
-            ]
-        )
-
-    async def test_each_language_finds_its_own(self, store: BaseStore) -> None:
-        texts = ["这是中文", "これは日本語です", "이건 한국어야", "Это русский", "यह हिन्दी है", "Đây là tiếng Việt"]
-        for text in texts:
-            await store.aput(SPACE, text, {"text": text})
-        for text in texts:
-            assert keys(await store.asearch(SPACE, query=text, limit=1)) == [text]
-
-    async def test_an_empty_question_lists(self, store: BaseStore) -> None:
-        await store.aput(SPACE, "tea", {"text": "tea"})
-        for query in ("", None):
-            [item] = await store.asearch(SPACE, query=query)
-            assert (item.key, item.score) == ("tea", None)
-
-    async def test_a_write_names_what_is_searched(self, store: BaseStore) -> None:
-        await store.aput(SPACE, "named", {"text": "sand", "title": "green tea", "parts": [{"text": "one"}]}, ["title"])
-        await store.aput(SPACE, "hidden", {"text": "green tea"}, False)
-        await store.aput(SPACE, "other", {"text": "red car"})
-        found = await store.asearch(SPACE, query="green tea")
-        assert keys(found)[0] == "named"
-        assert "hidden" not in [item.key for item in found if item.score is not None]
-        assert len(await store.asearch(SPACE)) == 3
 
 
 class TestFields:

@@ -1,151 +1,25 @@
-"""`MemoryStore` is a `BaseStore`: what it promises beside LangGraph's `InMemoryStore`, and beyond it."""
+"""`MemoryStore` beyond what any `BaseStore` promises, which `tests/integration/conformance` checks."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
-from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, PutOp, SearchOp
-from langgraph.store.memory import InMemoryStore
+from langgraph.store.base import GetOp, PutOp, SearchOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 from psycopg import AsyncConnection
 
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.citus import one_server
-from tests.support.databases import WordEmbeddings, fresh_memory_store, open_memory_store, word_model
+from tests.support.databases import WordEmbeddings, open_memory_store, word_model
 
 ANN = ("memory", "ann", "semantic")
 BOB = ("memory", "bob", "semantic")
 
 
-@pytest.fixture(params=["memory", "postgres"])
-async def store(
-    request: pytest.FixtureRequest, database_server: str, words: EmbeddingModel
-) -> AsyncIterator[BaseStore]:
-    """Every store that must behave alike."""
-    if request.param == "memory":
-        yield InMemoryStore(index={"dims": words.dims, "embed": words.embeddings, "fields": ["text"]})
-        return
-    async with fresh_memory_store(database_server) as opened:
-        yield opened
-
-
 def keys(items: list[object]) -> list[str]:
     return [item.key for item in items]  # type: ignore[attr-defined]
-
-
-class TestLikeInMemoryStore:
-    async def test_put_get_update_delete(self, store: BaseStore) -> None:
-        assert await store.aget(ANN, "1") is None
-        await store.aput(ANN, "1", {"text": "tea", "nested": {"list": [1, None, "é"]}})
-        item = await store.aget(ANN, "1")
-        assert item is not None
-        assert item.value == {"text": "tea", "nested": {"list": [1, None, "é"]}}
-        assert (item.namespace, item.key) == (ANN, "1")
-        await store.aput(ANN, "1", {"text": "coffee"})
-        updated = await store.aget(ANN, "1")
-        assert updated is not None
-        assert updated.value == {"text": "coffee"}
-        assert updated.updated_at >= updated.created_at
-        await store.adelete(ANN, "1")
-        assert await store.aget(ANN, "1") is None
-
-    async def test_search_by_query_ranks_and_stays_in_the_namespace(self, store: BaseStore) -> None:
-        await store.aput(ANN, "tea", {"text": "ann drinks green tea"})
-        await store.aput(ANN, "car", {"text": "ann drives a red car"})
-        await store.aput(BOB, "tea", {"text": "bob drinks green tea"})
-        await store.aput(("memory", "anna", "semantic"), "tea", {"text": "anna drinks green tea"})
-        await store.aput(("memory", "a_n"), "tea", {"text": "green tea"})
-        assert keys(await store.asearch(ANN, query="green tea")) == ["tea", "car"]
-        hits = await store.asearch(("memory", "ann"), query="red car", limit=1)
-        assert [(hit.namespace, hit.key) for hit in hits] == [(ANN, "car")]
-        assert hits[0].score is not None
-        assert 0 < hits[0].score < 1
-        everybody = await store.asearch(("memory",), query="green tea")
-        assert len(everybody) == 5
-        scores = [hit.score for hit in everybody if hit.score is not None]
-        assert scores == sorted(scores, reverse=True)
-        assert len(await store.asearch((), query="green tea", limit=3)) == 3
-
-    async def test_offset_and_limit(self, store: BaseStore) -> None:
-        for number in range(7):
-            await store.aput(ANN, str(number), {"text": "tea " * (number + 1) + "x" * number, "n": number})
-        whole = keys(await store.asearch(ANN, query="tea", limit=7))
-        pages = [keys(await store.asearch(ANN, query="tea", limit=3, offset=start)) for start in (0, 3, 6, 9)]
-        assert [key for page in pages for key in page] == whole
-        assert [len(page) for page in pages] == [3, 3, 1, 0]
-
-    @pytest.mark.parametrize(
-        ("filter_", "expected"),
-        [
-            ({"kind": "fact"}, {"1", "2"}),
-            ({"kind": "fact", "n": 10}, {"2"}),
-            ({"n": {"$gt": 9}}, {"2", "3"}),
-            ({"n": {"$gte": 9, "$lt": 10}}, {"1"}),
-            ({"n": {"$lte": 10}}, {"1", "2"}),
-            ({"n": {"$ne": 9}}, {"2", "3", "4"}),
-            ({"current": True}, {"1"}),
-            ({"current": None}, {"2", "4"}),
-            ({"nested": {"deep": "yes"}}, {"3"}),
-            ({"nested": {"n": {"$gt": 1}}}, {"3"}),
-            ({"tags": ["a", "b"]}, {"4"}),
-            ({"kind": "nothing has it"}, set()),
-        ],
-    )
-    @pytest.mark.parametrize("query", [None, "tea"])
-    async def test_filter(
-        self, store: BaseStore, filter_: dict[str, object], expected: set[str], query: str | None
-    ) -> None:
-        await store.aput(ANN, "1", {"text": "tea", "kind": "fact", "n": 9, "current": True})
-        await store.aput(ANN, "2", {"text": "tea", "kind": "fact", "n": 10})
-        await store.aput(
-            ANN, "3", {"text": "tea", "kind": "episode", "n": 100, "current": False, "nested": {"deep": "yes", "n": 2}}
-        )
-        await store.aput(ANN, "4", {"text": "tea", "kind": "other", "n": -1, "tags": ["a", "b"], "current": None})
-        if filter_ == {"n": {"$lte": 10}}:
-            expected = expected | {"4"}
-        assert set(keys(await store.asearch(ANN, filter=filter_, query=query))) == expected
-
-    async def test_list_namespaces(self, store: BaseStore) -> None:
-        for namespace in (ANN, BOB, ("memory", "ann", "episodic"), ("other",)):
-            await store.aput(namespace, "1", {"text": "tea"})
-        assert await store.alist_namespaces(prefix=("memory", "ann")) == [("memory", "ann", "episodic"), ANN]
-        assert await store.alist_namespaces(suffix=("semantic",)) == [ANN, BOB]
-        assert await store.alist_namespaces(prefix=("memory",), max_depth=2) == [("memory", "ann"), ("memory", "bob")]
-
-    async def test_a_batch_of_everything(self, store: BaseStore) -> None:
-        await store.aput(ANN, "1", {"text": "green tea"})
-        results = await store.abatch(
-            [
-                GetOp(ANN, "1"),
-                PutOp(ANN, "2", {"text": "black tea"}),
-                SearchOp(ANN, query="tea"),
-                SearchOp(ANN),
-                SearchOp(BOB, query="tea"),
-                GetOp(ANN, "no such"),
-                ListNamespacesOp(),
-            ]
-        )
-        assert [type(result).__name__ for result in results] == [
-            "Item",
-            "NoneType",
-            "list",
-            "list",
-            "list",
-            "NoneType",
-            "list",
-        ]
-        assert keys(results[2]) == keys(results[3]) == ["1"], "reads see what was there before the writes"  # type: ignore[arg-type]
-        assert results[4] == []
-        assert results[6] == [ANN]
-        assert await store.aget(ANN, "2") is not None
-
-    async def test_a_field_that_is_not_indexed_is_not_searched(self, store: BaseStore) -> None:
-        await store.aput(ANN, "1", {"text": "zebra", "title": "green tea"}, index=["title"])
-        await store.aput(ANN, "2", {"text": "green car"})
-        assert keys(await store.asearch(ANN, query="green tea")) == ["1", "2"]
 
 
 async def vectors(store: MemoryStore) -> list[tuple[str, str]]:
