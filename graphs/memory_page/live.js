@@ -71,6 +71,7 @@ async function renewed(revision) {
   try {
     await view.refresh?.();
   } catch (error) {
-    if (error.name !== "AbortError") console.error(error);
+    // what cannot be asked now is asked with the next change; what is shown stays
+    if (error.name !== "AbortError" && !(error instanceof Refused)) console.error(error);
   }
 }

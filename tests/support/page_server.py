@@ -11,12 +11,14 @@ from typing import TypeVar
 
 import uvicorn
 from langgraph.store.base import BaseStore
-from starlette.authentication import SimpleUser
+from starlette.authentication import AuthCredentials, SimpleUser
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
+from react_mem.graphs.auth.permissions import ADMINISTRATOR
 from react_mem.graphs.http import app
+from tests.support.people import ADMIN
 from tests.support.stores import open_any_store
 
 Result = TypeVar("Result")
@@ -88,6 +90,7 @@ async def _guarded(scope: Scope, receive: Receive, send: Send) -> None:
     token = Headers(scope=scope).get("authorization", "").removeprefix("Bearer ")
     if token:
         scope["user"] = SimpleUser(token)
+        scope["auth"] = AuthCredentials([ADMINISTRATOR] if token == ADMIN else [])
     elif scope["path"].startswith("/memory/v1"):
         await JSONResponse({"detail": "send `Authorization: Bearer` with a token"}, 401)(scope, receive, send)
         return

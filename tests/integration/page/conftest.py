@@ -11,6 +11,8 @@ from langgraph.store.base import BaseStore
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.model.changes import put
+from react_mem.memory.model.states import PendingTurn
 from tests.support.browser import opened_browser
 from tests.support.linking import record, store_records
 from tests.support.page_server import PageServer, page_server
@@ -40,14 +42,24 @@ async def fill(store: BaseStore) -> None:
         record("summary", "s2", "m3", text="A piece of markup.", **{**whole, "first_turn": 2}),
         record("summary", "s3", "s1", "s2", text="Hue, a cat, and markup.", level="2", **whole),
         record("episode", "e1", "m1", minute=3, text=f"Moving to Hue. {HOSTILE}"),
-        record("skill", "k1", text="Answer with sources.", trials=4, successes=3, status="active"),
+        record("skill", "k1", text=f"Answer with sources. {HOSTILE}", trials=4, successes=3, status="active"),
+        record("skill", "k2", text="Ask for dates."),
         *(record("fact", f"f{place}", text=f"I own book {place}.", minute=-place) for place in range(FACTS)),
     )
     await tell(store, HOSTILE, source_ids=["m3"])
     [cat] = await tell(store, "My cat is called Mimi.", source_ids=["m2"])
     await tell(store, "I live in Hue.", source_ids=["m1"])
     answer = record("message", "a1", text="Your cat is Mimi.", minute=4, used=(cat.id, "forgotten-since"))
-    await store_records(store, answer.model_copy(update={"role": "assistant"}))
+    waits = PendingTurn(
+        id="p1",
+        text=f"I moved. {HOSTILE}",
+        session_id="monday",
+        agent_id="a",
+        attempts=5,
+        failures=5,
+        last_error="no model",
+    )
+    await MemoryFacade(store).apply([put("ann", answer.model_copy(update={"role": "assistant"})), put("ann", waits)])
 
 
 def tell_from_elsewhere(site: PageServer, user: str, text: str) -> str:

@@ -15,7 +15,7 @@ from tests.support.page_server import PageServer
 
 Visit = Callable[..., Visitor]
 
-SECTIONS = ("memories", "conversations", "conversations/monday", "why", "why/monday/a1")
+SECTIONS = ("memories", "conversations", "conversations/monday", "why", "why/monday/a1", "skills", "waiting", "usage")
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
@@ -215,6 +215,8 @@ def test_what_somebody_wrote_is_never_markup(section: str, visit: Visit) -> None
     if section == "why":
         explained(page, HOSTILE)
         expect(page.locator(".part pre").filter(has_text=HOSTILE).first).to_be_visible()
+    if section in ("skills", "waiting"):
+        expect(page.locator("table")).to_contain_text(HOSTILE)
     if section == "conversations/monday":
         expect(page.locator(".messages")).to_contain_text(HOSTILE)
         expect(page.locator(".tree")).to_contain_text(HOSTILE)

@@ -1,0 +1,103 @@
+"use strict";
+
+// A section that is read whole: what was learnt, what waits, how much there is.
+function wholeView(key, path, drawn) {
+  return main => {
+    const place = make("div", { class: "waiting-lines" });
+    main.replaceChildren(...lead(key, `${key}Lead`), place);
+    let shown = "";
+    // what a server does not tell is no error of whoever looks
+    const asked = () => ask(path).catch(error => {
+      if ([403, 404].includes(error.status)) return null;
+      throw error;
+    });
+    const draw = told => {
+      shown = JSON.stringify(told);
+      return told ? drawn(told) : make("p", { class: "empty" }, words("notTold"));
+    };
+    fill(place, async () => draw(await asked()));
+    return { refresh: async () => {
+      const told = await asked();
+      if (JSON.stringify(told) !== shown) await fill(place, async () => draw(told));
+    } };
+  };
+}
+
+// A table that a narrow window scrolls and not the page; it can be scrolled by keys.
+function table(key, heads, rows) {
+  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": words(key) }, make("table", {},
+    make("thead", {}, make("tr", {}, heads.map(([head, kind]) => make("th", { scope: "col", class: kind }, words(head))))),
+    make("tbody", {}, rows)));
+}
+
+const skillsView = wholeView("skills", "skills", ({ items }) => items.length
+  ? table("skills", [["skill"], ["uses", "number"], ["successes", "number"], ["rate"], ["skillState"]], items.map(skill => make("tr", {},
+    make("th", { scope: "row" }, make("a", { href: `#/memories/${part(skill.id)}` }, short(skill.title || skill.text, 200)),
+      make("p", { class: "dim" }, short(skill.text, 300))),
+    make("td", { class: "number" }, number(skill.uses)),
+    make("td", { class: "number" }, number(skill.successes)),
+    make("td", {}, rateOf(skill)),
+    make("td", {}, words(`skill_${skill.state}`)))))
+  : make("p", { class: "empty" }, words("noSkills")));
+
+// How often a skill has worked, once it was used at all.
+function rateOf({ uses, successes }) {
+  if (!uses) return make("span", { class: "dim" }, words("never"));
+  return [make("span", {}, `${number(Math.round(100 * successes / uses))} %`), bar(successes / uses)];
+}
+
+const waitingView = wholeView("waiting", "pending", ({ items }) => items.length
+  ? table("waiting", [["waitsWhat"], ["waitsSince"], ["waitsWhy"]], items.map(turn => make("tr", {},
+    make("th", { scope: "row" }, make("a", { href: addressOfTalk(turn.session_id) }, short(turn.text, 200) || words("untitled", { date: day(turn.since) }))),
+    make("td", {}, time(turn.since, moment(turn.since))),
+    make("td", {}, turn.why ? short(turn.why, 300) : words("waitsTurn"),
+      turn.parked && [" ", make("span", { class: "chip warn" }, words("parked"))],
+      turn.attempts > 0 && make("p", { class: "dim" }, words("attempts", { count: number(turn.attempts) })),
+      !turn.parked && turn.retry_at && make("p", { class: "dim" }, words("retryAt", { date: moment(turn.retry_at) }))))))
+  : make("p", { class: "empty" }, words("noWaiting")));
+
+const usageView = wholeView("usage", "usage", used => [
+  table("usage", [["what"], ["count", "number"]], [
+    ...Object.entries(used.kinds).sort((a, b) => b[1] - a[1]).map(([kind, count]) => rowOf(words(`kind_${kind}`), number(count))),
+    rowOf(words("texts"), number(used.texts)),
+    rowOf(words("bytes"), number(used.bytes)),
+    rowOf(words("waiting"), number(used.waiting)),
+    rowOf(words("parked"), number(used.parked)),
+  ]),
+  make("h2", {}, words("exportTitle")), make("p", { class: "dim" }, words("exportLead")),
+  make("div", { class: "actions" }, ["jsonl", "html", "markdown"].map(form => button(`export_${form}`, event => take(form, event.currentTarget)))),
+  used.health && healthOf(used.health),
+]);
+
+const rowOf = (name, ...values) => make("tr", {}, make("th", { scope: "row" }, name), values.map(value => make("td", { class: "number" }, value)));
+
+// How the memory of the server is; only an administrator is told.
+function healthOf({ queue, ...parts }) {
+  const since = queue?.oldest ? ` (${words("waitsSince")}: ${moment(queue.oldest)})` : "";
+  return [make("h2", {}, words("health")),
+    table("health", [["what"], ["works"], ["details"]], [
+      ...Object.entries(parts).map(([name, { ok, detail, seconds }]) => make("tr", {},
+        make("th", { scope: "row" }, words(`health_${name}`)),
+        make("td", {}, ok ? words("yes") : make("span", { class: "chip warn" }, words("no"))),
+        make("td", {}, detail, seconds ? make("p", { class: "dim" }, words("milliseconds", { count: number(Math.round(1000 * seconds)) })) : ""))),
+      queue && make("tr", {}, make("th", { scope: "row" }, words("health_queue")),
+        make("td", {}, queue.parked ? make("span", { class: "chip warn" }, words("no")) : words("yes")),
+        make("td", {}, words("queueOf", { waiting: number(queue.waiting), failed: number(queue.failed), parked: number(queue.parked) }) + since)),
+    ].filter(Boolean))];
+}
+
+// A file of everything: it is fetched, since a link would send no token.
+async function take(form, press) {
+  press.disabled = true;
+  try {
+    const answer = await send("export", { query: { format: form } });
+    const name = /filename="([\w.-]+)"/.exec(answer.headers.get("content-disposition") ?? "")?.[1] ?? "memory";
+    const address = URL.createObjectURL(await answer.blob());
+    make("a", { href: address, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    say(words("exported", { name }));
+  } catch (error) {
+    notice(error instanceof Refused ? error.told() : words("wrong_other"));
+  }
+  press.disabled = false;
+}
