@@ -78,6 +78,15 @@ class MemoryRoute(BoundedRoute):
         return handled
 
 
+def tagged(what: str) -> dict[str, Any]:
+    """Return the part of an answer's documentation that tells of its ETag.
+
+    Args:
+        what: What the ETag is of.
+    """
+    return {"headers": {"ETag": {"description": what, "schema": {"type": "string"}}}}
+
+
 def retried(error: WriteConflict) -> HTTPException:
     """Return the answer to a request whose owner is being written to by others all the time."""
     return HTTPException(503, f"{error}; ask again", {"retry-after": "1"})

@@ -32,7 +32,9 @@ _Cursor = Annotated[str, Query(max_length=2_000, description="The `next_cursor` 
     responses=problems(),
 )
 async def list_conversations(
-    asked: Asked, limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 50, cursor: _Cursor = ""
+    asked: Asked,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Conversations on a page.")] = 50,
+    cursor: _Cursor = "",
 ) -> ConversationPage:
     """List the conversations of which memory has something, the one first in which something was last said.
 
@@ -53,7 +55,7 @@ async def list_conversations(
 async def show_conversation(
     thread_id: ThreadId,
     asked: Asked,
-    limit: Annotated[int, Query(ge=1, le=MAX_PAGE)] = 100,
+    limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Messages on a page.")] = 100,
     cursor: _Cursor = "",
     first_turn: Annotated[int, Query(ge=0, description="Where the messages begin: a summary says its own.")] = 0,
 ) -> ConversationDetail:

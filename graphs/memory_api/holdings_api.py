@@ -55,7 +55,9 @@ async def skills(asked: Asked) -> SkillList:
 @router.get(f"{PREFIX}/graph", operation_id="show_graph", summary="Show the graph", responses=problems())
 async def graph(
     asked: Asked,
-    kind: Annotated[list[Annotated[str, Field(max_length=100)]], Query(max_length=40)] = [],  # noqa: B006
+    kind: Annotated[
+        list[Annotated[str, Field(max_length=100)]], Query(max_length=40, description="Kinds, such as `fact`.")
+    ] = [],  # noqa: B006
     limit: Annotated[int, Query(ge=1, le=MAX_NODES, description="Memories, those with the most links.")] = 2_000,
 ) -> ShownGraph:
     """Show memories and how they are linked; of many, those with the most links."""

@@ -22,6 +22,7 @@ from react_mem.graphs.memory_api.callers_memory import (
     memory_of,
     problems,
     retried,
+    tagged,
     wanted_revision,
     wrong,
 )
@@ -71,6 +72,9 @@ _ITEM: dict[str, Any] = {
 }
 
 
+_OF_THE_MEMORY = "Of the memory: its revision, for `If-Match`."
+
+
 def _example(value: Any) -> dict[str, Any]:
     return {"content": {"application/json": {"example": value}}}
 
@@ -114,7 +118,10 @@ class CorrectBody(BaseModel):
     summary="List memories",
     response_model=MemoryPage,
     responses={
-        200: _example({"items": [_ITEM], "next_cursor": None, "total": 1, "revision": "660fa214f4774"}),
+        200: {
+            **_example({"items": [_ITEM], "next_cursor": None, "total": 1, "revision": "660fa214f4774"}),
+            **tagged("Of the list: it changes with every write of the caller's memory."),
+        },
         **problems(304),
     },
 )
@@ -130,7 +137,9 @@ async def list_memories(
     origin: Annotated[list[Origin], Query(max_length=20, description="Who vouches for it.")] = [],  # noqa: B006
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Memories on a page.")] = 50,
     cursor: Annotated[str, Query(max_length=2_000, description="The `next_cursor` of the page before.")] = "",
-    if_none_match: Annotated[str, Header(alias="If-None-Match", max_length=400)] = "",
+    if_none_match: Annotated[
+        str, Header(alias="If-None-Match", max_length=400, description="The ETag of the list that is known.")
+    ] = "",
 ) -> MemoryPage | Response:
     """List what is remembered of the caller, the latest first, page by page.
 
@@ -164,8 +173,12 @@ async def list_memories(
     summary="Remember something",
     status_code=201,
     responses={
-        200: {"model": RememberAnswer, "description": "All of it is known already; nothing was written."},
-        201: _example({"memory": _ITEM, "outcome": "new", "also": []}),
+        200: {
+            "model": RememberAnswer,
+            "description": "All of it is known already; nothing was written.",
+            **tagged(_OF_THE_MEMORY),
+        },
+        201: {**_example({"memory": _ITEM, "outcome": "new", "also": []}), **tagged(_OF_THE_MEMORY)},
         **problems(413),
     },
 )
@@ -201,7 +214,7 @@ async def remember_said(body: RememberBody, request: Request, response: Response
     f"{PREFIX}/memories/{{memory_id}}",
     operation_id="show_memory",
     summary="Show a memory and why it is believed",
-    responses=problems(),
+    responses={200: tagged(_OF_THE_MEMORY), **problems()},
 )
 async def show_memory(memory_id: MemoryId, asked: Asked, response: Response) -> MemoryDetail:
     """Show a memory with its history, the messages it comes from, what was made of it, its links and its uses.
@@ -219,7 +232,7 @@ async def show_memory(memory_id: MemoryId, asked: Asked, response: Response) -> 
     f"{PREFIX}/memories/{{memory_id}}",
     operation_id="correct_memory",
     summary="Correct a fact",
-    responses={200: _example(_ITEM), **problems(412, 413)},
+    responses={200: {**_example(_ITEM), **tagged(_OF_THE_MEMORY)}, **problems(412, 413)},
 )
 async def correct_memory(
     memory_id: MemoryId, body: CorrectBody, request: Request, response: Response, if_match: IfMatch = ""
