@@ -19,10 +19,10 @@ export LANGGRAPH_CLI_NO_ANALYTICS ?= 1
 export LANGGRAPH_STRICT_MSGPACK ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chat dev ui test retest fuzz check bench site lock sbom clean
+.PHONY: help demo chat dev ui test retest fuzz check bench site clients lock sbom clean
 
 help: ## Show this help
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | awk -F'#' '{ printf "%-14s%s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | awk -F'#' '{ printf "%-15s%s\n", $$1, $$2 }'
 
 demo: $(INSTALLED) ## Watch an agent learn in one conversation and remember in the next
 	$(BIN)/react-mem demo
@@ -79,6 +79,9 @@ bench: $(INSTALLED) ## Measure, and write the numbers to benchmarks/results
 
 site: $(INSTALLED) ## Build the site of docs/ into build/site, without a warning
 	$(BIN)/python -m docs.site $(SITE)
+
+clients: $(INSTALLED) ## Write the clients of the REST interface from its schema
+	$(BIN)/python -m clients.generator
 
 lock: ## Resolve pyproject.toml anew into requirements.lock and deploy/requirements.lock (needs uv)
 	@[ -n "$(UV)" ] || { echo "make lock needs uv: $(PYTHON) -m pip install uv" >&2; exit 1; }

@@ -30,8 +30,8 @@ MOST_LINES = 220
 RECIPES, TUTORIAL = "docs/recipes.md", "docs/tutorial.md"
 """Their blocks are steps, which test_recipes.py and test_tutorial.py take."""
 
-RUN_WITH_A_SERVER = "get_client("
-"""What the code needs that test_server.py runs."""
+RUN_WITH_A_SERVER = re.compile(r"get_client\(|MemoryClient\(")
+"""What the code needs that test_server.py and test_python_client.py run."""
 
 MEMORY_COMMANDS = (ROOT / "tests" / "e2e" / "test_memory_cli.py").read_text(encoding="utf-8")
 OTHER_COMMANDS = {
@@ -61,7 +61,9 @@ def test_the_readme_is_short() -> None:
 
 
 def test_every_block_is_of_a_language_that_is_checked() -> None:
-    assert {block.language for block in BLOCKS} <= {"bash", "json", "python", "text", "yaml"}
+    assert {block.language for block in BLOCKS} <= {"bash", "javascript", "json", "python", "text", "yaml"}
+    # run in test_typescript_client.py
+    assert {block.page for block in blocks("javascript")} == {"docs/clients.md"}
 
 
 @pytest.mark.parametrize("block", [one for one in blocks("bash") if one.page != TUTORIAL], ids=str)
@@ -210,7 +212,7 @@ async def test_the_first_python_in_the_readme_runs_with_nothing_set_up(tmp_path:
 
 @pytest.mark.parametrize(
     "block",
-    [one for one in blocks("python") if one.page not in {RECIPES, TUTORIAL} and RUN_WITH_A_SERVER not in one.text],
+    [one for one in blocks("python") if one.page not in {RECIPES, TUTORIAL} and not RUN_WITH_A_SERVER.search(one.text)],
     ids=str,
 )
 async def test_python_runs(

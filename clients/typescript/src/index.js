@@ -1,0 +1,2 @@
+export { MemoryClient } from "./client.js";
+export { MemoryApiError } from "./transport.js";
