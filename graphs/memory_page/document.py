@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 
 PATH = "/memory/ui"
 
-SCRIPTS = ("words", "base", "memories", "conversations", "why", "holdings", "live", "start")
+SCRIPTS = ("words", "base", "memories", "conversations", "why", "holdings", "drawing", "graph", "live", "start")
 """The page's scripts, in the order in which they need each other."""
 
 _HEADERS = {

@@ -1,6 +1,6 @@
 "use strict";
 
-const VIEWS = { memories: memoriesView, conversations: conversationsView, why: whyView, skills: skillsView, waiting: waitingView, usage: usageView };
+const VIEWS = { memories: memoriesView, conversations: conversationsView, why: whyView, graph: graphView, skills: skillsView, waiting: waitingView, usage: usageView };
 let view = {};
 
 function show(moved) {

@@ -15,7 +15,17 @@ from tests.support.page_server import PageServer
 
 Visit = Callable[..., Visitor]
 
-SECTIONS = ("memories", "conversations", "conversations/monday", "why", "why/monday/a1", "skills", "waiting", "usage")
+SECTIONS = (
+    "memories",
+    "conversations",
+    "conversations/monday",
+    "why",
+    "why/monday/a1",
+    "graph",
+    "skills",
+    "waiting",
+    "usage",
+)
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
