@@ -184,10 +184,10 @@ async def _renew(store: MemoryStore, ring: KeyRing) -> float:
 async def _lost(store: MemoryStore, written: dict[Item, str]) -> int:
     found: dict[Item, str] = {}
     for namespace in {namespace for namespace, _ in written}:
-        after = ("", "")
-        while page := await store.apage(namespace[:2], after, _BATCH):
-            found |= {(item.namespace, item.key): item.value["text"] for item in page}
-            after = (".".join(page[-1].namespace), page[-1].key)
+        behind = ("", "")
+        while (page := await store.apage(namespace[:2], behind, _BATCH)).items:
+            found |= {(item.namespace, item.key): item.value["text"] for item in page.items}
+            behind = page.behind
     return sum(found.get(item) != text for item, text in written.items()) + len(found.keys() - written.keys())
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
-from langgraph.store.base import BaseStore, Item
+from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.model.namespaces import (
     ABANDONED,
@@ -31,20 +31,33 @@ _OWNERS = 500
 """Owners who are listed at once."""
 
 
+class OwnedPage(NamedTuple):
+    """Part of what an owner has.
+
+    Args:
+        items: The items.
+        behind: The place to go on behind: a path, its labels joined by dots, and the key of a row, of a sealed item not
+            its own.
+    """
+
+    items: list[Item]
+    behind: tuple[str, str]
+
+
 @runtime_checkable
 class PagedStore(Protocol):
-    """A store that can be read in parts, in an order that no write changes."""
+    """A store that can be read in parts, in an order that no write of other items changes."""
 
     @property
     def pages_by_key(self) -> bool:
-        """Return whether that is the order of the keys; of keys that are sealed it is not."""
+        """Return whether that is the order of the items' keys; of those that are sealed it is not."""
 
-    async def apage(self, namespace: Namespace, after: tuple[str, str], limit: int) -> list[Item]:
-        """Return the next items of a namespace and those below it, by their namespaces and keys.
+    async def apage(self, namespace: Namespace, behind: tuple[str, str], limit: int) -> OwnedPage:
+        """Return the next items of a namespace and those below it, by their namespaces and the keys of their rows.
 
         Args:
             namespace: The namespace, of one owner.
-            after: The path of the namespace, its labels joined by dots, and the key behind which to begin.
+            behind: The place behind which to begin: that of the page before, at first two empty texts.
             limit: Items at most.
         """
 
@@ -66,18 +79,36 @@ async def everything(store: BaseStore, user_id: str) -> list[Item]:
 
 
 async def in_pages(store: BaseStore, user_id: str) -> AsyncIterator[Sequence[Item]]:
-    """Yield every record of an owner, as `everything` does, in parts; what is written meanwhile may be missing."""
-    if not isinstance(store, PagedStore) or not store.pages_by_key:
+    """Yield every record of an owner, as `everything` does, in parts; what is written meanwhile may be missing.
+
+    The database does not know the order of keys that are sealed: there the places of all records are read first, and
+    then the records by these, so that of them too no more than a part is held.
+    """
+    if not isinstance(store, PagedStore):
         items = await everything(store, user_id)
         for start in range(0, len(items), _PAGE):
             yield items[start : start + _PAGE]
         return
-    after = ("", "")
-    while page := await store.apage(owner_namespace(user_id), after, _PAGE):
-        after = ".".join(page[-1].namespace), page[-1].key
-        if kept := [item for item in page if _is_record(item)]:
+    if store.pages_by_key:
+        async for page in _pages(store, user_id):
+            yield page
+        return
+    places = [(item.namespace, item.key) async for page in _pages(store, user_id) for item in page]
+    places.sort()
+    for start in range(0, len(places), _PAGE):
+        ops = [GetOp(*place, refresh_ttl=False) for place in places[start : start + _PAGE]]
+        yield [item for item in await store.abatch(ops) if isinstance(item, Item)]
+
+
+async def _pages(store: PagedStore, user_id: str) -> AsyncIterator[list[Item]]:
+    """Yield the records of an owner in the order of the store."""
+    behind = ("", "")
+    while True:
+        page = await store.apage(owner_namespace(user_id), behind, _PAGE)
+        behind = page.behind
+        if kept := [item for item in page.items if _is_record(item)]:
             yield kept
-        if len(page) < _PAGE:
+        if len(page.items) < _PAGE:
             return
 
 

@@ -26,7 +26,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from langgraph.store.base import (
     NOT_PROVIDED,
     GetOp,
-    Item,
     ListNamespacesOp,
     NotProvided,
     Op,
@@ -59,6 +58,7 @@ from react_mem.memory.store.listing import Listed, ListPlace, Wanted, read_revis
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.namespace_indexes import NamespaceIndexes
+from react_mem.memory.store.owned import OwnedPage
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_recall import OwnerRecall
 from react_mem.memory.store.owner_texts import OwnerTexts
@@ -467,16 +467,16 @@ class MemoryStore(LanedStore):
         """Return whether pages come in the order of keys: of sealed ones the database does not know it."""
         return self._seal is None
 
-    async def apage(self, namespace: tuple[str, ...], after: tuple[str, str], limit: int) -> list[Item]:
+    async def apage(self, namespace: tuple[str, ...], behind: tuple[str, str], limit: int) -> OwnedPage:
         """Return the next items of a namespace and those below it: see `memory.store.owned.PagedStore`."""
         if self._seal is not None:
 
-            async def page(reader: SealedReader, conn: AsyncConnection[DictRow]) -> list[Item]:
-                return await reader.page(conn, namespace, after, limit)
+            async def page(reader: SealedReader, conn: AsyncConnection[DictRow]) -> OwnedPage:
+                return await reader.page(conn, namespace, behind, limit)
 
             return await self._opened(self._seal, owner_of(namespace), page)
         async with self.pool.connection() as conn:
-            return await self.reader.page(conn, namespace, after, limit)
+            return await self.reader.page(conn, namespace, behind, limit)
 
     async def ameasure(self, user_id: str) -> Stored:
         """Return what an owner has stored: see `memory.store.room.MeasuredStore`."""

@@ -22,6 +22,8 @@ from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted, page_of, read_listed
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.namespace_indexes import INDEX_SCAN, NamespaceIndexes
+from react_mem.memory.store.owned import OwnedPage
+from react_mem.memory.store.owner_pages import place_behind, read_page
 from react_mem.memory.store.owner_texts import AT_ONCE, OwnerTexts
 from react_mem.memory.store.room import SCOPES, Stored
 from react_mem.memory.store.searches import Nearest, Target, candidates, search_statement
@@ -41,12 +43,6 @@ _GET: LiteralString = """
     FROM unnest(%s::text[], %s::text[], %s::text[]) WITH ORDINALITY AS wanted (owner, prefix, key, place)
     JOIN store s ON s.owner = wanted.owner AND s.prefix = wanted.prefix AND s.key = wanted.key
     WHERE s.owner = ANY(%s::text[]) AND (NOT %s OR s.expires_at IS NULL OR s.expires_at > now())
-"""
-_PAGE = """
-    SELECT s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at FROM store s
-    WHERE s.owner = %s AND starts_with(s.prefix, %s) AND (s.prefix, s.key) > (%s, %s)
-        AND (NOT %s OR s.expires_at IS NULL OR s.expires_at > now())
-    ORDER BY s.prefix, s.key LIMIT %s
 """
 # Sizes, not values: nothing of them is sent.
 _MEASURE = """
@@ -195,14 +191,12 @@ class Reader:
         ]
 
     async def page(
-        self, conn: AsyncConnection[DictRow], namespace: Sequence[str], after: tuple[str, str], limit: int
-    ) -> list[Item]:
+        self, conn: AsyncConnection[DictRow], namespace: Sequence[str], behind: tuple[str, str], limit: int
+    ) -> OwnedPage:
         """Return the next items of an owner's namespace and those below it: see `memory.store.owned.PagedStore`."""
-        path = ".".join(namespace)
-        asked = (owner_of_path(path), f"{path}.", *after, self.omit_expired, limit)
-        async with walled(conn, asked[:1]):
-            page = await conn.execute(_PAGE, asked)
-        return await items_of(await rows_of(page))
+        rows = await read_page(conn, namespace, behind, limit, omit_expired=self.omit_expired)
+        last = place_behind(rows, behind)
+        return OwnedPage(await items_of(rows), last)
 
     async def measure(self, conn: AsyncConnection[DictRow], user_id: str) -> Stored:
         """Return what an owner has stored: see `memory.store.room.MeasuredStore`."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, LiteralString
 
 import numpy as np
-from langgraph.store.base import GetOp, Item, Result, SearchItem, SearchOp
+from langgraph.store.base import GetOp, Result, SearchItem, SearchOp
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow
 
@@ -19,6 +19,8 @@ from react_mem.memory.model.namespaces import owner_of_path, owner_within
 from react_mem.memory.store.binary import Binary, numbers
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted, page_of, read_listed
 from react_mem.memory.store.model_guard import check_model
+from react_mem.memory.store.owned import OwnedPage
+from react_mem.memory.store.owner_pages import place_behind, read_page
 from react_mem.memory.store.owner_texts import EVERY, OwnerTexts
 from react_mem.memory.store.reading import (
     Reads,
@@ -36,15 +38,7 @@ from react_mem.memory.store.sealing.store_seal import Keys, StoreSeal, both_keys
 from react_mem.memory.store.searches import Nearest, Parameters, candidates, in_namespace
 from react_mem.memory.store.wall import has_wall, unwalled, walled
 
-# A page goes on behind the row of an item: the one in plain, where that is still there.
-_PAGE = """
-    SELECT s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at FROM store s
-    WHERE s.owner = %(owner)s AND starts_with(s.prefix, %(below)s) AND (s.prefix, s.key) > (%(prefix)s, COALESCE((
-            SELECT p.key FROM store p WHERE p.owner = %(owner)s AND p.prefix = %(prefix)s AND p.key = %(item)s
-        ), %(stored)s))
-        AND (NOT %(omit_expired)s OR s.expires_at IS NULL OR s.expires_at > now())
-    ORDER BY s.prefix, s.key LIMIT %(limit)s
-"""
+# It goes on behind the row of an item: the one in plain, where that is still there.
 _UNINDEXED = """
     SELECT s.prefix, s.key, s.value::text AS value FROM store s
     WHERE s.owner = %(owner)s AND s.prefix = %(prefix)s AND s.value ->> 'kind' = %(kind)s AND s.key > COALESCE((
@@ -137,15 +131,12 @@ class SealedReader:
         ]
 
     async def page(
-        self, conn: AsyncConnection[DictRow], namespace: Sequence[str], after: tuple[str, str], limit: int
-    ) -> list[Item]:
+        self, conn: AsyncConnection[DictRow], namespace: Sequence[str], behind: tuple[str, str], limit: int
+    ) -> OwnedPage:
         """Return the next items of an owner's namespace and those below it: see `memory.store.owned.PagedStore`."""
-        path = ".".join(namespace)
-        owner = owner_of_path(path)
-        asked = {**self._behind(*after), "owner": owner, "below": f"{path}.", "limit": limit}
-        async with walled(conn, [owner]):
-            page = await conn.execute(_PAGE, {**asked, "omit_expired": self.omit_expired})
-        return [item_of(row) for row in await self._opened(conn, await rows_of(page))]
+        rows = await read_page(conn, namespace, behind, limit, omit_expired=self.omit_expired)
+        last = place_behind(rows, behind)
+        return OwnedPage([item_of(row) for row in await self._opened(conn, rows)], last)
 
     async def listed(
         self, conn: AsyncConnection[DictRow], wanted: Wanted, behind: ListPlace | None, limit: int

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 from typing import Any
 
 import pytest
-from langgraph.store.base import PutOp
+from langgraph.store.base import GetOp, Item, PutOp, SearchItem
 from langgraph.store.memory import InMemoryStore
 from psycopg import errors
 
@@ -21,9 +22,12 @@ from react_mem.memory.model.namespaces import (
 )
 from react_mem.memory.rights.portability import export_user
 from react_mem.memory.store import owned, postgres, reading
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.listing import Wanted, listed
+from react_mem.memory.store.owned import everything, in_pages
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.transactions import Guard
+from tests.support.databases import fresh_memory_store
+from tests.support.stores import STORES, open_any_store
 
 ANN, BOB = scope_namespace("ann", MemoryScope.SEMANTIC), scope_namespace("bob", MemoryScope.SEMANTIC)
 PLACES = [scope_namespace("ann", scope) for scope in (MemoryScope.SEMANTIC, MemoryScope.DIALOG, MemoryScope.STATE)]
@@ -69,42 +73,75 @@ async def test_a_small_answer_is_decoded_where_it_is_read(
     assert [item.value["n"] for item in await memory_store.asearch(ANN)] == [[1, None, "é"]]
 
 
-async def test_an_export_holds_a_part_at_a_time(memory_store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    await fill(memory_store)
+def live_items() -> int:
+    """Return how many items there are in this process."""
+    return sum(type(one) in (Item, SearchItem) for one in gc.get_objects())
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+async def test_an_export_holds_a_part_at_a_time(
+    database_server: str, monkeypatch: pytest.MonkeyPatch, sealed: bool
+) -> None:
     in_memory = InMemoryStore()
     await fill(in_memory)
     expected = [line async for line in export_user(in_memory, "ann")]
-    read: list[int] = []
-    page = memory_store.apage
+    del in_memory
+    async with fresh_memory_store(database_server, sealed=sealed) as memory_store:
+        await fill(memory_store)
+        gc.collect()
+        before, held, read, page = live_items(), list[int](), list[int](), memory_store.apage
 
-    async def noted(*arguments: Any) -> Any:
-        found = await page(*arguments)
-        read.append(len(found))
-        return found
+        async def noted(*arguments: Any) -> Any:
+            found = await page(*arguments)
+            read.append(len(found.items))
+            held.append(live_items() - before)
+            return found
 
-    monkeypatch.setattr(memory_store, "apage", noted)
-    monkeypatch.setattr(owned, "_PAGE", 10)
-    lines = []
-    async for line in export_user(memory_store, "ann"):
-        lines.append(line)
-        # what has been read and not been handed on
-        assert sum(read) - len(lines) < 10
-    assert lines == expected
-    assert max(read) == 10
+        monkeypatch.setattr(memory_store, "apage", noted)
+        monkeypatch.setattr(owned, "_PAGE", 10)
+        lines = []
+        async for line in export_user(memory_store, "ann"):
+            lines.append(line)
+            if len(lines) % 7 == 0:
+                held.append(live_items() - before)
+        assert lines == expected
+        assert max(read) == 10
+        # what is handed on, and what has been read after it
+        assert max(held) <= 20
 
 
-async def test_an_export_misses_nothing_that_stays(memory_store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    await fill(memory_store)
+@pytest.mark.parametrize("sealed", [False, True])
+async def test_an_export_misses_nothing_that_stays(
+    database_server: str, monkeypatch: pytest.MonkeyPatch, sealed: bool
+) -> None:
     monkeypatch.setattr(owned, "_PAGE", 10)
     exported = []
-    async for line in export_user(memory_store, "ann"):
-        if len(exported) == 35:
-            # before what is read, and behind it
-            gone = [PutOp(PLACES[1], "k001", None), PutOp(PLACES[2], "k119", None)]
-            await memory_store.abatch([*gone, PutOp(PLACES[1], "k000", {"id": "new"}, index=False)])
-        exported.append(json.loads(line))
+    async with fresh_memory_store(database_server, sealed=sealed) as memory_store:
+        await fill(memory_store)
+        async for line in export_user(memory_store, "ann"):
+            if len(exported) == 35:
+                # before what is read, and behind it
+                gone = [PutOp(PLACES[1], "k001", None), PutOp(PLACES[2], "k119", None)]
+                await memory_store.abatch([*gone, PutOp(PLACES[1], "k000", {"id": "new"}, index=False)])
+            exported.append(json.loads(line))
     found = [one["record"]["id"] for one in exported[1:]]
     assert sorted(found) == [f"k{n:03}" for n in range(119)]
+
+
+@pytest.mark.parametrize("name", STORES)
+async def test_a_namespace_is_a_tuple_wherever_it_is_told(name: str, database_server: str) -> None:
+    async with open_any_store(name, database_server) as store:
+        await store.aput(ANN, "tea", {"text": "green tea", "created_at": "2026-01-01T00:00:00Z"})
+        [item] = await store.abatch([GetOp(ANN, "tea")])
+        told = [
+            item.namespace,  # type: ignore[union-attr]
+            *[found.namespace for found in await store.asearch(ANN, query="tea")],
+            *[found.namespace for found in await store.asearch(ANN)],
+            *await store.alist_namespaces(prefix=ANN[:2]),
+            *[one.namespace async for items in in_pages(store, "ann") for one in items],
+            *[one.namespace for _, one in (await listed(store, "ann", Wanted([ANN]), None, 10)).items],
+        ]
+        assert told == [ANN] * 6
 
 
 async def test_an_owner_is_erased_at_once_and_nobody_else(memory_store: MemoryStore) -> None:

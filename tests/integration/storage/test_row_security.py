@@ -224,6 +224,37 @@ async def test_a_read_that_forgets_its_owner_finds_nothing_of_others(
     assert "ann" in found
 
 
+async def test_a_list_and_a_page_of_sealed_rows_are_within_the_wall_too(
+    database_server: str, careless: Callable[[], None]
+) -> None:
+    async with fresh_memory_store(database_server, sealed=True) as store:
+        await fill(store)
+        careless()
+        assert await _lists_namespaces(store) == [ANN]
+        assert {item.namespace for item in (await _pages(store)).items} == {ANN}
+        store.pool.has_wall = False  # type: ignore[attr-defined]
+        assert BOB in await _lists_namespaces(store)
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        [MatchCondition("prefix", ANN[:2])],
+        [MatchCondition("prefix", ("memory", "ann", "*"))],
+        [MatchCondition("suffix", ("episodic",)), MatchCondition("prefix", ANN)],
+    ],
+    ids=["owner", "wildcard", "suffix"],
+)
+async def test_whatever_else_a_list_of_an_owner_asks_for_it_is_within_the_wall(
+    store: MemoryStore, careless: Callable[[], None], conditions: list[MatchCondition]
+) -> None:
+    op = ListNamespacesOp(match_conditions=tuple(conditions), max_depth=None, limit=20, offset=0)
+    careless()
+    assert await store.abatch([op]) == [[ANN]]
+    store.pool.has_wall = False  # type: ignore[attr-defined]
+    assert "bob" in str(await store.abatch([op]))
+
+
 @pytest.mark.parametrize("read", [_gets, _lists, _lists_some, _lists_a_conversation, _lists_namespaces, _pages])
 async def test_without_a_wall_it_would_find_it(
     store: MemoryStore, careless: Callable[[], None], read: Callable[[MemoryStore], Awaitable[Any]]

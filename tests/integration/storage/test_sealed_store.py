@@ -253,11 +253,11 @@ class TestBesideRowsInPlain:
         got = await mixed.abatch([GetOp(FACTS, "p1"), GetOp(FACTS, "s1"), GetOp(FACTS, "x1")])
         assert [item and item.key for item in got] == ["p1", "s1", None]  # type: ignore[union-attr]
         paged: list[str] = []
-        after = ("", "")
-        while page := await mixed.apage(("memory", "ann"), after, 3):
-            after = ".".join(page[-1].namespace), page[-1].key
-            paged += [item.key for item in page]
-            assert {item.namespace for item in page} <= {FACTS, META}
+        behind = ("", "")
+        while (page := await mixed.apage(("memory", "ann"), behind, 3)).items:
+            behind = page.behind
+            paged += [item.key for item in page.items]
+            assert {item.namespace for item in page.items} <= {FACTS, META}
         assert sorted(paged) == sorted({*every, "revision"})
 
     async def test_one_that_is_written_again_takes_the_place_of_its_row(self, mixed: MemoryStore) -> None:

@@ -13,7 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from react_mem.errors import EncryptionKeyError, SealError
-from react_mem.memory.store.keys.master_key import MasterKey, make_master_key, master_key_from_env
+from react_mem.memory.store.keys.master_key import (
+    KeyService,
+    MasterKey,
+    ServiceMasterKey,
+    make_master_key,
+    master_key_from_env,
+)
 from react_mem.memory.store.keys.owner_key import SEAL_BYTES, DataKey, OwnerKey, sealed_version
 
 KEY, OTHER = bytes(range(32)), bytes(range(1, 33))
@@ -159,3 +165,12 @@ def test_keyed_ids_are_an_owners_own_and_outlive_a_rotation() -> None:
     another = OwnerKey("bob", [DataKey(1, os.urandom(64))])
     assert another.keyed("fact-1") != owner_key(1).keyed("fact-1")
     assert owner_key(1).derive("a") == owner_key(2, 1).derive("a") != owner_key(1).derive("b")
+
+
+async def test_a_key_service_is_given_as_many_bytes_as_it_is_told() -> None:
+    vault = Vault()
+    master = MasterKey(ServiceMasterKey(vault))
+    key = owner_key(1).renewed()
+    assert await master.unwrap(await master.wrap(key.secret, b"ann"), b"ann", vault.key_id) == key.secret
+    assert [len(given) for given in vault.kept] == [80]
+    assert "Return 80 bytes wrapped: 64 of" in str(KeyService.wrap.__doc__)
