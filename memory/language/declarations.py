@@ -11,6 +11,7 @@ import re
 import unicodedata
 
 from react_mem.memory.language import LANGUAGES, UNSPACED, Language, language_of, languages_of
+from react_mem.memory.language.text import has_words
 
 _MAX_CHARS = 400
 """A longer sentence is told, not chatted: it is kept as it is."""
@@ -42,7 +43,7 @@ def declares(sentence: str) -> bool:
     (True, False, True)
     """
     if len(sentence) > _MAX_CHARS:
-        return True
+        return has_words(sentence)
     text = _ADDRESS.sub(" ", unicodedata.normalize("NFC", sentence))
     bare = _END.sub("", _QUOTED.sub(" ", text).strip())
     language = language_of(bare)

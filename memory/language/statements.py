@@ -11,7 +11,7 @@ from react_mem.memory.language import FILES, LANGUAGES, languages_of, length
 from react_mem.memory.language.code_blocks import lines_without_code
 from react_mem.memory.language.declarations import declares
 from react_mem.memory.language.own_words import own_words_in
-from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
+from react_mem.memory.language.text import MAX_INDEXED_CHARS, has_words, normalise
 
 # From the first sign of a run on and without looking back: a line may be a megabyte of dots.
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]++[”’」』)）]*+")
@@ -81,6 +81,15 @@ def is_question(sentence: str) -> bool:
     return any(language.asks_without_mark(bare) for language in languages_of(bare))
 
 
+def begins_anew(text: str) -> bool:
+    """Return whether a text begins as statements do, in a language that has a file: "I", "mein", "但".
+
+    >>> begins_anew("I love it here"), begins_anew("is called Mimi"), begins_anew("我很喜欢")
+    (True, False, True)
+    """
+    return bool(_BEGINS.match(text))
+
+
 def is_pleasantry(sentence: str) -> bool:
     """Return whether a sentence is only a greeting, thanks, assent, laughter or the like: nothing to remember.
 
@@ -89,6 +98,8 @@ def is_pleasantry(sentence: str) -> bool:
     >>> is_pleasantry("lol nice"), is_pleasantry("哈哈哈，好的"), is_pleasantry("なるほど！")
     (True, True, True)
     """
+    if not has_words(sentence):
+        return True
     if len(sentence) > _ASKING_CHARS:
         return False
     folded = unicodedata.normalize("NFC", sentence).casefold().strip(" .!…。！~～")
@@ -264,7 +275,7 @@ def says_something(words: str) -> bool:
     >>> says_something("Hue"), says_something("I swim"), says_something("我吃素")
     (False, True, True)
     """
-    return len(words) > _ASKING_CHARS or length(words) > 1
+    return has_words(words) if len(words) > _ASKING_CHARS else length(words) > 1
 
 
 def _says_nothing(word: str) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+
+_LETTER = re.compile(r"[^\W_]")
 
 MAX_INDEXED_CHARS = 2_000
 """Characters that one vector can represent: e5 reads 512 tokens, about 2,000 characters.
@@ -21,3 +24,12 @@ def normalise(text: str) -> str:
     """
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(folded.split()).strip(" .!?;,…。！？")
+
+
+def has_words(text: str) -> bool:
+    """Return whether a text has a letter or a digit of any script: of nothing but signs there is nothing to learn.
+
+    >>> has_words("Huế"), has_words("46"), has_words("👍🏽 🎉 ... _")
+    (True, True, False)
+    """
+    return _LETTER.search(text) is not None

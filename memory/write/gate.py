@@ -24,6 +24,7 @@ from react_mem.memory.language.statements import (
     speaks_of_self,
     statements_in,
 )
+from react_mem.memory.language.text import has_words
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out, without_user
 
@@ -71,6 +72,9 @@ def support(text: str, own: Sequence[str], assistant: Sequence[str], tainted: bo
     'assent'
     """
     wanted = " ".join(text.split())
+    if not has_words(wanted):
+        # nothing is borne out by anything
+        return None
     if own and (answer := answered(wanted, own[-1], assistant, tainted=tainted)):
         return replace(answer, said=len(own) - 1)
     said = [(place, clause) for place, message in enumerate(own) for clause in stated_in(message)]

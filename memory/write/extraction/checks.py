@@ -14,6 +14,7 @@ from react_mem.memory.language import denial_of
 from react_mem.memory.language.clauses import joined
 from react_mem.memory.language.comparison import numbers
 from react_mem.memory.language.statements import asks_to_forget
+from react_mem.memory.language.text import has_words
 from react_mem.memory.llm.answers import Answer
 from react_mem.memory.merging.episodes import hold_episode, hold_summary
 from react_mem.memory.model.operations import (
@@ -170,14 +171,18 @@ class _Checker:
             return ""
 
     def unread(self) -> list[Unread]:
-        """Return the clauses that no label covers or that were not shown, those that stand together as one."""
+        """Return the clauses that no label covers or that were not shown, those that stand together as one.
+
+        Of nothing but signs, such as emoji, there is nothing to read again.
+        """
         open_ = [one for number, one in self.locator.briefing.clauses.items() if number not in self.covered]
         left = sorted([*open_, *self.locator.briefing.hidden], key=lambda one: (one.message, one.place))
         open_ = [one for one in left if not (one.clause.asks or one.clause.quoted)]
         found = runs(open_, within_sentences=True)
         return [
-            Unread(joined(one.clause for one in run), self.locator.briefing.messages[run[0].message].id)
+            Unread(text, self.locator.briefing.messages[run[0].message].id)
             for run in found
+            if has_words(text := joined(one.clause for one in run))
         ]
 
 

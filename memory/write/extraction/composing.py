@@ -14,7 +14,7 @@ from react_mem.memory.language.clauses import cut, joined
 from react_mem.memory.language.comparison import content_words, missing, numbers, share, words
 from react_mem.memory.language.shared import assents, is_denied, spelt
 from react_mem.memory.language.statements import is_pleasantry, may_state
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.text import has_words, normalise
 from react_mem.memory.model.operations import Operation, Relation
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.write.extraction.briefing import Briefing, wordings
@@ -141,7 +141,7 @@ class Composer:
         text, origin = self._said(fact, part) if part else self._text(fact)
         if text in (part, quote):
             text = without_asking(text, fact.sentence)
-        if is_pleasantry(text) and origin is Origin.USER:
+        if not has_words(text) or (is_pleasantry(text) and origin is Origin.USER):
             raise Refused("it says nothing lasting")
         # an imported message says no more than the file that it is from
         origin = lowest([origin, message.origin])

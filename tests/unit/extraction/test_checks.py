@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from react_mem.memory.language.clauses import cut
+from react_mem.memory.language.statements import may_state, statements_in
 from react_mem.memory.model.operations import ExistingMemory
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.write.extraction.proposal import MAX_FACTS
+from react_mem.memory.write.gate import support
 from tests.support.labels import episode, fact, field, other, proposal
 from tests.unit.extraction.judging import Said, judged, only, reasons, unread
 
@@ -33,6 +35,16 @@ def test_a_fact_is_the_users_own_words(said: str) -> None:
     result = judged(said, proposal([fact(1, "User is allergic to penicillin and lives in Rome.")]))
     assert (only(result).text, only(result).quote, only(result).origin) == (said, "", Origin.USER)
     assert (only(result).source_ids, result.unread, result.complete) == (("id-1",), (), True)
+
+
+@pytest.mark.parametrize("said", ["👍🎉", "😀" * 3, "👍 🎉 ❤️ 🐈 🍕 🚀", "😀" * 300, "?! ...", "— — —"])
+def test_of_nothing_but_signs_there_is_nothing_to_learn(said: str) -> None:
+    for sentence in ("", said, "User lives in Rome."):
+        result = judged(said, proposal([fact(1, sentence)]))
+        assert (result.ops, result.unread) == ((), ())
+    assert support(said, [said], [], False) is None
+    assert statements_in(said) == []
+    assert not may_state(said)
 
 
 def test_the_models_sentence_helps_to_find_a_clause_that_bears_it_out_and_is_no_text() -> None:
