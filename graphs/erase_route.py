@@ -13,7 +13,7 @@ from langgraph_sdk.client import LangGraphClient
 from pydantic import BaseModel, Field
 
 from react_mem.graphs.callers import may_name_user, owner_of
-from react_mem.graphs.chat_summary_route import BoundedRoute
+from react_mem.graphs.chat_summary_route import BoundedMemoryRoute
 from react_mem.graphs.server_threads import ServerThreads
 from react_mem.memory import MemoryFacade
 from react_mem.memory.runtime import (
@@ -29,7 +29,7 @@ from react_mem.memory.runtime import (
 
 CONFIRMED = "erase everything"
 
-router = APIRouter(tags=["Memory"], route_class=BoundedRoute)
+router = APIRouter(tags=["Memory"], route_class=BoundedMemoryRoute)
 
 log = logging.getLogger(__name__)
 

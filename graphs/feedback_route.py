@@ -9,11 +9,11 @@ from langgraph.store.base import BaseStore
 from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from react_mem.graphs.callers import owner_of
-from react_mem.graphs.chat_summary_route import BoundedRoute
+from react_mem.graphs.chat_summary_route import BoundedMemoryRoute
 from react_mem.memory import MemoryFacade
 from react_mem.memory.runtime import OwnerId
 
-router = APIRouter(tags=["Memory"], route_class=BoundedRoute)
+router = APIRouter(tags=["Memory"], route_class=BoundedMemoryRoute)
 
 _WORDS = {"up": 1, "good": 1, "yes": 1, "true": 1, "down": -1, "bad": -1, "no": -1, "false": -1, "none": 0}
 

@@ -9,14 +9,14 @@ from langgraph.store.base import BaseStore
 from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from react_mem.graphs.callers import owner_of
-from react_mem.graphs.chat_summary_route import BoundedRoute
+from react_mem.graphs.chat_summary_route import BoundedMemoryRoute
 from react_mem.memory import MemoryFacade, Receipt
 from react_mem.memory.runtime import OwnerId
 
 MAX_IDS = 100
 MAX_TEXT = 2_000
 
-router = APIRouter(tags=["Memory"], route_class=BoundedRoute)
+router = APIRouter(tags=["Memory"], route_class=BoundedMemoryRoute)
 
 
 class ForgetBody(BaseModel):

@@ -17,14 +17,11 @@ from react_mem.agents.config import AgentConfig, load_agent_config
 from react_mem.errors import AgentConfigError
 from react_mem.graphs.auth.permissions import ADMINISTRATOR
 from react_mem.graphs.callers import owner_of
-from react_mem.graphs.chat_summary_route import BoundedRoute
+from react_mem.graphs.chat_summary_route import MAX_MEMORY_BYTES, BoundedMemoryRoute
 from react_mem.memory import MemoryFacade
 from react_mem.memory.runtime import OwnerId, WriteConflict
 
 PREFIX = "/memory/v1"
-
-MAX_BYTES = 256_000
-"""Of a request's body: of what is taken here the longest is a message of a few thousand characters."""
 
 NO_OWNER = "no user is named (user_id), so there is no memory of theirs"
 NO_STORE = "this server has no store"
@@ -43,7 +40,7 @@ _PROBLEMS = {
     401: "Where the server authenticates users: nobody is authenticated.",
     404: "This user has no such thing, or nobody is named. Of what is another user's nobody is told that it is there.",
     412: "The memory has changed since the ETag that `If-Match` names: nothing was changed.",
-    413: f"The request is longer than {MAX_BYTES:,} bytes, or memory is full: the quotas of the agent leave no room.",
+    413: f"The request is longer than {MAX_MEMORY_BYTES:,} bytes, or memory is full: the agent's quotas leave no room.",
     422: "Something of the request is wrong; `detail` says what and what to do.",
     423: "Something of it is under a legal hold: nothing was removed.",
     429: "This user follows as many streams as there may be at once.",
@@ -61,10 +58,8 @@ def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
     return {code: {"description": _PROBLEMS[code]} | ({} if code == 304 else {"model": ErrorAnswer}) for code in every}
 
 
-class MemoryRoute(BoundedRoute):
+class MemoryRoute(BoundedMemoryRoute):
     """A route of the REST interface: its answers are kept in no shared cache, and lost races can be tried again."""
-
-    most = MAX_BYTES
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler."""

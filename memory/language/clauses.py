@@ -27,8 +27,10 @@ _FEELING = re.compile(
     r"\U0001f4af\U0001f525\U0001f600-\U0001f64f\U0001f90c\U0001f90f-\U0001f92f\U0001f970-\U0001f97a\U0001f9d0"
     r"\U0001fae0-\U0001faef\U0001faf0-\U0001faf8]|" + _EMOTICON
 )
-"""What shows how somebody feels about what they have said, and so mostly stands behind it; a thing (a cat, a heart, an
-arrow) stands beside its word or in its place."""
+"""Sign of how somebody feels about what they have said, which mostly stands behind it.
+
+The sign of a thing (a cat, a heart, an arrow) stands beside its word or in its place.
+"""
 
 _HALF = 3
 """Words that may be only what a sentence is about: "My cat 😊 is called Mimi"."""

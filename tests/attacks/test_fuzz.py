@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from react_mem.graphs.chat_summary_route import MAX_BODY_BYTES
+from react_mem.graphs.chat_summary_route import MAX_BODY_BYTES, MAX_MEMORY_BYTES
 from react_mem.memory.facade import MemoryFacade
 from tests.attacks.fuzz import TARGETS, FuzzWorld, attempt, run
 
@@ -45,8 +45,19 @@ async def test_what_nobody_has_foreseen_is_seen_and_its_text_reaches_no_caller(m
     assert "diary" not in answer.text
 
 
-@pytest.mark.parametrize("path", ["/memory/forget", "/memory/feedback", "/conversations/monday/end"])
-async def test_a_request_beyond_the_bounds_is_refused(path: str) -> None:
+_ROUTES = ["forget", "feedback", "erase"]
+
+
+@pytest.mark.parametrize(
+    ("path", "most"),
+    [
+        *((f"/memory/{name}", MAX_MEMORY_BYTES) for name in _ROUTES),
+        *((f"/memory/v1/{name}", MAX_MEMORY_BYTES) for name in _ROUTES),
+        ("/conversations/monday/end", MAX_BODY_BYTES),
+    ],
+)
+async def test_a_request_beyond_the_bounds_is_refused(path: str, most: int) -> None:
     http = (await FuzzWorld.create()).http
-    assert (await http.post(path, content=b" " * (MAX_BODY_BYTES + 1))).status_code == 413
+    assert (await http.post(path, content=b" " * (most + 1))).status_code == 413
+    assert (await http.post(path, content=b" " * most)).status_code != 413
     assert (await http.post("/conversations/" + "a" * 201 + "/end", json={})).status_code == 422

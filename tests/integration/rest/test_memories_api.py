@@ -13,7 +13,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from starlette.authentication import UnauthenticatedUser
 
-from react_mem.graphs.memory_api.callers_memory import MAX_BYTES
+from react_mem.graphs.chat_summary_route import MAX_MEMORY_BYTES
 from react_mem.memory.facade import MemoryFacade
 from tests.integration.rest.conftest import ANN
 from tests.support.rest import MEMORIES, client_as
@@ -254,7 +254,7 @@ class TestBadRequests:
                 await ann.patch(f"{MEMORIES}/x", **sent),
             ]
         assert [answer.status_code for answer in answers] == [413] * 3
-        assert f"{MAX_BYTES:,}" in answers[0].json()["detail"]
+        assert f"{MAX_MEMORY_BYTES:,}" in answers[0].json()["detail"]
 
     async def test_an_unknown_agent_is_named(self) -> None:
         async with client_as(InMemoryStore(), ANN) as ann:
