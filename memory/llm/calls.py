@@ -8,20 +8,22 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import openai
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
-from openai.types import CompletionUsage
 from pydantic import SecretStr
 
 from react_mem.errors import DeadlineExceeded, ModelRejected
 from react_mem.memory import telemetry
 from react_mem.memory.llm.answers import as_json
-from react_mem.memory.llm.llm_errors import translate
+from react_mem.memory.llm.llm_errors import is_openais, translate
+
+if TYPE_CHECKING:
+    from openai.types import CompletionUsage
+    from openai.types.chat import ChatCompletion
 
 HIDDEN = "nostream"
 """The tag that keeps a call's tokens out of the user's stream; with `langsmith:nostream` they leak."""
@@ -184,10 +186,14 @@ async def fill(
         )
         try:
             answer: Any = await filling.ainvoke(list(prompt), _hidden(run_name))
-        except openai.LengthFinishReasonError as error:  # raised in place of the answer that was cut short
-            usage = _counted(error.completion.usage)
+        except Exception as error:
+            # raised in place of the answer that was cut short
+            if not is_openais(error, "LengthFinishReasonError"):
+                raise
+            completion: ChatCompletion = error.completion  # type: ignore[attr-defined]
+            usage = _counted(completion.usage)
             call.spent(usage)
-            return Filled(error.completion.choices[0].message.content or "", True, usage)
+            return Filled(completion.choices[0].message.content or "", True, usage)
         raw, parsed = answer["raw"], answer.get("parsed")
         call.answered(raw)
         text = said_in(raw)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import openai
 from langchain_core.exceptions import ModelError
 
 from react_mem.errors import ExtractionError, InvalidOutput, ModelRejected, ModelUnavailable
@@ -32,7 +32,7 @@ def translate(error: Exception, secrets: Sequence[str] = ()) -> ExtractionError:
         return error
     status = getattr(error, "status_code", None)
     detail = scrub(_said(error) if isinstance(status, int) else cause_of(error), secrets)
-    if isinstance(error, openai.ContentFilterFinishReasonError):
+    if is_openais(error, "ContentFilterFinishReasonError"):
         return ModelRejected("the service's content filter refused the answer")
     if isinstance(error, NotImplementedError):
         return ModelRejected("this chat model cannot be asked for structured output or tool calls; use another one")
@@ -45,6 +45,17 @@ def translate(error: Exception, secrets: Sequence[str] = ()) -> ExtractionError:
     if isinstance(error, _UNREADABLE) and not isinstance(error, (ModelError, OSError)):
         return InvalidOutput("the model's answer could not be read", raw=detail)
     return ModelUnavailable(f"the model could not be reached: {detail}")
+
+
+def is_openais(error: Exception, name: str) -> bool:
+    """Return whether an error is of a class of OpenAI's client, which takes half a second to import.
+
+    Args:
+        error: Any error.
+        name: The class; where nobody has imported the client, nothing is one.
+    """
+    client = sys.modules.get("openai")
+    return client is not None and isinstance(error, getattr(client, name))
 
 
 def _said(error: Exception) -> str:

@@ -10,13 +10,16 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.runtime import Runtime
 
 from react_mem.memory.model.exposure import authenticates, is_development
 from react_mem.memory.model.namespaces import encode
+
+if TYPE_CHECKING:
+    # it brings the client of servers, which takes a second
+    from langgraph.runtime import Runtime
 
 CLIENT_SESSION = "mcp"
 """The conversation that what somebody's MCP client tells counts as: whose it is, is known to the client alone."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -29,6 +31,18 @@ Open = Callable[..., AbstractAsyncContextManager[Client]]
 
 MILLION = "a " * 500_000
 UNKNOWN = "6f2f9a52-5a53-4d37-9b86-5a2fca0c2d11"
+
+
+def test_a_server_begins_without_what_no_call_may_need() -> None:
+    # a process of its own: this one has them all
+    script = (
+        "import sys; import react_mem.agents.cli, react_mem.agents.mcp_server.keeping_open;"
+        "from react_mem.agents.mcp_server.mcp_building import memory_server; memory_server(); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    # clients of models and of servers, and the embedder: each costs about half a second
+    assert loaded & {"mcp", "numpy", "openai", "langgraph_sdk", "onnxruntime", "langchain_openai"} == {"mcp", "numpy"}
 
 
 @pytest.fixture
