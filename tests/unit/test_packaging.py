@@ -30,6 +30,10 @@ UNLOCKED = {"acontext", "mem0", "milvus", "opensearch"}
 """Extras for other services, each of which brings more than everything else together."""
 
 
+READ = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "MANIFEST.in")
+"""Files that a source distribution has to be built and read."""
+
+
 def declared() -> list[Requirement]:
     extras = [lines for name, lines in PROJECT["optional-dependencies"].items() if name not in UNLOCKED]
     return [Requirement(line) for lines in (PROJECT["dependencies"], *extras) for line in lines]
@@ -94,14 +98,20 @@ def test_the_sdist_holds_what_the_wheel_is_built_from_and_nothing_else(tmp_path:
     build = "import sys; from setuptools.build_meta import build_sdist; build_sdist(sys.argv[1])"
     source = tmp_path / "source"
     copy_build_context(source)
+    # what an image leaves out
+    shutil.copytree(ROOT / "docs", source / "docs")
+    for name in READ:
+        shutil.copy(ROOT / name, source)
     done = subprocess.run([sys.executable, "-c", build, tmp_path], cwd=source, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert "warning: no files found" not in done.stderr
     [archive] = tmp_path.glob("*.tar.gz")
     assert archive.name == f"react_mem-{PROJECT['version']}.tar.gz"
     with tarfile.open(archive) as opened:
         names = {name.partition("/")[2] for name in opened.getnames() if opened.getmember(name).isfile()}
     inside = {name for name in names if not name.startswith(("react_mem/", "react_mem.egg-info/"))}
-    assert inside == {"LICENSE", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg"}
+    pages = {f"{file.relative_to(ROOT)}" for kind in ("md", "svg") for file in (ROOT / "docs").rglob(f"*.{kind}")}
+    assert inside == {"LICENSE", "MANIFEST.in", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg", *READ, *pages}
     assert {name.split("/")[1] for name in names if name.startswith("react_mem/")} == {
         *FOLDERS,
         "__init__.py",
