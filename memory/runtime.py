@@ -147,6 +147,7 @@ if TYPE_CHECKING:
     from react_mem.memory.store.stored_text import storable as storable
     from react_mem.memory.store.thread_owners import note_thread as note_thread
     from react_mem.memory.store.transactions import WriteConflict as WriteConflict
+    from react_mem.memory.store.whole_store import read_all as read_all
     from react_mem.memory.write.by_agent import ToolMemory as ToolMemory
     from react_mem.memory.write.by_agent import Unclear as Unclear
     from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer as ChatSummarizer

@@ -1,0 +1,53 @@
+"""Everything that a store holds below a namespace, in parts, whatever store it is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from langgraph.store.base import BaseStore, Item
+
+from react_mem.memory.model.namespaces import Namespace
+from react_mem.memory.store.owned import WHOLE
+
+_PAGE = 1_000
+
+
+async def read_all(
+    store: BaseStore, prefix: Namespace = (), *, page: int = _PAGE, report: Callable[[int], None] = lambda done: None
+) -> AsyncIterator[Sequence[Item]]:
+    """Yield every item below a namespace once, in parts. Of those that were read, eight bytes each are kept.
+
+    Not every store keeps its order from page to page. Where an item comes twice, another one may have been missed: what
+    is missing is then read at once.
+
+    Args:
+        store: The store.
+        prefix: The namespace; everything by default.
+        page: Items at once.
+        report: Is told how many have been read.
+    """
+    seen: set[bytes] = set()
+    read, asked = 0, page
+    while True:
+        found = await store.asearch(prefix, limit=asked, offset=0 if asked == WHOLE else read, refresh_ttl=False)
+        read += len(found)
+        new = _unseen(found, seen)
+        for start in range(0, len(new), page):
+            yield new[start : start + page]
+        report(len(seen))
+        if asked == WHOLE or (len(found) < asked and len(seen) == read):
+            return
+        if len(found) < asked:
+            asked = WHOLE
+
+
+def _unseen(items: Sequence[Item], seen: set[bytes]) -> list[Item]:
+    """Return the items that were not read before, and note that they are now."""
+    new = []
+    for item in items:
+        place = hashlib.blake2b(repr((tuple(item.namespace), item.key)).encode(), digest_size=8).digest()
+        if place not in seen:
+            seen.add(place)
+            new.append(item)
+    return new

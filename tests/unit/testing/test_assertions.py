@@ -1,0 +1,179 @@
+"""Assertions on what an agent remembers: what passes, and what a failure shows."""
+
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from importlib.metadata import entry_points
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.store.base import BaseStore, SearchItem
+from langgraph.store.memory import InMemoryStore
+
+from react_mem.memory.runtime import read_all
+from react_mem.testing import assert_forgets, assert_not_leaked, assert_remembers
+
+ANN, BOB = ("memories", "ann"), ("memories", "bob")
+
+
+@pytest.fixture
+async def store() -> BaseStore:
+    store = InMemoryStore()
+    await store.aput(ANN, "cat", {"text": "My  cat is called\nMimi", "tags": ["pet", {"kind": "cat"}], "n": 4711})
+    await store.aput(ANN, "tea", {"text": "I drink green tea"})
+    await store.aput(BOB, "car", {"text": "My car is red"})
+    return store
+
+
+@pytest.fixture
+def graph(store: BaseStore) -> Any:
+    """A graph that answers with all that is stored of whom its config names."""
+
+    async def answer(state: MessagesState, config: RunnableConfig, *, store: BaseStore) -> dict[str, Any]:
+        found = await store.asearch(("memories", config["configurable"]["user_id"]))
+        return {"messages": [AIMessage(" ".join(item.value["text"] for item in found) or "I do not know.")]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("answer", answer)
+    builder.add_edge(START, "answer")
+    return builder.compile(store=store, checkpointer=InMemorySaver())
+
+
+def of(user: str) -> Any:
+    return {"configurable": {"user_id": user}}
+
+
+async def message_of(check: Awaitable[None]) -> str:
+    with pytest.raises(AssertionError) as raised:
+        await check
+    return str(raised.value)
+
+
+class TestRemembers:
+    @pytest.mark.parametrize("said", ["mimi", "called Mimi", re.compile(r"Mi(mi)+$"), "4711", "kind", "cat"])
+    async def test_words_patterns_numbers_and_keys(self, store: BaseStore, said: Any) -> None:
+        await assert_remembers(store, said)
+        await assert_remembers(store, said, namespace=ANN)
+
+    async def test_what_is_nowhere_is_shown_with_what_is_nearest(self, store: BaseStore) -> None:
+        told = await message_of(assert_remembers(store, "my cat is called Momo", namespace=("memories",)))
+        assert "Nothing below ('memories',) holds 'my cat is called Momo'; 3 items were looked at." in told
+        first, second = told.splitlines()[2:4]
+        assert "('memories', 'ann'), key 'cat', value.text: 'My  cat is called\\nMimi'" in first
+        assert "key 'car'" in second
+
+    async def test_elsewhere_is_not_here(self, store: BaseStore) -> None:
+        assert "Nothing below ('memories', 'bob')" in await message_of(assert_remembers(store, "Mimi", namespace=BOB))
+
+    async def test_an_answer(self, graph: Any) -> None:
+        await assert_remembers(graph, "Mimi", asked="What is my cat called?", config=of("ann"))
+
+    async def test_what_is_held_but_not_recalled_is_told_apart(self, graph: Any) -> None:
+        told = await message_of(assert_remembers(graph, "Mimi", asked="My cat?", config=of("eve")))
+        assert "The answer to 'My cat?' does not hold 'Mimi': 'I do not know.'" in told
+        assert "The store holds it, but it was not recalled:\n  ('memories', 'ann'), key 'cat'" in told
+        told = await message_of(assert_remembers(graph, "Momo", asked="My cat?", config=of("ann")))
+        assert told.endswith("The store does not hold it.")
+
+
+class TestForgets:
+    async def test_what_is_left_is_shown_with_its_place(self, store: BaseStore) -> None:
+        await assert_forgets(store, "Momo")
+        await assert_forgets(store, "Mimi", namespace=BOB)
+        told = await message_of(assert_forgets(store, "mimi"))
+        assert (
+            told == "'mimi' is still there:\n  ('memories', 'ann'), key 'cat', value.text: 'My  cat is called\\nMimi'"
+        )
+
+    async def test_many_places_are_counted(self, store: BaseStore) -> None:
+        for number in range(9):
+            await store.aput(BOB, str(number), {"deep": [{"note": f"quagga-4711 {'x' * 500}"}]})
+        told = await message_of(assert_forgets(store, "quagga-4711"))
+        assert told.count("value.deep[0].note") == 5
+        assert told.endswith("and 4 more")
+        assert max(map(len, told.splitlines())) < 300
+
+    async def test_threads_and_answers_are_looked_through(self, graph: Any) -> None:
+        await graph.ainvoke(
+            {"messages": [("user", "quagga-4711")]}, {"configurable": {"user_id": "eve", "thread_id": "t"}}
+        )
+        await assert_forgets(graph, "quagga-4711")
+        told = await message_of(assert_forgets(graph, "quagga-4711", threads=["t"], config=of("eve")))
+        assert "thread 't', messages[0].content" in told
+        store: BaseStore = graph.store
+        await store.adelete(BOB, "car")
+        await assert_forgets(graph, "My car is red", asked="My car?", config=of("bob"))
+
+
+class TestNotLeaked:
+    async def test_the_owner_may_have_it(self, store: BaseStore) -> None:
+        await assert_not_leaked(store, "Mimi", owner=ANN)
+        await store.aput(("memories", "anna"), "copy", {"text": "Ann's cat is called Mimi"})
+        told = await message_of(assert_not_leaked(store, "Mimi", owner=ANN))
+        assert told.startswith("'Mimi' of ('memories', 'ann') is elsewhere, too:\n  ('memories', 'anna'), key 'copy'")
+        assert "key 'cat'" not in told
+
+    async def test_an_answer_to_somebody_else(self, graph: Any) -> None:
+        await assert_not_leaked(graph, "Mimi", owner=ANN, asked="What is Ann's cat called?", config=of("bob"))
+        told = await message_of(assert_not_leaked(graph, "Mimi", owner=ANN, asked="Cat?", config=of("ann")))
+        assert "the answer to 'Cat?'" in told
+
+    async def test_everything_is_nobodys(self, store: BaseStore) -> None:
+        with pytest.raises(ValueError, match="namespace has labels"):
+            await assert_not_leaked(store, "Mimi", owner=())
+
+
+@pytest.mark.parametrize("check", [assert_remembers, assert_forgets])
+async def test_what_is_no_store_is_refused(check: Callable[..., Awaitable[None]], store: BaseStore) -> None:
+    with pytest.raises(TypeError, match="a graph that was compiled with one, not a dict"):
+        await check({}, "x")
+    with pytest.raises(TypeError, match="only a compiled graph can be asked"):
+        await check(store, "x", asked="?")
+
+
+class Shuffled(InMemoryStore):
+    """Has another order for each page, as stores have that order by a time which many items share."""
+
+    async def asearch(self, *arguments: Any, limit: int = 10, offset: int = 0, **options: Any) -> list[SearchItem]:
+        found = await super().asearch(*arguments, limit=10_000, **options)
+        return (found if offset % 2 == 0 else found[::-1])[offset : offset + limit]
+
+
+@pytest.mark.parametrize("kind", [InMemoryStore, Shuffled])
+@pytest.mark.parametrize("count", [0, 1, 14, 15, 40])
+async def test_all_of_a_store_is_read_once(kind: type[InMemoryStore], count: int) -> None:
+    store = kind()
+    for number in range(count):
+        await store.aput(("a", str(number % 3)), str(number), {"n": number})
+    await store.aput(("ab",), "other", {"n": -1})
+
+    async def pages() -> AsyncIterator[list[int]]:
+        async for page in read_all(store, ("a",), page=5):
+            assert 0 < len(page) <= 5
+            yield [item.value["n"] for item in page]
+
+    assert sorted([number async for page in pages() for number in page]) == list(range(count))
+
+
+def test_the_plugin_is_found_and_costs_a_collection_nothing() -> None:
+    [plugin] = entry_points(group="pytest11", name="react_mem")
+    assert plugin.value == "react_mem.pytest_plugin"
+    look = (
+        "import sys, react_mem.pytest_plugin;"
+        "print([name for name in sys.modules if name.startswith(('langgraph', 'langchain', 'react_mem.memory'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+async def test_fixtures_are_the_assertions(
+    assert_remembers: Any, assert_forgets: Any, assert_not_leaked: Any, store: BaseStore
+) -> None:
+    await assert_remembers(store, "Mimi")
+    await assert_forgets(store, "Momo")
+    await assert_not_leaked(store, "Mimi", owner=ANN)
