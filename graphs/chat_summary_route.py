@@ -20,13 +20,13 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.types import Message
 
 from react_mem.errors import (
-    AgentConfigError,
     DeadlineExceeded,
     ExtractionError,
     ModelConfigError,
     ModelUnavailable,
     ReactMemError,
     ToolConfigError,
+    UnknownAgent,
 )
 from react_mem.graphs.callers import owner_of
 from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
@@ -39,6 +39,7 @@ from react_mem.memory.runtime import (
     OwnerId,
     acting,
     cause_of,
+    for_clients,
     trace_of,
 )
 
@@ -128,11 +129,12 @@ async def the_summarizer(body: ChatSummaryBody) -> ChatSummarizer:
     """Return what makes the summaries of the agent that a request names."""
     try:
         return await asyncio.to_thread(summarizer_for, body.agent)
-    except AgentConfigError as error:
+    except UnknownAgent as error:
         wrong = {"type": "value_error", "loc": ("body", "agent"), "msg": str(error)}
         raise RequestValidationError([wrong]) from None
     except (ModelConfigError, ToolConfigError) as error:
-        raise HTTPException(503, f"the agent {body.agent!r} cannot run: {error}") from None
+        log.warning("the agent %r cannot run: %s", body.agent, error)
+        raise HTTPException(503, f"the agent {body.agent!r} cannot run: {for_clients(error)}") from None
 
 
 _EXAMPLES: dict[str, Any] = {

@@ -14,7 +14,7 @@ from langgraph.store.base import BaseStore
 from pydantic import BaseModel, Field
 
 from react_mem.agents.config import AgentConfig, load_agent_config
-from react_mem.errors import AgentConfigError
+from react_mem.errors import UnknownAgent
 from react_mem.graphs.auth.permissions import ADMINISTRATOR
 from react_mem.graphs.callers import owner_of
 from react_mem.graphs.chat_summary_route import MAX_MEMORY_BYTES, BoundedMemoryRoute
@@ -185,10 +185,11 @@ async def agent_named(name: str) -> AgentConfig:
 
     Raises:
         RequestValidationError: If there is none of that name.
+        AgentConfigError: If its file is not valid.
     """
     try:
         return await asyncio.to_thread(load_agent_config, name)
-    except AgentConfigError as error:
+    except UnknownAgent as error:
         raise wrong("agent", error) from None
 
 

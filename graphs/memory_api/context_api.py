@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from functools import cache
 from typing import Annotated, Any
@@ -31,7 +32,7 @@ from react_mem.graphs.memory_api.callers_memory import (
 from react_mem.graphs.memory_api.conversations_api import ThreadId
 from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
 from react_mem.memory.context import Section, whole_text
-from react_mem.memory.runtime import AnswerSources, Identity, OwnerId
+from react_mem.memory.runtime import AnswerSources, Identity, OwnerId, for_clients
 
 MAX_MESSAGE = 20_000
 
@@ -40,6 +41,8 @@ MAX_TURNS = 200
 
 HIDDEN = "[instructions of the agent]"
 """Text in the place of the instructions, which are the deployment's: they are shown to administrators."""
+
+log = logging.getLogger(__name__)
 
 router = APIRouter(tags=["Memory"], route_class=MemoryRoute)
 
@@ -108,7 +111,8 @@ async def explain_context(body: ContextBody, request: Request) -> ContextAnswer:
     try:
         agent = await asyncio.to_thread(_agent, body.agent)
     except (ModelConfigError, ToolConfigError) as error:
-        raise HTTPException(503, f"the agent {body.agent!r} cannot run: {error}") from None
+        log.warning("the agent %r cannot run: %s", body.agent, error)
+        raise HTTPException(503, f"the agent {body.agent!r} cannot run: {for_clients(error)}") from None
     if agent.config.manager != REMEMBERING:
         why = f"its manager is {agent.config.manager}, whose prompt is its thread; name one of {REMEMBERING}"
         raise wrong("agent", why)

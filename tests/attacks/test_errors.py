@@ -98,3 +98,25 @@ async def test_an_agent_that_there_is_not_is_named_and_one_that_is_broken_shows_
     assert str(guarded_server.folder) not in seen
     assert SECRET not in seen
     assert "broken.yaml" in guarded_server.log()
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/memory/v1/search", {"query": "tea"}),
+        ("/memory/v1/context", {"message": "tea"}),
+        ("/memory/v1/memories", {"text": "I like tea."}),
+        ("/chat/summary", {"conversation_id": "c", "user_input": "tea", "ad_content": "Kettles"}),
+    ],
+)
+async def test_our_routes_show_no_file_of_an_agent_that_is_broken(
+    ann: httpx.AsyncClient, guarded_server: DevServer, path: str, body: dict[str, str]
+) -> None:
+    answer = await ann.post(path, json={**body, "agent": "broken"})
+    assert answer.status_code == 503
+    assert "not set up for this" in answer.json()["detail"]
+    assert SECRET not in answer.text
+    assert str(guarded_server.folder) not in answer.text
+    unknown = await ann.post(path, json={**body, "agent": "nobody-like-that"})
+    assert unknown.status_code == 422
+    assert "unknown agent 'nobody-like-that'" in unknown.text
