@@ -46,7 +46,7 @@ test: check ## Run every check and every test
 retest: $(INSTALLED) ## Run what failed last once more, one after the other
 	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
-fuzz: $(INSTALLED) ## Throw 300,000 requests and records made at random at what takes them
+fuzz: $(INSTALLED) ## Throw 300,000 requests and records made at random at what takes them, and 30,000 at databases
 	$(BIN)/python -m tests.attacks.fuzz --count 300000
 
 check: $(INSTALLED) ## Lint, format, types, and which package may import which

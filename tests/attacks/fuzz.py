@@ -2,6 +2,8 @@
 
     python -m tests.attacks.fuzz --count 300000      # make fuzz
 
+They go to a store in the process, and a part of them to an embedded PostgreSQL, in plain and sealed (`--stores`).
+
 Every case must end in an answer or in an error that is foreseen, soon, and with nothing of another owner in it. What
 does not is printed with its seed, which makes the same case again: `--only html --seed 17 --count 1`.
 """
@@ -11,17 +13,21 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
 import random
 import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 from urllib.parse import quote
 
 import httpx
 from langchain_core.messages import HumanMessage
+from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from starlette.authentication import BaseUser
 from starlette.types import Receive, Scope, Send
@@ -31,71 +37,17 @@ from react_mem.graphs.http import app
 from react_mem.memory.adapters.skill_files import read_skills
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.answers import first_value, read_answer
-from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import MemoryQuery, MemoryWriteEvent
 from react_mem.memory.model.namespaces import decode, encode, owner_namespace
+from react_mem.memory.store.embedded import embedded_database
 from react_mem.tools.web.clean import clean
 from react_mem.tools.web.snippets import without_markup
+from tests.attacks.fuzz_rest import KnownIds, rest_request, sent
+from tests.attacks.random_values import ATTACKER, CANARY, SCOPES, VICTIM, changed, text, torn, value
+from tests.support.databases import fresh_memory_store
 
 MAX_SECONDS = 3.0
 """Of processor time, for one case: far more than any needs, and far less than one that grows faster than its input."""
-
-CANARY = "xylophonquartz"
-"""Word that only another owner's memory has."""
-
-VICTIM, ATTACKER = "ann", "bob"
-
-_BITS = (
-    "", " ", "\x00", "\ud800", "\udfff", "\u202e", "\u200d", "\ufeff", "👩‍👩‍👧", "é", "e\u0301", "漢", "ß", "İ", "﷽",
-    "../", "%00", "%2e%2e", "'", '"', "\\", "`", "--", ";", "DROP TABLE store", "$1", "{0}", "{", "}", "[", "]", "(",
-    "<", ">", "</", "<!--", "<script>", "&amp;", "&#x110000;", "&", "*a", "&a ", "!!python/name:os.system", "---\n",
-    "\n", "\r\n", "\t", ": ", "- ", "#", "|", "2026-02-32", "0000-00-00", "9999-12-31T23:59:60Z", "1e999", "NaN",
-    "ann", "ann.dialog", "memory", ".", "*", "system", "user", "null", "true", "-0", "0x", "0" * 40, "9" * 5_000,
-)  # fmt: skip
-_SCOPES = [str(scope) for scope in MemoryScope]
-
-
-def text(r: random.Random) -> str:
-    """Return a text, mostly short and of odd pieces."""
-    kind = r.random()
-    if kind < 0.1:
-        return r.choice(_BITS) * r.choice((1, 10, 500))
-    if kind < 0.2:
-        return "".join(chr(r.randrange(0x11_0000)) for _ in range(r.randrange(30)))
-    return "".join(r.choice((*_BITS[:-2], "tea", "my name is", CANARY[:4])) for _ in range(r.randrange(8)))
-
-
-def value(r: random.Random, depth: int = 0) -> Any:
-    """Return a value of JSON, or one that JSON has no form for."""
-    kind = r.randrange(10 if depth < 4 else 7)
-    if kind < 4:
-        return text(r)
-    if kind == 7:
-        return [value(r, depth + 1) for _ in range(r.randrange(4))]
-    if kind > 7:
-        return {text(r): value(r, depth + 1) for _ in range(r.randrange(4))}
-    numbers = (None, True, False, 0, -1, 2**31, 2**63, -(2**64), 10**400, 0.5, 1e308, float("nan"), float("inf"))
-    return r.choice(numbers)
-
-
-def changed(r: random.Random, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object with some of its fields changed, gone or added, at any depth."""
-    made = dict(given)
-    for _ in range(r.randrange(1, 4)):
-        name = r.choice([*made, text(r)]) if made else text(r)
-        held = made.get(name)
-        if isinstance(held, dict) and r.random() < 0.7:
-            made[name] = changed(r, held)
-        elif r.random() < 0.15:
-            made.pop(name, None)
-        else:
-            made[name] = value(r)
-    return made
-
-
-def torn(r: random.Random, whole: str) -> str:
-    """Return a text with a piece cut out, doubled or put in."""
-    at, end = sorted((r.randrange(len(whole) + 1), r.randrange(len(whole) + 1)))
-    return r.choice((whole[:at] + whole[end:], whole[:end] + whole[at:], whole[:at] + text(r) + whole[at:]))
 
 
 @dataclass
@@ -106,25 +58,37 @@ class FuzzWorld:
         memory: The memory of the store.
         http: Our routes, as an authenticated user who is not the owner of those memories.
         exported: What an export of those memories has.
+        known: Ids that requests may name.
+        lasts: Whether what is written goes to the store, and not to one that is made for the case.
     """
 
     memory: MemoryFacade
     http: httpx.AsyncClient
     exported: list[str]
+    known: KnownIds
+    lasts: bool
 
     @classmethod
-    async def create(cls) -> FuzzWorld:
-        """Return one with the victim's memories, and some of the attacker's own."""
-        memory = MemoryFacade(InMemoryStore())
+    async def create(cls, store: BaseStore | None = None) -> FuzzWorld:
+        """Return one with the victim's memories, and some of the attacker's own.
+
+        Args:
+            store: A store that is empty; by default one in the process.
+        """
+        memory = MemoryFacade(InMemoryStore() if store is None else store)
         for owner, word in ((VICTIM, CANARY), (ATTACKER, "tea")):
             said = HumanMessage(f"I like {word}", id=f"said-{owner}", name=owner)
             await memory.dialog.append(owner, "monday", [said], agent_id="a")
             event = {"user_id": owner, "session_id": "monday", "agent_id": "a", "scope": "semantic"}
             await memory.write(MemoryWriteEvent.model_validate({**event, "data": {"text": f"Likes {word}"}}))
+        said = HumanMessage(f"And {CANARY} again", id="said-again")
+        await memory.dialog.append(VICTIM, "wednesday", [said], agent_id="a")
         app.state.store = memory.store
         transport = httpx.ASGITransport(_AsAttacker())
         exported = [line async for line in memory.export_user(VICTIM)]
-        return cls(memory, httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1"), exported)
+        http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1")
+        known = KnownIds([json.loads(line)["record"]["id"] for line in exported[1:]], [])
+        return cls(memory, http, exported, known, lasts=store is not None)
 
     async def ids(self, r: random.Random) -> None:
         """Encode an id: it comes back as it was, and stays one label."""
@@ -138,7 +102,7 @@ class FuzzWorld:
 
     async def reads(self, r: random.Random) -> None:
         """Read with any query: nothing of another owner comes back."""
-        whole = {"user_id": ATTACKER, "session_id": "monday", "agent_id": "a", "scopes": _SCOPES, "query": "tea"}
+        whole = {"user_id": ATTACKER, "session_id": "monday", "agent_id": "a", "scopes": SCOPES, "query": "tea"}
         asked = changed(r, {**whole, "extra": {"now": "2026-01-01", "turns": 3, "seen": [], "standing": True}})
         query = MemoryQuery.model_validate({**asked, "user_id": r.choice((ATTACKER, f"{VICTIM}.", f"{VICTIM}%2E"))})
         found = await self.memory.read(query)
@@ -148,8 +112,8 @@ class FuzzWorld:
     async def writes(self, r: random.Random) -> None:
         """Write any record."""
         data = {"text": "Likes tea", "role": "user", "content": "hello", "task_type": "t", "tool": "x", "meta": {}}
-        whole = {"user_id": text(r), "session_id": "s", "agent_id": "a", "scope": r.choice(_SCOPES), "data": data}
-        memory = MemoryFacade(InMemoryStore())
+        whole = {"user_id": text(r), "session_id": "s", "agent_id": "a", "scope": r.choice(SCOPES), "data": data}
+        memory = self.memory if self.lasts else MemoryFacade(InMemoryStore())
         await memory.write(MemoryWriteEvent.model_validate(changed(r, whole) | {"user_id": ATTACKER}))
 
     async def yaml(self, r: random.Random) -> None:
@@ -174,19 +138,36 @@ class FuzzWorld:
 
     async def imports(self, r: random.Random) -> None:
         """Import a file for one user that was another one's: it writes to nobody else."""
-        lines = [line if r.random() < 0.5 else self._damaged(r, line) for line in self.exported]
-        store = InMemoryStore()
+        taken = [self._taken(line) for line in self.exported] if self.lasts else self.exported
+        lines = [line if r.random() < 0.5 else self._damaged(r, line) for line in taken]
+        store = self.memory.store if self.lasts else InMemoryStore()
+        before = await store.alist_namespaces(limit=1_000) if self.lasts else []
         try:
             await MemoryFacade(store).import_user(ATTACKER, lines)
         finally:
-            spaces = await store.alist_namespaces()
+            spaces = {*await store.alist_namespaces(limit=1_000)} - {*before}
             if any(ATTACKER not in space for space in spaces):
                 raise AssertionError(f"an import writes to {spaces}")
+
+    def _taken(self, line: str) -> str:
+        """Return a line of the victim's export as the attacker's own: what they import is theirs to see."""
+        for known in self.known.victims:
+            line = line.replace(known, known[::-1])
+        return line.replace(CANARY, "tea").replace("wednesday", "monday")
 
     def _damaged(self, r: random.Random, line: str) -> str:
         if r.random() < 0.4:
             return torn(r, line)
         return json.dumps(changed(r, json.loads(line)))
+
+    async def rest(self, r: random.Random) -> None:
+        """Send a request to the REST interface."""
+        await sent(self.http, rest_request(r, self.known), self.known)
+
+    async def left(self) -> str:
+        """Return what has become of the victim's memories, where that is not what it should be: nothing."""
+        now = [line async for line in self.memory.export_user(VICTIM)]
+        return "" if sorted(now) == sorted(self.exported) else "the other owner's memory is not as it was"
 
     async def requests(self, r: random.Random) -> None:
         """Send a request to one of our routes."""
@@ -227,8 +208,18 @@ class _AsAttacker:
 
 TARGETS: dict[str, int] = {
     "ids": 6, "reads": 4, "writes": 4, "yaml": 6, "answers": 8, "html": 8, "imports": 4, "requests": 4,
+    "rest": 6,
 }  # fmt: skip
 """The methods of `FuzzWorld` that take a case, and how often each is taken."""
+
+STORED = {"reads": 3, "writes": 3, "imports": 2, "requests": 2, "rest": 8}
+"""Those that are about the store, which takes longer in a database."""
+
+STORES = ("memory", "plain", "sealed")
+"""Stores: in the process, in PostgreSQL, and there sealed."""
+
+SHARE = 20
+"""Of so many cases one goes to each database as well."""
 
 
 async def attempt(world: FuzzWorld, name: str, seed: int) -> str:
@@ -252,29 +243,60 @@ async def attempt(world: FuzzWorld, name: str, seed: int) -> str:
     return f"took {spent:.1f} s" if spent > MAX_SECONDS else ""
 
 
-async def run(count: int, seed: int, only: str = "") -> tuple[Counter[str], list[str]]:
+async def run(count: int, seed: int, only: str = "", store: BaseStore | None = None) -> tuple[Counter[str], list[str]]:
     """Throw many cases.
 
     Args:
         count: How many.
         seed: The first.
         only: The one target, if not all.
+        store: What to throw them at: a store that is empty; by default one in the process.
 
     Returns:
         How many were thrown at each, and what was wrong.
     """
-    world = await FuzzWorld.create()
+    world = await FuzzWorld.create(store)
     thrown, wrong = Counter[str](), list[str]()
-    names = [only] if only else [name for name, often in TARGETS.items() for _ in range(often)]
+    targets = TARGETS if store is None else STORED
+    names = [only] if only else [name for name, often in targets.items() for _ in range(often)]
     for number in range(seed, seed + count):
         name = names[number % len(names)]
         thrown[name] += 1
         if found := await attempt(world, name, number):
             wrong.append(f"{name} {number}: {found}")
-    everything = repr([line async for line in world.memory.export_user(VICTIM)])
-    if CANARY not in everything:
-        wrong.append("the other owner's memory is gone")
+    if found := await world.left():
+        wrong.append(found)
     return thrown, wrong
+
+
+async def run_all(count: int, seed: int, only: str, stores: Sequence[str]) -> bool:
+    """Throw cases at stores, and print what was wrong; return whether anything was.
+
+    Args:
+        count: How many for the store in the process.
+        seed: The first.
+        only: The one target, if not all.
+        stores: Which: `memory`, `plain` and `sealed`.
+    """
+    failed = False
+    async with AsyncExitStack() as opened:
+        server = ""
+        for name in stores:
+            store: BaseStore | None = None
+            if name != "memory":
+                if not server:
+                    folder = opened.enter_context(tempfile.TemporaryDirectory())
+                    server = await opened.enter_async_context(embedded_database(Path(folder)))
+                store = await opened.enter_async_context(fresh_memory_store(server, sealed=name == "sealed"))
+            if store is not None and only and only not in STORED:
+                continue
+            started = time.monotonic()
+            cases = count if store is None or only else -(-count // SHARE)
+            thrown, wrong = await run(cases, seed, only, store)
+            failed = failed or bool(wrong)
+            print(f"{name}: {sum(thrown.values())} cases in {time.monotonic() - started:.0f} s: {dict(thrown)}")  # noqa: T201
+            print("\n".join(wrong[:40]) or "nothing wrong")  # noqa: T201
+    return failed
 
 
 def main() -> None:
@@ -283,12 +305,10 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=300_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=sorted(TARGETS), default="")
+    parser.add_argument("--stores", nargs="+", choices=STORES, default=STORES)
     given = parser.parse_args()
-    started = time.monotonic()
-    thrown, wrong = asyncio.run(run(given.count, given.seed, given.only))
-    print(f"{sum(thrown.values())} cases in {time.monotonic() - started:.0f} s: {dict(thrown)}")  # noqa: T201
-    print("\n".join(wrong[:40]) or "nothing wrong")  # noqa: T201
-    sys.exit(bool(wrong))
+    logging.disable(logging.WARNING)  # what is refused is logged, a hundred thousand times
+    sys.exit(asyncio.run(run_all(given.count, given.seed, given.only, given.stores)))
 
 
 if __name__ == "__main__":
