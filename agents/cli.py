@@ -69,6 +69,8 @@ def _run(arguments: argparse.Namespace, settings: StorageSettings, console: term
             return asyncio.run(terminal.hold_conversation(arguments.conversation, arguments.user, settings, console))
         case "database":
             return asyncio.run(terminal.run_database(arguments, settings, console))
+        case "audit" if arguments.verb == "quality":
+            return asyncio.run(terminal.run_quality(arguments, settings, console))
         case "audit":
             return asyncio.run(terminal.run_audit(arguments, settings, console))
         case "keys":

@@ -11,6 +11,11 @@ from react_mem._lazy import door
 
 if TYPE_CHECKING:
     from react_mem.memory.adapters.imports.import_memories import IMPORTED_SYSTEMS as IMPORTED_SYSTEMS
+    from react_mem.memory.adapters.quality.audit_quality import audit_quality as audit_quality
+    from react_mem.memory.adapters.quality.quality_report import QUALITY_CHECKS as QUALITY_CHECKS
+    from react_mem.memory.adapters.quality.quality_report import QualityCheck as QualityCheck
+    from react_mem.memory.adapters.quality.quality_report import QualityFinding as QualityFinding
+    from react_mem.memory.adapters.quality.quality_report import QualityReport as QualityReport
     from react_mem.memory.graph.export import Graph as Graph
     from react_mem.memory.graph.export import graph_drawing as graph_drawing
     from react_mem.memory.graph.export import to_graphml as to_graphml
@@ -72,6 +77,7 @@ if TYPE_CHECKING:
     from react_mem.memory.model.model_spec import ModelChoice as ModelChoice
     from react_mem.memory.model.model_spec import ModelEndpoint as ModelEndpoint
     from react_mem.memory.model.namespaces import encode as encode
+    from react_mem.memory.model.namespaces import memory_namespace as memory_namespace
     from react_mem.memory.model.namespaces import terminal_namespace as terminal_namespace
     from react_mem.memory.model.origins import Origin as Origin
     from react_mem.memory.model.policy import ContextSettings as ContextSettings

@@ -10,7 +10,7 @@ from datetime import date, datetime, time
 from importlib.metadata import version
 
 from react_mem.memory import MemoryScope
-from react_mem.memory.runtime import IMPORTED_SYSTEMS, Graph, to_graphml, to_html, to_json
+from react_mem.memory.runtime import IMPORTED_SYSTEMS, QUALITY_CHECKS, Graph, to_graphml, to_html, to_json
 
 FORMATS: dict[str, Callable[[Graph], str]] = {"html": to_html, "json": to_json, "graphml": to_graphml}
 """Forms of `react-mem memory graph`."""
@@ -96,17 +96,38 @@ def _add_audit(audit: argparse.ArgumentParser) -> None:
     audit.add_argument(
         "verb",
         nargs="?",
-        choices=("list", "verify"),
+        choices=("list", "verify", "quality"),
         default="list",
-        help="`verify` says whether anything was changed, added between or taken away (default: %(default)s)",
+        help="`verify` says whether anything was changed, added between or taken away; `quality` looks through the "
+        "memories themselves (default: %(default)s)",
     )
     audit.add_argument("--user", type=_user_id, help="only what was done with this user's memory")
     audit.add_argument("--since", type=datetime.fromisoformat, help="from when on, such as 2026-01-31")
-    audit.add_argument("--json", action="store_true", help="print a line of JSON an entry")
+    audit.add_argument("--json", action="store_true", help="print JSON: of the log a line an entry")
     audit.add_argument(
         "--after", metavar="NUMBER:HASH", help="verify what comes after an entry that was verified before"
     )
     audit.add_argument("--head", metavar="NUMBER:HASH", help="an end that `verify` has printed, to be there yet")
+    quality = audit.add_argument_group("quality")
+    quality.add_argument("--store", metavar="MODULE:ATTRIBUTE", help="any LangGraph store, or what opens one")
+    quality.add_argument(
+        "--stale-after", type=_count, default=365, metavar="DAYS", help="days without a write (default: %(default)s)"
+    )
+    quality.add_argument(
+        "--fail-on",
+        action="append",
+        default=[],
+        type=_quality_limit,
+        metavar="CHECK[=COUNT]",
+        help=f"exit with 1 where more than COUNT (0) are found; may be repeated: {', '.join(QUALITY_CHECKS)}",
+    )
+
+
+def _quality_limit(value: str) -> tuple[str, int]:
+    check, equals, most = value.partition("=")
+    if check not in QUALITY_CHECKS or (equals and not most.isdecimal()):
+        raise argparse.ArgumentTypeError(f"give one of {', '.join(QUALITY_CHECKS)}, with =COUNT or without")
+    return check, int(most or 0)
 
 
 def _add_receipts(receipt: argparse.ArgumentParser) -> None:

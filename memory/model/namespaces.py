@@ -89,6 +89,11 @@ def owner_namespace(user_id: str) -> Namespace:
     return (ROOT, encode(user_id))
 
 
+def memory_namespace(user_id: str | None = None) -> Namespace:
+    """Return the prefix of a user's memory; of everybody's where nobody is named."""
+    return (ROOT,) if user_id is None else owner_namespace(user_id)
+
+
 def scope_namespace(user_id: str, scope: MemoryScope) -> Namespace:
     """Return where one scope of one user lives."""
     return (*owner_namespace(user_id), str(scope))

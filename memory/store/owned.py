@@ -75,7 +75,7 @@ async def everything(store: BaseStore, user_id: str) -> list[Item]:
         The items, in the order of their namespaces and keys.
     """
     found = await store.asearch(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)
-    return sorted(filter(_is_record, found), key=lambda item: (item.namespace, item.key))
+    return sorted(filter(is_record, found), key=lambda item: (item.namespace, item.key))
 
 
 async def in_pages(store: BaseStore, user_id: str) -> AsyncIterator[Sequence[Item]]:
@@ -106,7 +106,7 @@ async def _pages(store: PagedStore, user_id: str) -> AsyncIterator[list[Item]]:
     while True:
         page = await store.apage(owner_namespace(user_id), behind, _PAGE)
         behind = page.behind
-        if kept := [item for item in page.items if _is_record(item)]:
+        if kept := [item for item in page.items if is_record(item)]:
             yield kept
         if len(page.items) < _PAGE:
             return
@@ -142,5 +142,6 @@ async def users_with(store: BaseStore, *scopes: str) -> list[str]:
     return list(users)
 
 
-def _is_record(item: Item) -> bool:
+def is_record(item: Item) -> bool:
+    """Return whether an item of an owner is a record that is in force, and no bookkeeping."""
     return item.namespace[2] not in (ABANDONED, LINKS, META)

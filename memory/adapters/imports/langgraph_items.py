@@ -78,21 +78,33 @@ class LangGraphItems:
             "updated_at": item.updated_at,
             "notes": {"namespace": list(item.namespace)},
         }
-        value: Mapping[str, Any] = item.value
-        kind, content = text_of(value.get("kind")), value.get("content", value)
-        if isinstance(content, Mapping):
-            if text_of(content.get("observation")):
-                told = {name: text_of(content.get(name)) for name in ("observation", "thoughts", "action", "result")}
-                steps = tuple(filter(None, [told["thoughts"], told["action"]]))
-                return ForeignEntry(
-                    text=told["observation"], kind="episode", steps=steps, outcome=told["result"], **said
-                )
-            triple = [text_of(content.get(name)) for name in ("subject", "predicate", "object")]
-            if all(triple):
-                return ForeignEntry(text=" ".join(triple), about=triple[0], **said)
-            text = next((text for name in _TEXTS if (text := text_of(content.get(name))).strip()), "")
-            if not text and content:
-                fields = json.dumps(dict(content), ensure_ascii=False, indent=1, default=str)[:_MAX_CONTENT]
-                return ForeignEntry(text=fields, kind="document", title=kind, **said)
-            return ForeignEntry(text=text, **said)
-        return ForeignEntry(text=text_of(content), **said)
+        return ForeignEntry(**_told(item.value), **said)
+
+
+def text_in(value: Mapping[str, Any]) -> str:
+    """Return the text of an item, in whichever of the known forms it is; of any other its fields as JSON.
+
+    >>> text_in({"content": "I live in Hue"}), text_in({"kind": "Triple", "content": {"subject": "Ann",
+    ...     "predicate": "lives in", "object": "Hue"}})
+    ('I live in Hue', 'Ann lives in Hue')
+    """
+    return str(_told(value)["text"])
+
+
+def _told(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an item says, as the fields of an entry."""
+    kind, content = text_of(value.get("kind")), value.get("content", value)
+    if not isinstance(content, Mapping):
+        return {"text": text_of(content)}
+    if text_of(content.get("observation")):
+        told = {name: text_of(content.get(name)) for name in ("observation", "thoughts", "action", "result")}
+        steps = tuple(filter(None, [told["thoughts"], told["action"]]))
+        return {"text": told["observation"], "kind": "episode", "steps": steps, "outcome": told["result"]}
+    triple = [text_of(content.get(name)) for name in ("subject", "predicate", "object")]
+    if all(triple):
+        return {"text": " ".join(triple), "about": triple[0]}
+    text = next((text for name in _TEXTS if (text := text_of(content.get(name))).strip()), "")
+    if not text and content:
+        fields = json.dumps(dict(content), ensure_ascii=False, indent=1, default=str)[:_MAX_CONTENT]
+        return {"text": fields, "kind": "document", "title": kind}
+    return {"text": text}

@@ -340,6 +340,8 @@ def test_the_terminal_shows_and_verifies_the_log(
     assert (entry["actor"], entry["action"], entry["why"]) == ("operator", "export", "request")
     assert main(["audit", "--since", "2999-01-01"]) == 0
     assert capsys.readouterr().out == ""
+    assert main(["audit", "quality", "--json", "--fail-on", "secrets"]) == 0
+    assert json.loads(capsys.readouterr().out)["findings"]["secrets"]["count"] == 0
     assert main(["audit", "verify", "--head", "7:aa"]) == 2
     assert "there were more" in capsys.readouterr().err
     assert main(["audit", "verify", "--head", "x"]) == 2

@@ -1,0 +1,214 @@
+"""Audit of what a store holds: what each check finds, of any store and of ours, and what it keeps and shows."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.store.base import BaseStore, Item
+from langgraph.store.memory import InMemoryStore
+
+from react_mem.agents.cli import main
+from react_mem.memory.adapters.quality.quality_tally import QualityTally
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.model.records import Fact, Message
+from react_mem.memory.runtime import QualityCheck, QualityReport, audit_quality
+
+ANN, BOB = ("memories", "ann"), ("memories", "bob")
+SECRET = "password: quagga-4711"
+
+
+async def holding(*texts: str, namespace: tuple[str, ...] = ANN) -> BaseStore:
+    store = InMemoryStore()
+    for number, text in enumerate(texts):
+        await store.aput(namespace, str(number), {"text": text})
+    return store
+
+
+def pairs(report: QualityReport, check: QualityCheck) -> list[tuple[str, str]]:
+    return [(place.key, place.beside) for place in report.findings[check].examples]
+
+
+class TestAnyStore:
+    async def test_the_same_words_are_duplicates_and_other_order_is_not(self) -> None:
+        store = await holding("I live in Hue.", "i live, in HUE!", "Ann loves Bob", "Bob loves Ann")
+        await store.aput(BOB, "0", {"text": "I live in Hue."})
+        report = await audit_quality(store)
+        assert pairs(report, "duplicates") == [("1", "0")]
+        assert report.findings["duplicates"].count == 1
+
+    async def test_other_numbers_and_denials_of_one_matter_contradict(self) -> None:
+        store = await holding("I have 2 cats", "I have 3 cats", "I eat meat", "I don't eat meat", "I have a dog")
+        report = await audit_quality(store)
+        assert pairs(report, "contradictions") == [("1", "0"), ("3", "2")]
+        assert report.findings["duplicates"].count == 0
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            {"content": "I live in Hue"},
+            {"kind": "Memory", "content": {"content": "I live in Hue"}},
+            {"memory": "I live in Hue"},
+            {"kind": "Triple", "content": {"subject": "I", "predicate": "live in", "object": "Hue"}},
+        ],
+    )
+    async def test_items_of_other_systems_are_read(self, value: dict[str, Any]) -> None:
+        store = await holding("I live in Hue")
+        await store.aput(ANN, "theirs", value)
+        assert pairs(await audit_quality(store), "duplicates") == [("theirs", "0")]
+
+    async def test_secrets_are_found_wherever_they_stand_and_never_shown(self) -> None:
+        store = InMemoryStore()
+        await store.aput(ANN, "a", {"text": SECRET})
+        await store.aput(ANN, "b", {"deep": [{"note": "use sk-quagga4711quagga"}]})
+        await store.aput(ANN, "id", {"text": "tea", "source": "0123456789abcdef0123456789abcdef"})
+        await store.aput(ANN, "plain", {"text": "I keep my password in my head"})
+        report = await audit_quality(store)
+        found = report.findings["secrets"]
+        assert [(place.key, place.field) for place in found.examples] == [("a", "text"), ("b", "deep[].note")]
+        assert "quagga" not in json.dumps(report.to_json())
+
+    async def test_what_was_not_written_again_is_stale(self) -> None:
+        store = await holding("tea", "coffee")
+        later = datetime.now(UTC) + timedelta(days=40)
+        for days, count in ((30, 2), (50, 0)):
+            report = await audit_quality(store, at=later, stale_after=timedelta(days=days))
+            assert report.findings["stale"].count == count
+        assert (report.findings["growth"].count, report.before) == (0, 2)
+
+    async def test_growth_and_size(self) -> None:
+        report = await audit_quality(await holding("tea", "coffee"))
+        assert (report.items, report.namespaces, report.findings["growth"].count) == (2, 1, 2)
+        assert report.bytes == len('{"text": "tea"}{"text": "coffee"}')
+        assert sum(report.by_month.values()) == 2
+
+    async def test_what_is_recalled_is_not_known(self) -> None:
+        found = (await audit_quality(await holding("tea"))).findings["never_recalled"]
+        assert (found.count, found.why != "") == (None, True)
+
+    async def test_only_what_is_below_a_namespace_is_looked_at(self) -> None:
+        store = await holding("tea")
+        await store.aput(BOB, "0", {"text": SECRET})
+        report = await audit_quality(store, ANN)
+        assert (report.items, report.findings["secrets"].count) == (1, 0)
+
+    async def test_more_than_is_allowed_fails(self) -> None:
+        report = await audit_quality(await holding("tea", "tea", "tea"))
+        assert report.failing({"duplicates": 2, "secrets": 0, "never_recalled": 0}) == []
+        assert report.failing({"duplicates": 1, "secrets": 0}) == ["duplicates"]
+
+
+class TestOurs:
+    async def test_what_is_believed_counts_and_what_answers_used(self) -> None:
+        store = InMemoryStore()
+        semantic, dialog = (scope_namespace("ann", scope) for scope in (MemoryScope.SEMANTIC, MemoryScope.DIALOG))
+        told: dict[str, Any] = {"session_id": "s", "agent_id": "a"}
+        facts = [
+            Fact(id="used", text="I live in Hue", **told),
+            Fact(id="again", text="I live in Hue", **told),
+            Fact(id="former", text="I live in Hue", current=False, **told),
+            Fact(id="over", text="I work at Acme", valid_to=datetime(2020, 1, 1, tzinfo=UTC), **told),
+            Fact(id="doubted", text="I like tea", doubts=("used",), **told),
+        ]
+        for fact in facts:
+            await store.aput(semantic, fact.id, fact.to_value())
+        answer = Message(id="m", text="You live in Hue", content="x", role="assistant", turn=1, used=("used",), **told)
+        for key in ("m", "n"):
+            await store.aput(dialog, key, answer.to_value())
+        await store.aput(meta_namespace("ann"), "note", {"text": SECRET})
+        report = await audit_quality(store)
+        assert report.items == 7, "bookkeeping is no memory, and a message is one"
+        assert pairs(report, "duplicates") == [("again", "used")]
+        assert pairs(report, "contradictions") == [("doubted", "used")]
+        assert pairs(report, "stale") == [("over", "")]
+        never = report.findings["never_recalled"]
+        assert [place.key for place in never.examples] == ["again", "former", "over", "doubted"]
+        assert (never.count, report.findings["secrets"].count) == (4, 0)
+
+
+def items(count: int, chars: int) -> Iterator[Item]:
+    at = datetime.now(UTC)
+    for number in range(count):
+        yield Item(
+            value={"text": f"{number} tea " * (chars // 8)},
+            key=str(number),
+            namespace=ANN,
+            created_at=at,
+            updated_at=at,
+        )
+
+
+@pytest.mark.parametrize("count", [150])
+def test_what_is_kept_of_an_item_does_not_grow_with_its_text(count: int) -> None:
+    kept = []
+    for chars in (80, 80, 8_000):  # the first also loads what the checks stand on
+        tracemalloc.start()
+        tally = QualityTally(timedelta(days=1), datetime.now(UTC))
+        for item in items(count, chars):
+            tally.take([item])
+        kept.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+        assert tally.report().items == count
+    assert kept[2] < 2 * kept[1]
+
+
+class TestCommand:
+    @pytest.fixture(autouse=True)
+    def theirs(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "quality_theirs.py").write_text(
+            "from contextlib import asynccontextmanager\n"
+            "from langgraph.store.memory import InMemoryStore\n"
+            "store = InMemoryStore()\n"
+            "for key in 'ab':\n"
+            f"    store.put(('memories', 'ann'), key, {{'text': {SECRET!r}}})\n"
+            "def build():\n    return store\n"
+            "async def abuild():\n    return store\n"
+            "@asynccontextmanager\nasync def opened():\n    yield store\n"
+        )
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.syspath_prepend(str(tmp_path))
+
+    @pytest.mark.parametrize("attribute", ["store", "build", "abuild", "opened"])
+    def test_any_store_and_the_report_as_json(self, attribute: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["audit", "quality", "--store", f"quality_theirs:{attribute}", "--json"]) == 0
+        shown = capsys.readouterr()
+        data = json.loads(shown.out)
+        assert (data["items"], data["findings"]["secrets"]["count"], data["failing"]) == (2, 2, [])
+        assert data["findings"]["duplicates"]["examples"] == [
+            {"namespace": ["memories", "ann"], "key": "b", "field": "", "beside": "a"}
+        ]
+        assert shown.err == ""
+
+    @pytest.mark.parametrize(("limit", "code"), [("secrets", 1), ("secrets=2", 0), ("stale", 0), ("duplicates=0", 1)])
+    def test_it_fails_on_what_it_is_told_to(self, limit: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["audit", "quality", "--store", "quality_theirs:store", "--fail-on", limit]) == code
+        shown = capsys.readouterr().out
+        assert "2 items in 1 namespaces" in shown
+        assert "memories.ann  b  beside a" in shown
+        assert ("FAILS" in shown) == bool(code)
+        assert "quagga" not in shown
+
+    @pytest.mark.parametrize(
+        ("store", "told"),
+        [
+            ("quality_theirs:nothing", "there is no store quality_theirs:nothing"),
+            ("nowhere:store", "there is no store nowhere:store"),
+            ("quality_theirs", "name it as module:attribute"),
+            ("quality_theirs:key", "quality_theirs:key gives a str, and no LangGraph store"),
+        ],
+    )
+    def test_what_is_no_store_is_named(self, store: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["audit", "quality", "--store", store]) == 2
+        assert told in capsys.readouterr().err
+
+    @pytest.mark.parametrize("limit", ["nothing", "secrets=x", "secrets="])
+    def test_a_check_that_does_not_exist_is_refused(self, limit: str, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit):
+            main(["audit", "quality", "--fail-on", limit])
+        assert "give one of duplicates, contradictions" in capsys.readouterr().err
