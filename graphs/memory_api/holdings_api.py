@@ -58,9 +58,9 @@ async def graph(
     kind: Annotated[
         list[Annotated[str, Field(max_length=100)]], Query(max_length=40, description="Kinds, such as `fact`.")
     ] = [],  # noqa: B006
-    limit: Annotated[int, Query(ge=1, le=MAX_NODES, description="Memories, those with the most links.")] = 2_000,
+    limit: Annotated[int, Query(ge=1, le=MAX_NODES, description="Memories at most: the newest.")] = 2_000,
 ) -> ShownGraph:
-    """Show memories and how they are linked; of many, those with the most links."""
+    """Show memories and how they are linked; of many the newest, which `cut` says."""
     return await show_graph(asked.memory.store, asked.owner, kinds=kind, limit=limit)
 
 

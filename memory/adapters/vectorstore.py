@@ -45,6 +45,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import ROOT
 from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.store.attachments import limit_of
+from react_mem.memory.store.conversation_listing import ConversationPlace, ConversationsStore, ListedConversations
 from react_mem.memory.store.indexed_store import IndexedStore
 from react_mem.memory.store.listing import Listed, ListedStore, ListPlace, Wanted
 from react_mem.memory.store.transactions import Guard, GuardedStore
@@ -184,6 +185,14 @@ class VectorIndexedStore(BaseStore):
     async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed | None:
         """Return the next of an owner's records, the latest first, as the inner store lists them."""
         return await self.inner.alisted(wanted, behind, limit) if isinstance(self.inner, ListedStore) else None
+
+    async def aconversations(
+        self, namespace: Namespace, behind: ConversationPlace | None, limit: int
+    ) -> ListedConversations | None:
+        """Return the next of an owner's conversations, as the inner store lists them."""
+        if not isinstance(self.inner, ConversationsStore):
+            return None
+        return await self.inner.aconversations(namespace, behind, limit)
 
     async def arevision(self, owner: str) -> str | None:
         """Return what changes with every write of an owner, as the inner store counts."""

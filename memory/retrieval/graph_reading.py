@@ -17,8 +17,10 @@ from react_mem.memory.graph.traverse import MAX_NODES, Hop, Subgraph, expand, pa
 from react_mem.memory.graph.wording import name_of, reason
 from react_mem.memory.index.over import as_read
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import KINDS
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import now
+from react_mem.memory.store.listing import Wanted, listed
 from react_mem.memory.store.owned import everything
 
 EVERY_KIND = frozenset(LinkKind)
@@ -145,6 +147,25 @@ class MemoryGraph:
         """
         items = await everything(self._store, user_id)
         return await asyncio.to_thread(_graph, items)
+
+    async def newest(self, user_id: str, limit: int, *, kinds: Collection[str] = ()) -> tuple[Graph, int]:
+        """Return the newest of a user's memories with the links among them, the oldest first, and how many are older.
+
+        A store that lists page by page reads no more than these.
+
+        Args:
+            user_id: The owner.
+            limit: How many memories.
+            kinds: Their kinds; by default all that the graph has.
+        """
+        wanted = Wanted(
+            namespaces=[scope_namespace(user_id, scope) for scope in MemoryScope],
+            kinds=list(kinds) or None,
+            without=[kind.name for kind in KINDS.values() if not kind.node],
+        )
+        found = await listed(self._store, user_id, wanted, None, limit)
+        graph = await asyncio.to_thread(_graph, [item for _, item in found.items])
+        return graph, found.total - len(found.items)
 
 
 def _graph(items: Sequence[Item]) -> Graph:

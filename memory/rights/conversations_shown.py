@@ -17,6 +17,7 @@ from react_mem.memory.model.records import now
 from react_mem.memory.model.shown import MemoryItem
 from react_mem.memory.rights.cursors import cursor_of, read_cursor
 from react_mem.memory.scopes.dialog import DialogMemoryStore, HeldThread
+from react_mem.memory.store.conversation_listing import ConversationPlace
 from react_mem.memory.store.stored_text import storable
 
 _ABOUT_CHARS = 300
@@ -103,7 +104,7 @@ async def page_of_conversations(
     """Return a page of an owner's conversations, the one first in which something was last said.
 
     Args:
-        store: The store.
+        store: The store. Of one that lists no conversations, all that was said is read for each page.
         user_id: The owner.
         limit: How many.
         cursor: The `next_cursor` of the page before; empty for the first.
@@ -111,12 +112,13 @@ async def page_of_conversations(
     Raises:
         ValueError: If the cursor is none of a list.
     """
-    behind = read_cursor(cursor, str, str) if cursor else None
-    held = await DialogMemoryStore(store).conversations(user_id)
-    left = [one for one in held if behind is None or (one.last, one.id) < behind]
-    shown = left[:limit]
-    more = cursor_of(shown[-1].last, shown[-1].id) if len(left) > limit else None
-    return ConversationPage(items=[_conversation(one) for one in shown], next_cursor=more, total=len(held))
+    behind = ConversationPlace(*read_cursor(cursor, str, str)) if cursor else None
+    shown, total, more = await DialogMemoryStore(store).page(user_id, behind, limit)
+    return ConversationPage(
+        items=[_conversation(held) for _, held in shown],
+        next_cursor=cursor_of(*shown[-1][0]) if more else None,
+        total=total,
+    )
 
 
 async def show_conversation(
@@ -143,7 +145,7 @@ async def show_conversation(
     messages = _messages(values)
     if not messages:
         return None
-    [held] = await DialogMemoryStore(store).conversations(user_id, values=values, session_id=session_id)
+    [held] = await DialogMemoryStore(store).conversations(user_id, values=values)
     start = max(behind or (first_turn, ""), (first_turn, ""))
     left = [one for one in messages if (int(one["turn"]), str(one["id"])) > start]
     shown = left[:limit]

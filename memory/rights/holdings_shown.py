@@ -110,11 +110,12 @@ class ShownLink(BaseModel):
 
 
 class ShownGraph(BaseModel):
-    """Memories and links: those with the most links."""
+    """Memories with the links among them: of many, the newest."""
 
-    nodes: list[ShownNode]
+    nodes: list[ShownNode] = Field(description="The oldest first.")
     links: list[ShownLink]
-    left_out: int = Field(description="How many memories there are beside these.")
+    left_out: int = Field(description="How many older memories there are beside these.")
+    cut: str = Field(description="What of the whole is shown, in words; empty where it is all.")
 
 
 class MemoryUsage(BaseModel):
@@ -198,7 +199,7 @@ async def list_skills(store: BaseStore, user_id: str) -> SkillList:
 
 
 async def show_graph(store: BaseStore, user_id: str, *, kinds: Collection[str] = (), limit: int = 2_000) -> ShownGraph:
-    """Return an owner's memories with their links; of many, those that have the most.
+    """Return an owner's memories with the links among them; of many, the newest.
 
     Args:
         store: The store.
@@ -206,8 +207,8 @@ async def show_graph(store: BaseStore, user_id: str, *, kinds: Collection[str] =
         kinds: The kinds; by default all.
         limit: How many memories.
     """
-    whole = await MemoryGraph(store).whole(user_id)
-    return await asyncio.to_thread(_graph, whole, frozenset(kinds), limit)
+    graph, older = await MemoryGraph(store).newest(user_id, limit, kinds=kinds)
+    return await asyncio.to_thread(_graph, graph, older)
 
 
 async def count_usage(store: BaseStore, user_id: str) -> MemoryUsage:
@@ -283,9 +284,7 @@ def _source(item: Item, value: str) -> MemorySource:
     )
 
 
-def _graph(whole: Graph, kinds: frozenset[str], limit: int) -> ShownGraph:
-    of_kinds = whole.of_types(kinds) if kinds else whole
-    shown = of_kinds.largest(limit)
+def _graph(graph: Graph, older: int) -> ShownGraph:
     return ShownGraph(
         nodes=[
             ShownNode(
@@ -294,8 +293,9 @@ def _graph(whole: Graph, kinds: frozenset[str], limit: int) -> ShownGraph:
                 text=(node.text or node.name)[:_NODE_CHARS],
                 current=node.current,
             )
-            for node in shown.nodes
+            for node in graph.nodes
         ],
-        links=[ShownLink(source=link.source, target=link.target, relation=link.kind.value) for link in shown.links],
-        left_out=len(of_kinds.nodes) - len(shown.nodes),
+        links=[ShownLink(source=link.source, target=link.target, relation=link.kind.value) for link in graph.links],
+        left_out=older,
+        cut=f"the {len(graph.nodes):,} newest of {len(graph.nodes) + older:,} memories" if older else "",
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, get_args, overload
@@ -23,7 +23,7 @@ from react_mem.memory.merging.thoughts import led_apart
 from react_mem.memory.merging.transcript import message_record_id, misdated, to_records
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent, named_session
-from react_mem.memory.model.kinds import CHAIN, CONVERSATION, MESSAGE, PENDING, SUMMARY
+from react_mem.memory.model.kinds import CHAIN, MESSAGE, PENDING, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.records import (
@@ -38,6 +38,7 @@ from react_mem.memory.model.records import (
     written_in,
 )
 from react_mem.memory.scopes.scope import SPARE, ScopeStore, created_at
+from react_mem.memory.store.conversation_listing import ConversationPlace, ConversationsStore, PlacedConversation
 from react_mem.memory.store.owned import WHOLE
 
 MAX_STANDING = 50
@@ -90,31 +91,36 @@ class DialogMemoryStore(ScopeStore):
     scope = MemoryScope.DIALOG
 
     async def conversations(
-        self, user_id: str, *, values: Sequence[Mapping[str, Any]] | None = None, session_id: str = ""
+        self, user_id: str, *, values: Sequence[Mapping[str, Any]] | None = None
     ) -> list[HeldThread]:
         """Return the conversations of a user of which memory has something, the latest first.
 
         Args:
             user_id: The owner.
             values: What there is of one conversation, where that has been read.
-            session_id: That conversation.
         """
         if values is None:
-            of_dialog, of_state = await asyncio.gather(
-                self.every(user_id),
-                self.store.asearch(
-                    scope_namespace(user_id, MemoryScope.STATE),
-                    filter={"kind": CONVERSATION.name},
-                    limit=WHOLE,
-                    refresh_ttl=False,
-                ),
-            )
-            values = [*of_dialog, *(item.value for item in of_state)]
-        else:
-            id_ = CONVERSATION.id(session_id)
-            noted = await self.store.aget(scope_namespace(user_id, MemoryScope.STATE), id_, refresh_ttl=False)
-            values = [*values, *([noted.value] if noted is not None else [])]
+            values = await self.every(user_id)
         return await asyncio.to_thread(_held, values)
+
+    async def page(
+        self, user_id: str, behind: ConversationPlace | None, limit: int
+    ) -> tuple[list[tuple[ConversationPlace, HeldThread]], int, bool]:
+        """Return some conversations of a user, the latest first, how many there are, and whether others follow.
+
+        Args:
+            user_id: The owner.
+            behind: The place behind which to begin; None for the first.
+            limit: How many, at most.
+        """
+        if isinstance(self.store, ConversationsStore):
+            found = await self.store.aconversations(self.namespace(user_id), behind, limit)
+            if found is not None:
+                told = await asyncio.to_thread(lambda: [(one.place, _told(one)) for one in found.conversations])
+                return told, found.total, found.more
+        held = [(ConversationPlace(one.last, one.id), one) for one in await self.conversations(user_id)]
+        left = [one for one in held if behind is None or one[0] < behind]
+        return left[:limit], len(held), len(left) > limit
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Take the last turns of this conversation and what it came to; where something is asked, search all
@@ -422,14 +428,11 @@ class DialogMemoryStore(ScopeStore):
 def _held(values: Iterable[Mapping[str, Any]]) -> list[HeldThread]:
     """Return conversations by what is kept of them, the latest first."""
     said: dict[str, list[Mapping[str, Any]]] = {}
-    last: dict[str, str] = {}
     summed: dict[str, Mapping[str, Any]] = {}
     for value in values:
         session = str(value.get("session_id", ""))
         if MESSAGE.matches(value):
             said.setdefault(session, []).append(value)
-        elif CONVERSATION.matches(value):
-            last[session] = str(value["last_said_at"])
         elif SUMMARY.matches(value) and _reach(value) >= _reach(summed.get(session, {})):
             summed[session] = value
     held = []
@@ -438,11 +441,21 @@ def _held(values: Iterable[Mapping[str, Any]]) -> list[HeldThread]:
         told = next((value for value in messages if value["role"] == "user" and value["text"]), messages[0])
         times = [str(value["created_at"]) for value in messages]
         summary = str(summed[session]["text"]) if session in summed else ""
-        at = last.get(session) or max(times)
-        held.append(
-            HeldThread(session, str(told["agent_id"]), at, len(messages), str(told["text"]), min(times), summary)
-        )
+        about = str(told["text"])
+        held.append(HeldThread(session, str(told["agent_id"]), max(times), len(messages), about, min(times), summary))
     return sorted(held, key=lambda one: (one.last, one.id), reverse=True)
+
+
+def _told(listed: PlacedConversation) -> HeldThread:
+    """Return a conversation of which some messages and summaries have been read."""
+    [held] = _held([item.value for item in listed.items])
+    return replace(held, messages=listed.messages, first=_dated(listed.first), last=_dated(listed.place.last))
+
+
+def _dated(at: str) -> str:
+    """Return a time of a list, which is in UTC without saying so."""
+    told = datetime.fromisoformat(at)
+    return (told if told.tzinfo is not None else told.replace(tzinfo=UTC)).isoformat()
 
 
 def _reach(summary: Mapping[str, Any]) -> tuple[int, str]:

@@ -28,17 +28,19 @@ from react_mem.memory.store.wall import walled
 # Text in UTC is compared as it is: to read the dates of ten thousand records takes three times as long as all the rest.
 # What has another zone is put into UTC, unless PostgreSQL knows no such zone. Without the letter of the zone, a time
 # comes before those of the same second that have a fraction.
-_AT = """
+UTC_TEXT: LiteralString = """
     CASE WHEN right(s.value ->> 'created_at', 1) = 'Z' THEN left(s.value ->> 'created_at', -1)
         WHEN s.value ->> 'created_at'
             ~ '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?[+-](0\\d|1[0-4]):[0-5]\\d$'
             THEN to_char((s.value ->> 'created_at')::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
         ELSE coalesce(s.value ->> 'created_at', '') END COLLATE "C"
 """
+"""Time at which a record `s` was first believed, in UTC, as text."""
+
 # One pass over the owner's records counts those that are meant and finds the first of them; only these are read whole.
 _LISTED: LiteralString = f"""
     WITH found AS MATERIALIZED (
-        SELECT s.prefix COLLATE "C" AS prefix, s.key COLLATE "C" AS key, {_AT} AS at FROM store s
+        SELECT s.prefix COLLATE "C" AS prefix, s.key COLLATE "C" AS key, {UTC_TEXT} AS at FROM store s
         WHERE s.owner = %(owner)s AND s.prefix = ANY(%(prefixes)s::text[])
             AND (%(kinds)s::text[] IS NULL OR s.value ->> 'kind' = ANY(%(kinds)s::text[]))
             AND NOT (coalesce(s.value ->> 'kind', '') = ANY(%(without)s::text[]))

@@ -47,6 +47,7 @@ from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.namespaces import is_bookkeeping, owner_of, owner_within
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
 from react_mem.memory.store.audit.audit_log import AuditLog, note_writes
+from react_mem.memory.store.conversation_listing import ConversationPlace, ListedConversations
 from react_mem.memory.store.deadlocks import until_no_deadlock
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import KeyRing
@@ -493,6 +494,19 @@ class MemoryStore(LanedStore):
             return await self._opened(self._seal, owner_of(wanted.namespaces[0]), page)
         async with self.pool.connection() as conn:
             return await self.reader.listed(conn, wanted, behind, limit)
+
+    async def aconversations(
+        self, namespace: tuple[str, ...], behind: ConversationPlace | None, limit: int
+    ) -> ListedConversations | None:
+        """Return the next of an owner's conversations: see `memory.store.conversation_listing`."""
+        if self._seal is not None:
+
+            async def page(reader: SealedReader, conn: AsyncConnection[DictRow]) -> ListedConversations | None:
+                return await reader.conversations(conn, namespace, behind, limit)
+
+            return await self._opened(self._seal, owner_of(namespace), page)
+        async with self.pool.connection() as conn:
+            return await self.reader.conversations(conn, namespace, behind, limit)
 
     async def arevision(self, owner: str) -> str | None:
         """Return what changes with every write of an owner: see `memory.store.listing`."""

@@ -16,9 +16,15 @@ from psycopg.rows import DictRow
 
 from react_mem.memory.index.recall import scored
 from react_mem.memory.index.scorer import nearest
-from react_mem.memory.model.namespaces import owner_namespace, owner_of_path, owner_within
+from react_mem.memory.model.namespaces import Namespace, owner_namespace, owner_of_path, owner_within
 from react_mem.memory.store import binary
 from react_mem.memory.store.binary import Binary
+from react_mem.memory.store.conversation_listing import (
+    ConversationPlace,
+    ListedConversations,
+    conversations_of,
+    read_conversations,
+)
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted, page_of, read_listed
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.namespace_indexes import INDEX_SCAN, NamespaceIndexes
@@ -212,6 +218,15 @@ class Reader:
         """Return the next of an owner's records, the latest first: see `memory.store.listing`."""
         rows, places, total = await read_listed(conn, wanted, behind, limit, omit_expired=self.omit_expired)
         return page_of(places, await items_of(rows), total, limit)
+
+    async def conversations(
+        self, conn: AsyncConnection[DictRow], namespace: Namespace, behind: ConversationPlace | None, limit: int
+    ) -> ListedConversations | None:
+        """Return the next of an owner's conversations: see `memory.store.conversation_listing`."""
+        rows = await read_conversations(conn, namespace, behind, limit, omit_expired=self.omit_expired)
+        if rows is None:
+            return None
+        return conversations_of(rows, await items_of([row for row in rows if row["key"] is not None]), limit)
 
     async def _send_gets(
         self, conn: AsyncConnection[DictRow], gets: Sequence[tuple[int, GetOp]]

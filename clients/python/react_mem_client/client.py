@@ -535,14 +535,14 @@ class MemoryClient(Transport):
         return read_answer(SkillList, answer)
 
     async def show_graph(self, *, kind: Sequence[str] | None = None, limit: int | None = None) -> ShownGraph:
-        """Show memories and how they are linked; of many, those with the most links.
+        """Show memories and how they are linked; of many the newest, which `cut` says.
 
         Args:
             kind: Kinds, such as `fact`.
-            limit: Memories, those with the most links; by default 2000.
+            limit: Memories at most: the newest; by default 2000.
 
         Returns:
-            Memories and links: those with the most links.
+            Memories with the links among them: of many, the newest.
 
         Raises:
             MemoryApiError: If the server refuses: 401, 404, 422, 503.

@@ -515,14 +515,18 @@ class ShownField(Answer):
 
 
 class ShownGraph(Answer):
-    """Memories and links: those with the most links."""
+    """Memories with the links among them: of many, the newest."""
 
     nodes: list[ShownNode]
+    """The oldest first."""
 
     links: list[ShownLink]
 
     left_out: int
-    """How many memories there are beside these."""
+    """How many older memories there are beside these."""
+
+    cut: str
+    """What of the whole is shown, in words; empty where it is all."""
 
 
 class ShownLink(Answer):

@@ -137,7 +137,7 @@ export interface ShowConversationOptions extends RequestOptions {
 export interface ShowGraphOptions extends RequestOptions {
   /** Kinds, such as `fact`. */
   kind?: readonly string[] | undefined;
-  /** Memories, those with the most links; by default 2000. */
+  /** Memories at most: the newest; by default 2000. */
   limit?: number | undefined;
 }
 
@@ -347,9 +347,9 @@ export class MemoryClient extends Transport {
   listSkills(options?: RequestOptions): Promise<SkillList>;
 
   /**
-   * Show memories and how they are linked; of many, those with the most links.
+   * Show memories and how they are linked; of many the newest, which `cut` says.
    *
-   * @returns Memories and links: those with the most links.
+   * @returns Memories with the links among them: of many, the newest.
    * @throws {MemoryApiError} 401, 404, 422, 503.
    */
   showGraph(options?: ShowGraphOptions): Promise<ShownGraph>;

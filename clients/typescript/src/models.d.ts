@@ -367,12 +367,15 @@ export interface ShownField {
   readonly previous: readonly FormerValue[];
 }
 
-/** Memories and links: those with the most links. */
+/** Memories with the links among them: of many, the newest. */
 export interface ShownGraph {
+  /** The oldest first. */
   readonly nodes: readonly ShownNode[];
   readonly links: readonly ShownLink[];
-  /** How many memories there are beside these. */
+  /** How many older memories there are beside these. */
   readonly left_out: number;
+  /** What of the whole is shown, in words; empty where it is all. */
+  readonly cut: string;
 }
 
 /** A link between two memories of the graph. */

@@ -17,6 +17,12 @@ from psycopg.rows import DictRow
 from react_mem.memory.index.recall import scored
 from react_mem.memory.model.namespaces import owner_of_path, owner_within
 from react_mem.memory.store.binary import Binary, numbers
+from react_mem.memory.store.conversation_listing import (
+    ConversationPlace,
+    ListedConversations,
+    conversations_of,
+    read_conversations,
+)
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted, page_of, read_listed
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.owned import OwnedPage
@@ -146,6 +152,16 @@ class SealedReader:
         rows, places, total = await read_listed(conn, wanted, behind, limit, omit_expired=self.omit_expired, key=key)
         items = [item_of(row) for row in await self._opened(conn, rows)]
         return page_of(places, items, total, limit)
+
+    async def conversations(
+        self, conn: AsyncConnection[DictRow], namespace: Sequence[str], behind: ConversationPlace | None, limit: int
+    ) -> ListedConversations | None:
+        """Return the next of an owner's conversations: see `memory.store.conversation_listing`."""
+        rows = await read_conversations(conn, tuple(namespace), behind, limit, omit_expired=self.omit_expired)
+        if rows is None:
+            return None
+        opened = await self._opened(conn, [row for row in rows if row["key"] is not None])
+        return conversations_of(rows, [item_of(row) for row in opened], limit)
 
     async def unindexed(
         self, conn: AsyncConnection[DictRow], prefix: str, kind: str, *, after: str, limit: int

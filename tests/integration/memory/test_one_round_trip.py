@@ -42,6 +42,16 @@ class CountingCursor(AsyncCursor[Any]):
             CountingConnection.counts["round trips"] += 1
         return await super().execute(*args, **kwargs)
 
+    async def fetchall(self) -> Any:
+        rows = await super().fetchall()
+        CountingConnection.counts["rows"] += len(rows)
+        return rows
+
+    async def fetchmany(self, size: int = 0) -> Any:
+        rows = await super().fetchmany(size)
+        CountingConnection.counts["rows"] += len(rows)
+        return rows
+
 
 class CountingConnection(AsyncConnection[Any]):
     """Counts statements, and the round trips they take: those of a pipeline are sent and answered together."""

@@ -1,0 +1,174 @@
+"""Pages of an owner's conversations, the one first in which something was last said, from a store that counts messages.
+
+Of the conversations on a page no more is read than their first messages and what stands for most of each.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, LiteralString, NamedTuple, Protocol, runtime_checkable
+
+from langgraph.store.base import Item
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+
+from react_mem.memory.model.namespaces import Namespace, owner_of
+from react_mem.memory.store.listing import UTC_TEXT
+from react_mem.memory.store.sealing.sealed_items import SEALED
+from react_mem.memory.store.wall import walled
+
+_FIRST = 3
+"""Messages, the first of a conversation, among which the one is looked for that says what it is about."""
+
+_SUMMARIES = 3
+"""Summaries of a conversation, those of the highest level, among which the one is looked for that stands for most."""
+
+# Counted in one pass over what was said. What is half sealed has a conversation under two names: `mixed`.
+_CONVERSATIONS: LiteralString = f"""
+    WITH said AS MATERIALIZED (
+        SELECT coalesce(s.value ->> 'session_id', '') COLLATE "C" AS session, {UTC_TEXT} AS at,
+            s.value ->> 'kind' = 'message' AS is_message, s.value ? %(seal)s AS is_sealed
+        FROM store s
+        WHERE s.owner = %(owner)s AND s.prefix = %(prefix)s AND s.value ->> 'kind' IN ('message', 'summary')
+            AND (NOT %(omit_expired)s OR s.expires_at IS NULL OR s.expires_at > now())
+    ), held AS MATERIALIZED (
+        SELECT session, count(*) AS messages, min(at) AS first, max(at) AS last
+        FROM said WHERE is_message GROUP BY session
+    )
+    SELECT counted.total, (SELECT count(DISTINCT is_sealed) > 1 FROM said) AS mixed, page.session, page.messages,
+        page.first, page.last, s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at
+    FROM (SELECT count(*) AS total FROM held) counted LEFT JOIN (
+        SELECT * FROM held
+        WHERE %(behind)s::text[] IS NULL OR (last, session) < ((%(behind)s::text[])[1], (%(behind)s::text[])[2])
+        ORDER BY last DESC, session DESC LIMIT %(limit)s
+    ) page ON TRUE LEFT JOIN LATERAL (
+        (SELECT m.* FROM store m
+            WHERE m.owner = %(owner)s AND m.prefix = %(prefix)s
+                AND m.value ->> 'session_id' = page.session COLLATE "default" AND m.value ->> 'kind' = 'message'
+                AND (NOT %(omit_expired)s OR m.expires_at IS NULL OR m.expires_at > now())
+            ORDER BY memory_place(m.value), m.key LIMIT %(first)s)
+        UNION ALL
+        (SELECT m.* FROM store m
+            WHERE m.owner = %(owner)s AND m.prefix = %(prefix)s
+                AND m.value ->> 'session_id' = page.session COLLATE "default" AND m.value ->> 'kind' = 'summary'
+                AND (NOT %(omit_expired)s OR m.expires_at IS NULL OR m.expires_at > now())
+            ORDER BY (m.value ->> 'level') COLLATE "C" DESC NULLS LAST, m.value ->> 'created_at' DESC
+            LIMIT %(summaries)s)
+    ) s ON TRUE
+    ORDER BY page.last DESC, page.session DESC
+"""  # noqa: S608 - of literals
+
+
+class ConversationPlace(NamedTuple):
+    """Position of a conversation in a list.
+
+    Args:
+        last: When something was last said in it, in UTC, as text.
+        session: What its rows call it: of sealed rows not its own name.
+    """
+
+    last: str
+    session: str
+
+
+class PlacedConversation(NamedTuple):
+    """Conversation of a list.
+
+    Args:
+        place: Where it stands.
+        messages: How many messages there are of it.
+        first: When the first of them was said, in UTC, as text.
+        items: Its first messages, and summaries of it.
+    """
+
+    place: ConversationPlace
+    messages: int
+    first: str
+    items: list[Item]
+
+
+class ListedConversations(NamedTuple):
+    """Part of a list of conversations.
+
+    Args:
+        conversations: The conversations.
+        total: How many there are altogether.
+        more: Whether others follow.
+    """
+
+    conversations: list[PlacedConversation]
+    total: int
+    more: bool
+
+
+@runtime_checkable
+class ConversationsStore(Protocol):
+    """A store that lists an owner's conversations page by page."""
+
+    async def aconversations(
+        self, namespace: Namespace, behind: ConversationPlace | None, limit: int
+    ) -> ListedConversations | None:
+        """Return the next conversations; None where all that was said has to be read for it.
+
+        Args:
+            namespace: Where the owner's messages are.
+            behind: The place behind which to begin; None for the first.
+            limit: Conversations at most.
+        """
+
+
+async def read_conversations(
+    conn: AsyncConnection[DictRow],
+    namespace: Namespace,
+    behind: ConversationPlace | None,
+    limit: int,
+    *,
+    omit_expired: bool,
+) -> list[DictRow] | None:
+    """Return rows of a page and of one conversation more, their values as text; None where some are sealed, some not.
+
+    Args:
+        conn: A connection.
+        namespace: Where the owner's messages are.
+        behind: The place behind which to begin.
+        limit: Conversations at most.
+        omit_expired: Whether what has expired is left out.
+    """
+    owner = owner_of(namespace)
+    asked: Mapping[str, Any] = {
+        "owner": owner,
+        "prefix": ".".join(namespace),
+        "seal": SEALED,
+        "omit_expired": omit_expired,
+        "behind": None if behind is None else list(behind),
+        "limit": limit + 1,
+        "first": _FIRST,
+        "summaries": _SUMMARIES,
+    }
+    async with walled(conn, [owner]):
+        found = await conn.execute(_CONVERSATIONS, asked)
+    rows = await found.fetchall()
+    return None if rows[0]["mixed"] else rows
+
+
+def conversations_of(rows: Sequence[DictRow], items: Sequence[Item], limit: int) -> ListedConversations:
+    """Return a page of what was read for it.
+
+    Args:
+        rows: The rows, as `read_conversations` returns them.
+        items: The items of those that have one.
+        limit: Conversations at most.
+    """
+    found: defaultdict[ConversationPlace, list[Item]] = defaultdict(list)
+    counts: dict[ConversationPlace, DictRow] = {}
+    held = [row for row in rows if row["key"] is not None]
+    for row, item in zip(held, items, strict=True):
+        place = ConversationPlace(row["last"], row["session"])
+        found[place].append(item)
+        counts[place] = row
+    shown = [
+        PlacedConversation(place, counts[place]["messages"], counts[place]["first"], found[place])
+        for place in list(found)[:limit]
+    ]
+    return ListedConversations(shown, rows[0]["total"], len(found) > limit)
