@@ -36,6 +36,7 @@ from langchain_core.embeddings import Embeddings
 from benchmarks.locomo.__main__ import Wanted
 from benchmarks.locomo.__main__ import run as find
 from benchmarks.locomo.dataset import load
+from benchmarks.progress import interruptible
 from benchmarks.report import environment, print_table, write_json
 from react_mem.memory.store.calibration import reference_texts
 from react_mem.memory.store.e5.encoder import OnnxEncoder, open_session
@@ -187,6 +188,7 @@ def measure(names: Sequence[str], data: Sequence[Path], recalling: Sequence[str]
     return {name: {key: value for part in parts for key, value in part.get(name, {}).items()} for name in names}
 
 
+@interruptible
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print and write.
 

@@ -28,6 +28,7 @@ from typing import Any
 
 from benchmarks.locomo.databases import new_database
 from benchmarks.locomo.metrics import percentile
+from benchmarks.progress import interruptible
 from benchmarks.report import environment, print_table, write_json
 from react_mem.memory.graph.traverse import page_rank
 from react_mem.memory.model.changes import Change, put
@@ -214,6 +215,7 @@ async def run(count: int, reads: int) -> dict[str, float]:
                 return await measure(storage.store, url, count, reads)
 
 
+@interruptible
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print and write.
 

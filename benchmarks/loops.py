@@ -22,6 +22,7 @@ from langmem import create_manage_memory_tool, create_search_memory_tool
 from benchmarks.database_cpu import DatabaseCpu, watch_database
 from benchmarks.filling import fill, in_batches, in_bulk, memories
 from benchmarks.locomo.databases import new_database
+from benchmarks.progress import counted
 from benchmarks.stand_ins import DIMS, HashEmbeddings, InstantModel, TimedEmbeddings, embed_with, question
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
@@ -191,7 +192,7 @@ class Bench:
         """
         systems = [replace(system, turns=[]) for system in self.systems if system.name in names]
         known = [record.text for _, record in memories(user_id, min(turns, 100))]
-        for number in range(first, first + turns):
+        for number in counted(range(first, first + turns), f"A user with {user_id} memories", "turns"):
             said = question(number, known[number % len(known)])
             place = number % len(systems)
             for system in (*systems[place:], *systems[:place]):

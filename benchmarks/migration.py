@@ -18,6 +18,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.progress import interruptible
 from react_mem.memory.store.embedded import embedded_database
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.migrations import table_exists
@@ -96,6 +97,7 @@ async def run(rows: int) -> None:
                 console.print("wrong:", await (await conn.execute(WRONG)).fetchone())
 
 
+@interruptible
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the benchmark.
 

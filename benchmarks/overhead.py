@@ -27,6 +27,7 @@ from pathlib import Path
 from benchmarks.locomo.metrics import percentile
 from benchmarks.loops import MANAGERS, PEERS, System, Turn, open_bench
 from benchmarks.plots import lines, require_matplotlib
+from benchmarks.progress import interruptible
 from benchmarks.report import environment, print_table, write_json
 from benchmarks.stand_ins import HashEmbeddings
 
@@ -149,6 +150,7 @@ def save_plots(result: Path, folder: Path) -> list[Path]:
     )
 
 
+@interruptible
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print and write.
 

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from langgraph.store.base import PutOp
 
+from benchmarks.progress import counted, interruptible
 from benchmarks.report import environment, print_table, write_json
 from benchmarks.stand_ins import words
 from react_mem.memory.store.embedded import embedded_database
@@ -156,7 +157,7 @@ async def _opened(url: str, master: MasterKey) -> AsyncIterator[tuple[MemoryStor
 
 
 async def _fill(store: MemoryStore, written: dict[Item, str], rows: int, owners: int) -> None:
-    for owner in range(owners):
+    for owner in counted(range(owners), "Writing", "owners"):
         namespace = ("memory", f"owner{owner}", "semantic")
         for start in range(0, rows // owners, _BATCH):
             puts = []
@@ -191,6 +192,7 @@ async def _lost(store: MemoryStore, written: dict[Item, str]) -> int:
     return sum(found.get(item) != text for item, text in written.items()) + len(found.keys() - written.keys())
 
 
+@interruptible
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print and write.
 

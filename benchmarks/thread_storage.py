@@ -31,6 +31,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Composed, Identifier
 
+from benchmarks.progress import counted, interruptible
 from benchmarks.report import environment, print_table, write_json
 from react_mem.agents.answering_model import AnsweringModel
 from react_mem.agents.config import AgentConfig
@@ -128,7 +129,7 @@ async def measure(name: str, turns: int, server_url: str) -> dict[str, float]:
         graph = build(name, storage)
         config: Any = {"configurable": {"thread_id": "1"}}
         times = []
-        for turn in range(turns):
+        for turn in counted(range(turns), "Holding a thread", "turns"):
             question = {"messages": [{"role": "user", "content": paragraph(f"question {turn}")}]}
             started = time.perf_counter()
             await graph.ainvoke(question, config, context=AgentContext(user_id="ann"))
@@ -176,6 +177,7 @@ async def run(turns: int) -> dict[str, dict[str, float]]:
             return {name: await measure(name, turns, server_url) for name in (PEER, *MANAGERS)}
 
 
+@interruptible
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print and write.
 

@@ -28,6 +28,7 @@ from benchmarks.filling import fill, in_bulk, memories
 from benchmarks.locomo.databases import new_database
 from benchmarks.locomo.metrics import percentile
 from benchmarks.loops import System, open_manager
+from benchmarks.progress import counted, interruptible
 from benchmarks.report import environment, print_table, write_json
 from benchmarks.stand_ins import DIMS, HashEmbeddings, TimedEmbeddings, question
 from react_mem.memory.facade import MemoryFacade
@@ -108,7 +109,7 @@ async def _run(systems: dict[str, System], size: int, turns: int) -> dict[str, d
     known = [record.text for _, record in memories(str(size), min(turns, 100))]
     series: dict[str, dict[str, list[float]]] = {name: {kind: [] for kind in _SERIES} for name in systems}
     order = list(systems.values())
-    for number in range(turns + _WARM_UP):
+    for number in counted(range(turns + _WARM_UP), "Turns", "turns"):
         said = question(number, known[number % len(known)])
         place = number % len(order)
         for system in (*order[place:], *order[:place]):
@@ -176,6 +177,7 @@ def _print(found: dict[str, Metrics], turns: int) -> None:
     print_table("What is added: database", [f"added_turn_database_cpu_{what}_ms" for what in of_turn], costs)
 
 
+@interruptible
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print and write.
 

@@ -32,6 +32,7 @@ from benchmarks.citus.cluster import Server, cluster
 from benchmarks.citus.plans import recorded, tasks_of
 from benchmarks.filling import in_batches, memories
 from benchmarks.locomo.metrics import percentile
+from benchmarks.progress import interruptible
 from benchmarks.report import environment, write_json
 from benchmarks.stand_ins import HashEmbeddings, InstantModel, embed_with, words
 from react_mem.agents.config import AgentConfig
@@ -259,6 +260,7 @@ async def under_load(
     }
 
 
+@interruptible
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.citus", description=__doc__)

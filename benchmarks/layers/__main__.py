@@ -29,6 +29,7 @@ from langgraph.store.memory import InMemoryStore
 
 from benchmarks.layers.data import LANGS, LayerRequest, MemoryRow, load_layer_requests, load_memory
 from benchmarks.locomo.metrics import interval
+from benchmarks.progress import counted, interruptible
 from benchmarks.report import environment, print_table, write_json
 from react_mem.agents.models import load_chat_model
 from react_mem.memory.context import Frame, Section, Window, assemble
@@ -208,7 +209,7 @@ async def run(options: argparse.Namespace) -> None:
         settings = SwitchSettings(mode="model", timeout=options.timeout)
         ways[f"model, {options.model}"] = await chooser(store, settings, [chat])
     got: dict[str, list[Shown]] = {}
-    for request in requests:
+    for request in counted(requests, "Reading", "requests"):
         frame, results = await read(store, request)
         for name, choose in ways.items():
             layers = await choose(request)
@@ -227,6 +228,7 @@ async def run(options: argparse.Namespace) -> None:
         await asyncio.to_thread(write_json, options.json, ours, {}, facts)
 
 
+@interruptible
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark.
 

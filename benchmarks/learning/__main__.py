@@ -13,6 +13,7 @@ from langgraph.store.memory import InMemoryStore
 from rich.console import Console
 
 from benchmarks.learning.run import Run, harm_of
+from benchmarks.progress import interruptible
 from benchmarks.report import Metrics, environment, print_table, write_json
 from benchmarks.writing.drivers import open_store
 from react_mem.memory.facade import MemoryFacade
@@ -28,6 +29,7 @@ _SHOWN = (
 )
 
 
+@interruptible
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark.
 
@@ -48,21 +50,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 async def _run(options: argparse.Namespace) -> None:
     console = Console()
-    with console.status("") as status:
-        off = Run(None, "ann", _SEED)
-        await off.episodes(options.episodes)
-        async with _open(options.store) as store:
-            memory = MemoryFacade(store)
-            on = Run(memory, "ann", _SEED)
-            await on.episodes(options.episodes, lambda text: status.update(f"learning: {text}"))
-            stranger = Run(memory, "bob", _STRANGERS_SEED)
-            await stranger.episodes(options.episodes // 10, lambda text: status.update(f"another user: {text}"))
-            poisoned = Run(memory, "eve", _SEED)
-            await poisoned.poison()
-            await poisoned.episodes(options.episodes * 3 // 5, lambda text: status.update(f"bad skills: {text}"))
-            harmed, unharmed = (Run(held, "mia", _SEED, harmful=True) for held in (memory, None))
-            for run in (harmed, unharmed):
-                await run.episodes(options.harmful, lambda text: status.update(f"harmful tasks: {text}"))
+    off = Run(None, "ann", _SEED)
+    await off.episodes(options.episodes, "Learning off")
+    async with _open(options.store) as store:
+        memory = MemoryFacade(store)
+        on = Run(memory, "ann", _SEED)
+        await on.episodes(options.episodes, "Learning on")
+        stranger = Run(memory, "bob", _STRANGERS_SEED)
+        await stranger.episodes(options.episodes // 10, "Another user")
+        poisoned = Run(memory, "eve", _SEED)
+        await poisoned.poison()
+        await poisoned.episodes(options.episodes * 3 // 5, "Bad skills")
+        harmed, unharmed = (Run(held, "mia", _SEED, harmful=True) for held in (memory, None))
+        for run in (harmed, unharmed):
+            await run.episodes(options.harmful, "Harmful tasks")
     runs = {"learning on": on, "learning off": off, "another user": stranger, "bad skills given": poisoned}
     runs |= {"harmful tasks": harmed, "harmful tasks, learning off": unharmed}
     found = {name: run.tally.metrics() for name, run in runs.items()}

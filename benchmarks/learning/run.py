@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import sqrt
 from statistics import fmean, median, stdev
 
 from benchmarks.learning.agent import work
 from benchmarks.learning.world import TOOLS, Episode, Task, bad_procedure, harmful_tasks, tasks
+from benchmarks.progress import counted
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.skill_life import withhold
 from react_mem.memory.model.changes import put
@@ -140,15 +140,15 @@ class Run:
             skill = await self._memory.procedural.add_skill(sop, user_id=self._user_id, session_id=self._session(0))
             self.tally.bad_trials[skill.id] = 0
 
-    async def episodes(self, number: int, progress: Callable[[str], None] = lambda _: None) -> None:
+    async def episodes(self, number: int, name: str) -> None:
         """Work on so many requests, kinds of task in turn, with maintenance now and then.
 
         Args:
             number: How many.
-            progress: Is told how far it is.
+            name: What the run is called.
         """
         order = random.Random(self._seed)  # noqa: S311 - no secret
-        for place in range(1, number + 1):
+        for place in counted(range(1, number + 1), name, "requests"):
             task = order.choice(self._tasks)
             await self._episode(task, place)
             if self._memory is not None and place % A_RUN == 0:
@@ -156,7 +156,6 @@ class Run:
                 await run(Learning(self._memory, self._user_id, AGENT, TOOLS))
                 self.tally.maintenance.append(time.perf_counter() - started)
                 await self._look_at_the_bad()
-                progress(f"{place} of {number}")
 
     async def _episode(self, task: Task, place: int) -> None:
         skills, kept_back = await self._offered(task, place) if self._memory is not None else ([], [])

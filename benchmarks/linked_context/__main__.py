@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
+from benchmarks.progress import counted, interruptible
 from benchmarks.report import environment, print_table, write_json
 from react_mem.memory.context.found_memory import FoundMemory
 from react_mem.memory.context.memories import render_found
@@ -128,7 +129,7 @@ async def ask(store: BaseStore, questions: Sequence[Asked], *, links: bool, memo
     memory = MemoryFacade(store, policy)
     has: dict[str, list[bool]] = {"outcome": [], "step": [], "plain": []}
     tokens = []
-    for question in questions:
+    for question in counted(questions, "Asking", "questions"):
         found = await memory.read(
             MemoryQuery(user_id=_USER, session_id="now", agent_id=_AGENT, scopes=_SCOPES, query=question.text)
         )
@@ -160,6 +161,7 @@ async def measure() -> dict[str, Metrics]:
     return {"without": without, "with_links": linked, "without_at_more_room": more}
 
 
+@interruptible
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print and write.
 

@@ -39,6 +39,7 @@ from benchmarks.load.server import on_server
 from benchmarks.load.tally import Crowd, Metrics, user_name
 from benchmarks.loops import MANAGERS
 from benchmarks.plots import lines, require_matplotlib
+from benchmarks.progress import counted, interruptible
 from benchmarks.report import environment, print_table, write_json
 from benchmarks.stand_ins import HashEmbeddings, embed_with
 from react_mem.memory.facade import MemoryFacade
@@ -107,14 +108,14 @@ async def measured(plan: Plan) -> dict[str, Metrics]:
     with tempfile.TemporaryDirectory() as folder:
         async with embedded_database(Path(folder) / "postgres") as url:
             await fill(url, max((*plan.users, *plan.thinking)))
-            for name, (crowd, processes) in plan.crowds().items():
-                for system in SYSTEMS:
-                    found[f"{system}.{name}"] = await measure(system, name, crowd, url, processes)
-            for users in plan.users if plan.server else ():
-                for manager in MANAGERS:
-                    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as alone:
-                        job = alone.submit(_served, manager, Crowd(range(users), plan.turns), url)
-                        found[f"{manager}.server.{users}"] = await asyncio.wrap_future(job)
+            crowds = [(name, *crowd, system) for name, crowd in plan.crowds().items() for system in SYSTEMS]
+            for name, crowd, processes, system in counted(crowds, "Serving crowds", "crowds"):
+                found[f"{system}.{name}"] = await measure(system, name, crowd, url, processes)
+            served = [(users, manager) for users in (plan.users if plan.server else ()) for manager in MANAGERS]
+            for users, manager in counted(served, "Serving by a server", "crowds"):
+                with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as alone:
+                    job = alone.submit(_served, manager, Crowd(range(users), plan.turns), url)
+                    found[f"{manager}.server.{users}"] = await asyncio.wrap_future(job)
     return found
 
 
@@ -175,6 +176,7 @@ def read_pause(result: Path) -> float:
     return float(json.loads(result.read_text(encoding="utf-8"))["environment"]["pause"])
 
 
+@interruptible
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print and write.
 

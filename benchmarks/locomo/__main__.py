@@ -53,7 +53,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from benchmarks.locomo import fit, graph, peers
 from benchmarks.locomo.charts import save_plots
@@ -65,6 +65,7 @@ from benchmarks.locomo.react_mem import NAME, ReactMem, open_react_mem
 from benchmarks.locomo.run import ablate, ablations, asked, measure, shipped_arms
 from benchmarks.locomo.system import Opener, Setup
 from benchmarks.plots import require_matplotlib
+from benchmarks.progress import interruptible
 from benchmarks.report import environment, print_table, write_json
 from react_mem.memory.store.embedded import embedded_database
 from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
@@ -150,7 +151,12 @@ async def run(
     questions = asked(conversations)
     number = sum(len(conversation.questions) for conversation in conversations)
     rows: Rows = {}
-    bar = Progress(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=Console(stderr=True))
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        console=Console(stderr=True),
+    )
     with bar, tempfile.TemporaryDirectory() as folder:
 
         def stage(name: str, steps: int) -> Callable[[], None]:
@@ -226,6 +232,7 @@ def show(measured: Measured, about: str) -> None:
         print_table("What that adds to recall@10: the mean in its 95 % interval", list(ends), rows)
 
 
+@interruptible
 def main(
     argv: Sequence[str] | None = None, *, prog: str = "python -m benchmarks.locomo", about: str | None = __doc__
 ) -> None:

@@ -28,6 +28,7 @@ from benchmarks.long_conversation.conversation import Said, conversation, detail
 from benchmarks.long_conversation.measure import Held, Metrics, hold, marks
 from benchmarks.long_conversation.model import Counter, serve
 from benchmarks.long_conversation.systems import FULL, ON_SERVER, PEER, WINDOW, Talk, in_process, on_server
+from benchmarks.progress import interruptible
 from benchmarks.report import environment, print_table, write_json
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
@@ -88,6 +89,7 @@ def _print(found: Mapping[str, Metrics], turns: int) -> None:
     print_table("What was said long ago, and whether its own message was in the prompt", _KNOWN, found)
 
 
+@interruptible
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print and write.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from benchmarks.long_conversation.conversation import Detail, Said
 from benchmarks.long_conversation.model import CHAT, SMALL, Call, Counter
 from benchmarks.long_conversation.systems import Talk
+from benchmarks.progress import counted
 
 MARKS = (10, 50, 100, 250, 500)
 """Turns at which the prompt is looked at."""
@@ -79,7 +80,7 @@ async def hold(talk: Talk, said: Sequence[Said], counter: Counter) -> Held:
         counter: What counts the model's calls.
     """
     held = Held(talk.name)
-    for turn in said:
+    for turn in counted(said, talk.name, "turns"):
         counter.behind = False
         started = time.perf_counter()
         answer = await talk.say(turn.text)

@@ -14,10 +14,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-
 from benchmarks.poison.attack import load_attacks
 from benchmarks.poison.run import Result, run_attacks
+from benchmarks.progress import interruptible
 from benchmarks.report import environment, print_table, write_json
 from benchmarks.writing.drivers import open_store
 
@@ -43,12 +42,11 @@ def metrics(results: Sequence[Result]) -> dict[str, float]:
 async def measure(kind: str, only: Sequence[str]) -> list[Result]:
     """Go through the attacks on a store of a kind; all of them, or those whose names have one of some parts."""
     attacks = [one for one in load_attacks() if not only or any(part in one.id for part in only)]
-    console = Console()
-    with console.status("") as status:
-        async with open_store(kind) as store:
-            return await run_attacks(store, attacks, status.update)
+    async with open_store(kind) as store:
+        return await run_attacks(store, attacks)
 
 
+@interruptible
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print and write.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from langgraph.store.base import BaseStore
 
 from benchmarks.poison.attack import ASKED, Attack
 from benchmarks.poison.obedient import ObedientChat
+from benchmarks.progress import counted
 from benchmarks.writing.case import Manner
 from benchmarks.writing.drivers import case_tools
 from react_mem.agents.config import AgentConfig
@@ -65,17 +66,15 @@ class Result:
         return not (self.taught or self.retired or self.forgotten or self.unmarked or self.lost)
 
 
-async def run_attacks(store: BaseStore, attacks: Sequence[Attack], progress: Callable[[str], None]) -> list[Result]:
+async def run_attacks(store: BaseStore, attacks: Sequence[Attack]) -> list[Result]:
     """Go through attacks, one after the other.
 
     Args:
         store: Where memory is.
         attacks: The attacks.
-        progress: Is told each one before it starts.
     """
     results = []
-    for attack in attacks:
-        progress(attack.id)
+    for attack in counted(attacks, "Attacking", "attacks"):
         plain, _ = await _run(store, attack, attacked=False)
         hit, prompt = await _run(store, attack, attacked=True)
         results.append(await asyncio.to_thread(judge, attack, plain, hit, prompt))

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from langgraph.store.memory import InMemoryStore
 
+from benchmarks.progress import counted, interruptible
 from benchmarks.report import environment, print_table, write_json
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
@@ -81,7 +82,7 @@ async def ask(
     """
     memory = MemoryFacade(store, MemoryPolicy.model_validate({"recall": {"cut": cut}}))
     shown = []
-    for question in questions:
+    for question in counted(questions, "Asking", "questions"):
         query = MemoryQuery(
             user_id=_USER, session_id="now", agent_id="agent", scopes=[MemoryScope.SEMANTIC], query=question.text
         )
@@ -125,6 +126,7 @@ async def measure(half: str) -> tuple[Metrics, Metrics]:
     return metrics(questions, shown, found), metrics(questions, found, found)
 
 
+@interruptible
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print and write.
 

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from langchain_core.tools import BaseTool
 
+from benchmarks.progress import counted, interruptible
 from benchmarks.report import environment, print_table, write_json
 from benchmarks.routing.data import Request, load_requests, load_tools
 from benchmarks.routing.systems import Chosen, Cosines, Meter, Oracle, Switched, System, Words, make_tools
@@ -52,7 +53,7 @@ async def measure(
     costs = {tool.name: tool_tokens([tool]) for tool in tools}
     chosen: list[tuple[Request, Chosen]] = []
     times: list[float] = []
-    for request in requests:
+    for request in counted(requests, "Choosing", "requests"):
         started = time.perf_counter()
         chosen.append((request, await system.choose(request.text)))
         times.append((time.perf_counter() - started) * 1000)
@@ -146,6 +147,7 @@ async def run(options: argparse.Namespace) -> None:
         await asyncio.to_thread(write_json, options.json, ours, peers, facts)
 
 
+@interruptible
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark.
 

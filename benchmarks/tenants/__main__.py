@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import psutil  # type: ignore[import-untyped]
 
+from benchmarks.progress import counted, interruptible
 from benchmarks.report import Metrics, environment, print_table, write_json
 from benchmarks.tenants.data import PROBES, WANTED, Data, Question
 from benchmarks.tenants.systems import System, opened
@@ -81,7 +82,9 @@ async def _write(system: System, data: Data) -> dict[str, float]:
     order = data.arrivals()
     with _peak_memory() as peak:
         start = time.perf_counter()
-        for place in range(0, len(order), _WRITTEN_AT_ONCE):
+        for place in counted(
+            range(0, len(order), _WRITTEN_AT_ONCE), "Writing", f"batches of {_WRITTEN_AT_ONCE} memories"
+        ):
             await system.write([int(row) for row in order[place : place + _WRITTEN_AT_ONCE]])
         seconds = time.perf_counter() - start
     await system.settle()
@@ -130,7 +133,7 @@ def _tenants(data: Data, weights: Sequence[int] | None) -> np.ndarray:
 
 async def _ask(systems: Mapping[str, System], data: Data, questions: Sequence[Question]) -> dict[str, list[Answer]]:
     answers: dict[str, list[Answer]] = {name: [] for name in systems}
-    for question in questions:
+    for question in counted(questions, "Asking", "questions"):
         truth = data.nearest(question)
         for name, system in systems.items():
             start = time.perf_counter()
@@ -200,6 +203,7 @@ def _show(data: Data, found: Mapping[str, Metrics]) -> None:
         )
 
 
+@interruptible
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the benchmark.
 

@@ -19,6 +19,7 @@ import yaml
 from langchain_core.messages import HumanMessage
 from langgraph.store.memory import InMemoryStore
 
+from benchmarks.progress import counted, interruptible
 from benchmarks.report import environment, print_table, write_json
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.transcript import message_record_id
@@ -50,14 +51,17 @@ async def measure(cases: Sequence[Case], index: Any, *, topics: bool) -> dict[st
     """
     memory = MemoryFacade(InMemoryStore(index=index) if index else InMemoryStore(), MemoryPolicy())
     ids: list[str] = []
-    for number, case in enumerate(cases):
+    for number, case in enumerate(counted(cases, "Writing", "cases")):
         said = HumanMessage(case["said"], id=f"said-{number}")
         ids.append(message_record_id(f"talk-{number}", said))
         # a conversation each: neighbours would lend their words
         stored = await memory.dialog.append(OWNER, f"talk-{number}", [said], agent_id=AGENT)
         if topics:
             await memory.apply([put(OWNER, _named(message, case["topic"])) for message in stored])
-    places = [await _place(memory, case["asks"], id_) for case, id_ in zip(cases, ids, strict=True)]
+    places = [
+        await _place(memory, case["asks"], id_)
+        for case, id_ in counted([*zip(cases, ids, strict=True)], "Asking", "questions")
+    ]
     return {f"recall@{limit}": round(sum(place <= limit for place in places) / len(places), 4) for limit in (1, 5)}
 
 
@@ -87,6 +91,7 @@ async def run(embedding: str) -> dict[str, dict[str, float]]:
     return {name: await measure(cases, index, topics=on) for name, on in (("without", False), ("with", True))}
 
 
+@interruptible
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the benchmark.
 

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.progress import interruptible
 from benchmarks.report import environment, print_table, write_json
 from benchmarks.waiting import first_token, questions
 from react_mem.memory.store.embedded import embedded_database
@@ -35,6 +36,7 @@ async def measure(turns: int, seconds: float) -> tuple[dict[str, Metrics], Metri
             return await first_token.measure(url, Path(folder), turns, seconds), asked
 
 
+@interruptible
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print and write.
 

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
+from benchmarks.progress import interruptible
 from benchmarks.writing.case import Manner, choose, load_cases
 from benchmarks.writing.check import check_files
 
 
+@interruptible
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark, or check its cases.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -39,24 +39,19 @@ async def compare(options: argparse.Namespace, cases: Sequence[Case]) -> None:
     closed = options.model is None
     # a real model answers in its own manner
     manners: Sequence[Manner] = options.answers if closed else ("correct",)
-    with console.status("") as status:
-
-        def told(name: str) -> Callable[[str], None]:
-            return lambda case: status.update(f"{name}: {case}")
-
-        scores: dict[str, Score] = {}
-        async with open_stores(options.store) as stores:
-            ours = ReactMem(stores, options.engine, make)
-            scores[OURS] = await run_cases(ours, cases, manners, closed=closed, progress=told(OURS))
-        if not options.no_peer:
-            embedding = await asyncio.to_thread(load_embedding_model, "auto")
-            measure = partial(run_cases, cases=cases, manners=manners, closed=closed, peer=True)
-            scores[LANGMEM] = await measure(LangMemManager(embedding, make), progress=told(LANGMEM))
-            try:
-                async with open_mem0(embedding, make) as mem0:
-                    scores[MEM0] = await measure(mem0, progress=told(MEM0))
-            except ImportError:
-                console.print("Mem0 is left out: it comes with the extra `mem0`")
+    scores: dict[str, Score] = {}
+    async with open_stores(options.store) as stores:
+        ours = ReactMem(stores, options.engine, make)
+        scores[OURS] = await run_cases(ours, cases, manners, closed=closed, name=OURS)
+    if not options.no_peer:
+        embedding = await asyncio.to_thread(load_embedding_model, "auto")
+        measure = partial(run_cases, cases=cases, manners=manners, closed=closed, peer=True)
+        scores[LANGMEM] = await measure(LangMemManager(embedding, make), name=LANGMEM)
+        try:
+            async with open_mem0(embedding, make) as mem0:
+                scores[MEM0] = await measure(mem0, name=MEM0)
+        except ImportError:
+            console.print("Mem0 is left out: it comes with the extra `mem0`")
     if options.explain:
         for name, score in scores.items():
             explain(console, name, score)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
+from benchmarks.progress import counted
 from benchmarks.writing.case import Case, Half, Manner
 from benchmarks.writing.drivers import Contents, Driver
 from benchmarks.writing.judge import (
@@ -159,7 +160,7 @@ async def run_cases(
     *,
     closed: bool,
     peer: bool = False,
-    progress: Callable[[str], None],
+    name: str,
 ) -> Score:
     """Go through the cases, one after the other, once for each manner.
 
@@ -169,7 +170,7 @@ async def run_cases(
         manners: How the model answers.
         closed: See `judge`.
         peer: Whether it is measured only by what every memory can do.
-        progress: Is told each case before it starts.
+        name: What the memory is called.
     """
     score = Score(uncounted=(*(OURS_ONLY if peer else ()), *(() if closed else SCRIPT_ONLY)))
     # what is refused or fails is in the findings
@@ -180,8 +181,7 @@ async def run_cases(
     try:
         for manner in manners:
             results = score.of.setdefault(manner, [])
-            for case in cases:
-                progress(f"{manner}, {case.id}")
+            for case in counted(cases, f"{name}, {manner}", "cases"):
                 meter = Meter()
                 contents = await driver.run(case, manner, meter)
                 results.append(Result(case, contents, judge(case, contents, closed=closed), meter))

@@ -1,0 +1,83 @@
+"""Progress of a benchmark on standard error: how many are done, of how many, the time left; a sentence after Ctrl-C.
+
+A line now and then, on a terminal too: a bar is drawn by a thread, whose work would be counted with what is measured.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import ParamSpec, TypeVar
+
+from rich.console import Console
+
+from react_mem.agents.terminal.progress import Progress
+
+NOT_WRITTEN = "No file was written; the same command begins anew."
+
+Part = TypeVar("Part")
+Arguments = ParamSpec("Arguments")
+
+_running: list[_Counted] = []
+"""Loops that are being counted, the outermost first; one that was left before its end stays, until the next begins."""
+
+
+def counted(parts: Sequence[Part], doing: str, unit: str) -> Iterator[Part]:
+    """Yield parts of the work, and show how many are done. Within a loop that is counted another one shows nothing.
+
+    Args:
+        parts: The parts.
+        doing: What is done with them, as "Asking".
+        unit: What they are, as "questions".
+    """
+    if _running and not _running[-1].is_left:
+        yield from parts
+        return
+    _running.clear()
+    progress = _Counted(doing, unit)
+    _running.append(progress)
+    try:
+        for done, part in enumerate(parts):
+            progress(done, len(parts))
+            yield part
+    except GeneratorExit:
+        # whoever was given a part did not come back: what stopped them is told by `interruptible`
+        progress.is_left = True
+        raise
+    progress(len(parts), len(parts))
+    _running.clear()
+
+
+def interruptible(main: Callable[Arguments, None]) -> Callable[Arguments, None]:
+    """Return a benchmark that ends after Ctrl-C with a sentence on how far it came, in place of a traceback.
+
+    Args:
+        main: The benchmark, which writes its file when all is measured.
+    """
+
+    @functools.wraps(main)
+    def interrupted(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+        _running.clear()
+        try:
+            main(*args, **kwargs)
+        except KeyboardInterrupt as error:
+            progress = _running[-1] if _running else _Counted("Measuring", "parts")
+            progress.__exit__(type(error), error, error.__traceback__)
+            sys.exit(130)
+
+    return interrupted
+
+
+class _Counted(Progress):
+    """Progress of one loop.
+
+    Args:
+        doing: What is done.
+        unit: What is counted.
+    """
+
+    def __init__(self, doing: str, unit: str) -> None:
+        lines = Console(stderr=True, highlight=False, force_terminal=False)
+        super().__init__(doing, unit, go_on=NOT_WRITTEN, console=lines)
+        self.is_left = False
