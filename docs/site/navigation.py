@@ -11,6 +11,8 @@ from docs.site.pages import REFERENCE, ROOT, published
 
 HEADING = "## Where to read on"
 
+DECISIONS = "docs/decisions/README.md"
+
 _ENTRY = re.compile(r"\[([^\]]+)\]\(([^)#]+\.md)\)")
 
 
@@ -56,15 +58,31 @@ def _doors(section: str) -> list[Entry]:
     return [Entry(section, door, f"reference/{door}.md", about.replace("`", "")) for door, about in REFERENCE.items()]
 
 
+def decisions() -> list[Entry]:
+    """Return the records of decisions, from their own table, as the section that a short reading may leave out."""
+    pages = published()
+    table = (ROOT / DECISIONS).read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[(\d+)\]\(([^)]+)\) \| (.+) \|$", table, re.MULTILINE)
+    folder = posixpath.dirname(DECISIONS)
+    return [
+        Entry("Optional", f"Decision {number}", pages[posixpath.join(folder, link)], decided.replace("`", ""))
+        for number, link, decided in rows
+    ]
+
+
 def settings_of_the_navigation() -> dict[str, Any]:
-    """Return what the generator is told of the navigation, and of the texts for language models."""
+    """Return what the generator is told of the navigation, and of the texts for language models.
+
+    The navigation names the table of decisions; language models are told of each record.
+    """
     sections: dict[str, list[Entry]] = {}
     for entry in [HOME, *entries()]:
         sections.setdefault(entry.section, []).append(entry)
+    told = {**sections, "Optional": decisions()}
     return {
         "nav": [{name: [{one.title: one.page} for one in listed]} for name, listed in sections.items()],
         "llmstxt": {
             "full_output": "llms-full.txt",
-            "sections": {name: [{one.page: one.about} for one in listed] for name, listed in sections.items()},
+            "sections": {name: [{one.page: one.about} for one in listed] for name, listed in told.items()},
         },
     }

@@ -18,7 +18,7 @@ import yaml
 
 from docs.site import pages
 from docs.site.docstrings import fenced
-from docs.site.navigation import HOME, entries
+from docs.site.navigation import HOME, decisions, entries
 from docs.site.pages import REFERENCE, BrokenLinkError, published, write_pages
 from react_mem.memory import MemoryPolicy, MemoryScope
 from tests.contract.conftest import build_manager
@@ -104,7 +104,8 @@ def test_language_models_are_told_of_every_page(site: Path) -> None:
     short = (site / "llms.txt").read_text(encoding="utf-8")
     assert short.startswith("# react-mem\n\n> ")
     listed = re.findall(r"^- \[.*?\]\(<?(.*?)>?\): .+$", short, re.MULTILINE)
-    assert len(listed) == len(entries()) + 1
+    assert len(listed) == len(set(listed)) == len(entries()) + len(decisions()) + 1
+    assert len(listed) == len({*published().values(), *(f"reference/{door}.md" for door in REFERENCE)})
     for address in listed:
         assert (site / address.removeprefix(OURS)).is_file(), address
     full = (site / "llms-full.txt").read_text(encoding="utf-8")
