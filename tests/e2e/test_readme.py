@@ -251,6 +251,9 @@ def test_every_variable_of_the_environment_is_explained() -> None:
     variables = re.findall(r"^#([A-Z_]+)=", template, re.MULTILINE)
     assert len(variables) > 20
     assert [name for name in variables if f"`{name}`" not in page] == []
+    rows = re.findall(r"^\| (`[A-Z_`, ]+`) \|", page.partition("## The environment")[2], re.MULTILINE)
+    explained = {name for row in rows for name in re.findall(r"[A-Z_]+", row)}
+    assert explained - set(variables) == {"POSTGRES_URI", "DATABASE_URI"}  # the platform sets these
 
 
 def test_the_workflow_runs_what_ci_runs_and_the_forms_can_be_read() -> None:
