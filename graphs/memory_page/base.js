@@ -203,7 +203,7 @@ function paged(list, fetchPage, draw, emptyKey) {
 const itemOf = line => (line.querySelector("article") ?? line).item ?? {};
 
 function lead(titleKey, textKey) {
-  return [make("h1", { tabindex: "-1" }, words(titleKey)), textKey && make("p", { class: "lead" }, words(textKey))];
+  return [make("h1", { tabindex: "-1" }, words(titleKey)), textKey && make("p", { class: "lead" }, words(textKey))].filter(Boolean);
 }
 
 // --- notices ---

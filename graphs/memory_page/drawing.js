@@ -1,6 +1,6 @@
 "use strict";
 
-const NEAR = 46, COLD = 0.4, SLICE = 8, LABELS = 60, CANDIDATES = 500;
+const NEAR = 46, COLD = 0.4, SLICE = 8, CROWD = 12, LABELS = 60, CANDIDATES = 500;
 
 // Where memories stand: linked ones near each other, all others apart. It is found in steps, between which the page goes on.
 class Layout {
@@ -18,22 +18,33 @@ class Layout {
       this.degree[from] += 1;
       this.degree[to] += 1;
     }
-    let known = 0;
-    this.#walk(beside).forEach((node, turn) => {
-      const old = before.get(nodes[node].id), far = 0.55 * NEAR * Math.sqrt(turn), angle = 2.39996 * turn;
-      this.x[node] = old ? old[0] : far * Math.cos(angle);
-      this.y[node] = old ? old[1] : far * Math.sin(angle);
-      known += old ? 1 : 0;
+    let known = 0, placed = 0;
+    const far = count => 0.8 * NEAR * Math.sqrt(count), turned = turn => 2.39996 * turn;
+    this.#groups(beside).forEach((group, turn) => {
+      const out = far(placed + (placed && group.length / 2)), left = out * Math.cos(turned(turn)), top = out * Math.sin(turned(turn));
+      group.forEach((node, step) => {
+        const old = before.get(nodes[node].id);
+        this.x[node] = old ? old[0] : left + far(step) * Math.cos(turned(step));
+        this.y[node] = old ? old[1] : top + far(step) * Math.sin(turned(step));
+        known += old ? 1 : 0;
+      });
+      placed += group.length;
     });
+    // among few everybody keeps away from many, which untangles them; among many only from those beside
+    this.reach = NEAR * (count < 300 ? 5 : count < 1_000 ? 2.5 : 1.5);
+    this.weight = 0.02 / Math.sqrt(count + 1);
+    this.cooling = count < 300 ? 0.988 : 0.965;
     this.heat = count && known === count ? 2 : 24;
   }
 
-  // All of them, one after the other as they are linked: the most linked first, and what is linked with nothing last.
-  #walk(beside) {
-    const order = [], seen = new Uint8Array(beside.length);
+  // What hangs together, as it is linked from one to the next: around the most linked first, what is linked with nothing last.
+  #groups(beside) {
+    const groups = [], seen = new Uint8Array(beside.length);
     for (const start of [...beside.keys()].sort((a, b) => this.degree[b] - this.degree[a])) {
       if (seen[start]) continue;
       seen[start] = 1;
+      const order = [];
+      groups.push(order);
       for (let queue = [start]; queue.length;) {
         const next = [];
         for (const node of queue) {
@@ -43,7 +54,7 @@ class Layout {
         queue = next;
       }
     }
-    return order;
+    return groups;
   }
 
   // Go on for some milliseconds; whether there is more to do.
@@ -54,45 +65,45 @@ class Layout {
   }
 
   #step() {
-    const { x, y, ends, degree } = this, count = x.length, dx = new Float64Array(count), dy = new Float64Array(count);
+    const { x, y, ends, degree, reach } = this, count = x.length, dx = new Float64Array(count), dy = new Float64Array(count);
     const cells = new Map(), cellOf = (a, b) => a * 1e6 + b;
     for (let node = 0; node < count; node += 1) {
-      const key = cellOf(Math.floor(x[node] / NEAR), Math.floor(y[node] / NEAR));
+      const key = cellOf(Math.floor(x[node] / reach), Math.floor(y[node] / reach));
       const cell = cells.get(key);
       if (cell) cell.push(node); else cells.set(key, [node]);
     }
     for (let node = 0; node < count; node += 1) {
-      const a = Math.floor(x[node] / NEAR), b = Math.floor(y[node] / NEAR);
+      const a = Math.floor(x[node] / reach), b = Math.floor(y[node] / reach);
       for (let i = a - 1; i <= a + 1; i += 1) for (let j = b - 1; j <= b + 1; j += 1) {
         const cell = cells.get(cellOf(i, j));
         if (!cell) continue;
         // of a crowd some stand for all
-        const stride = Math.ceil(cell.length / 12);
+        const stride = Math.ceil(cell.length / CROWD);
         for (let k = node % stride; k < cell.length; k += stride) {
           const other = cell[k];
           if (other === node) continue;
           let ox = x[node] - x[other], oy = y[node] - y[other], square = ox * ox + oy * oy;
-          if (square > NEAR * NEAR) continue;
+          if (square > reach * reach) continue;
           if (square < 0.01) { ox = Math.cos(node); oy = Math.sin(node); square = 1; }
-          const push = stride * (NEAR * NEAR / square - 1) * 0.05;
-          dx[node] += ox * Math.min(push, 4);
-          dy[node] += oy * Math.min(push, 4);
+          const push = Math.min(0.1 * stride * NEAR * NEAR / square * (1 - Math.sqrt(square) / reach), 4);
+          dx[node] += ox * push;
+          dy[node] += oy * push;
         }
       }
     }
     for (const [from, to] of ends) {
       const ox = x[to] - x[from], oy = y[to] - y[from], far = Math.hypot(ox, oy) || 1;
-      const pull = 0.12 * (far - NEAR) / far;
+      const pull = 0.2 * (far - NEAR) / far;
       dx[from] += ox * pull / Math.sqrt(degree[from]); dy[from] += oy * pull / Math.sqrt(degree[from]);
       dx[to] -= ox * pull / Math.sqrt(degree[to]); dy[to] -= oy * pull / Math.sqrt(degree[to]);
     }
     for (let node = 0; node < count; node += 1) {
-      const mx = dx[node] - 0.004 * x[node], my = dy[node] - 0.004 * y[node], far = Math.hypot(mx, my) || 1;
+      const mx = dx[node] - this.weight * x[node], my = dy[node] - this.weight * y[node], far = Math.hypot(mx, my) || 1;
       const most = Math.min(far, this.heat) / far;
       x[node] += mx * most;
       y[node] += my * most;
     }
-    this.heat *= 0.965;
+    this.heat *= this.cooling;
   }
 }
 
@@ -186,7 +197,8 @@ class Drawing {
       if (!this.moved) this.#fitted();
       this.#draw();
       this.canvas.dataset.frames = String(Number(this.canvas.dataset.frames ?? 0) + 1);
-      if (goesOn) this.#later(); else this.canvas.dataset.settled = String(this.nodes.length);
+      if (goesOn) this.#later();
+      else if (this.nodes.length) this.canvas.dataset.settled = String(this.nodes.length);
     });
   }
 
@@ -242,10 +254,10 @@ class Drawing {
     pen.fillStyle = colours("ink");
     for (const at of chosen === undefined ? this.named : [chosen, ...this.named]) {
       if (taken.length >= LABELS) return;
-      const a = x[at] * scale + left + 11, b = y[at] * scale + top + 4;
-      if (a < 0 || b < 10 || a > width - 40 || b > height) continue;
-      const text = nodes[at].name ??= short(nodes[at].text, 30);
-      const long = 7.2 * text.length;
+      const text = nodes[at].name ??= short(nodes[at].text, 30), long = 7.2 * text.length, b = y[at] * scale + top + 4;
+      // at the right edge it stands on the left
+      const beside = x[at] * scale + left, a = beside + 11 + long > width && beside > long ? beside - 11 - long : beside + 11;
+      if (beside < 0 || b < 10 || beside > width || b > height) continue;
       if (!text || taken.some(one => a < one.a + one.long && one.a < a + long && Math.abs(b - one.b) < 17)) continue;
       taken.push({ a, b, long });
       pen.strokeText(text, a, b);

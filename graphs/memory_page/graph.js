@@ -1,6 +1,6 @@
 "use strict";
 
-const MOST_NODES = 2_000, LISTED = 50;
+const MOST_NODES = 2_000, LISTED = 50, SLOW = 1_500;
 
 // Facts come first, then what is told of most.
 const FIRST = ["fact", "episode", "knowledge", "skill", "task", "document", "concept", "summary", "message"];
@@ -122,7 +122,14 @@ function graphView(main) {
 
   // Of more than can be drawn some are left out: then what is wanted of it is asked for anew.
   let kinds = [], partly = false;
-  const asked = () => ask("graph", { query: { limit: MOST_NODES,
+  let took = 0;
+  const asked = async () => {
+    const began = performance.now();
+    const answer = await asking();
+    took = performance.now() - began;
+    return answer;
+  };
+  const asking = () => ask("graph", { query: { limit: MOST_NODES,
     kind: partly && hidden.size ? kinds.filter(([kind]) => !hidden.has(kind)).map(([kind]) => kind) : undefined } });
   const filterKinds = async () => {
     if (!partly) return filter();
@@ -161,6 +168,8 @@ function graphView(main) {
     leave: () => { drawing.leave(); scheme.removeEventListener("change", recolour); },
     // what somebody has left out stays so, and what is chosen stays chosen
     refresh: async () => {
+      // what takes the server long is not asked of it with every change
+      if (took > SLOW) return left.append(left.querySelector("button") ? "" : button("drawAgain", () => { took = 0; view.refresh(); }, "quiet"));
       const answer = await asked();
       if (JSON.stringify(answer) === told) return;
       const inPanel = panel.contains(document.activeElement);

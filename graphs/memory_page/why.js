@@ -20,8 +20,8 @@ function whyView(main, [talk, answer]) {
     press.disabled = false;
     place.querySelector("h2")?.focus();
   });
-  main.replaceChildren(...lead("why", "whyLead"),
-    talk && make("p", {}, make("a", { href: addressOfTalk(talk) }, words("inConversation"))), form, place);
+  const goesOn = talk ? [make("p", {}, make("a", { href: addressOfTalk(talk) }, words("inConversation")))] : [];
+  main.replaceChildren(...lead("why", "whyLead"), ...goesOn, form, place);
   return {};
 }
 
@@ -49,8 +49,8 @@ function partOf({ name, tokens, dropped, place, text, memories }, most) {
     fill(below, async () => [
       make("p", { class: "meta" }, make("span", {}, `${words("place")}: ${words(`place_${place}`)}`),
         dropped > 0 && make("span", { class: "chip warn" }, words("dropped", { count: number(dropped) }))),
-      text && make("pre", { tabindex: "0" }, text),
       memories.length > 0 && [make("h3", {}, words("inIt")), await held(memories)],
+      text && make("pre", { tabindex: "0" }, text),
     ]);
   });
   return inside;

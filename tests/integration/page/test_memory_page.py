@@ -251,6 +251,7 @@ def test_axe_finds_nothing_that_keeps_anybody_out(size: str, scheme: str, visit:
         found = Axe().run(page, options={"runOnly": RULES}).response
         assert [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found["violations"]] == []
         assert len(found["passes"]) > 10
+        expect(page.locator("main")).not_to_contain_text(re.compile("undefined|NaN|\\[object"))
         # nothing is wider than the window
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), section
 
