@@ -117,7 +117,7 @@ def test_ten_thousand_are_cut_to_what_can_be_drawn_and_it_says_so(visit: Visit) 
     page = settled(ann.go("graph"))
     assert "limit=2000" in asked[0]
     expect(page.locator("#main")).to_contain_text("2,000 memories, 5,000 links")
-    expect(page.locator("#main")).to_contain_text("8,000 with fewer links are left out")
+    expect(page.locator("#main")).to_contain_text("8,000 older ones are left out")
     # however often it is moved within a frame, it is drawn once in it
     frames = page.evaluate(
         """new Promise(done => {
