@@ -70,6 +70,7 @@ bench: $(INSTALLED) ## Measure, and write the numbers to benchmarks/results
 	$(BIN)/python -m benchmarks.thread_storage --json benchmarks/results/thread_storage.json
 	$(BIN)/python -m benchmarks.long_conversation --json benchmarks/results/long_conversation.json
 	$(BIN)/python -m benchmarks.graph_reads --json benchmarks/results/graph_reads.json
+	$(BIN)/python -m benchmarks.page_paint --json benchmarks/results/page_paint.json
 	$(BIN)/python -m benchmarks.routing --json benchmarks/results/routing.json
 	$(BIN)/python -m benchmarks.layers --json benchmarks/results/layers.json
 	$(BIN)/python -m benchmarks.topics --json benchmarks/results/topics.json

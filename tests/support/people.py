@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import Any, Final
 
@@ -41,4 +42,4 @@ def token_of(identity: Any, secret: str = SECRET, algorithm: str = "HS256", **cl
     right = {"sub": identity, "iss": ISSUER, "aud": AUDIENCE, "exp": int(time.time()) + 3600}
     said = {name: value for name, value in {**right, **claims}.items() if value is not None}
     # PyJWT itself refuses a subject that is no text
-    return jwt.PyJWS().encode(jwt.api_jwt.json.dumps(said).encode(), secret, algorithm=algorithm)
+    return jwt.PyJWS().encode(json.dumps(said).encode(), secret, algorithm=algorithm)
