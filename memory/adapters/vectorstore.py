@@ -50,6 +50,7 @@ from react_mem.memory.store.indexed_store import IndexedStore
 from react_mem.memory.store.listing import Listed, ListedStore, ListPlace, Wanted
 from react_mem.memory.store.transactions import Guard, GuardedStore
 from react_mem.memory.store.vectors import MakesUpVectors
+from react_mem.memory.store.whole_store import read_all
 
 SEARCHED: frozenset[MemoryScope] = frozenset({MemoryScope.SEMANTIC})
 """Scopes indexed by default: facts and documents."""
@@ -148,13 +149,11 @@ class VectorIndexedStore(BaseStore):
         """
         done = 0
         for namespace in await self._namespaces((ROOT,) if self.scopes is not None else ()):
-            offset = 0
-            while page := await self.inner.asearch(namespace, limit=PAGE, offset=offset, refresh_ttl=False):
+            async for page in read_all(self.inner, namespace, page=PAGE):
                 # those below it have a turn of their own
                 own = [item for item in page if item.namespace == namespace]
                 await self.index.replace([VectorEntry(namespace, item.key, item.value, FIELDS) for item in own])
                 done += len(own)
-                offset += len(page)
         return done
 
     async def amake_up_vectors(self, namespace: Namespace = ()) -> int:

@@ -148,7 +148,12 @@ async def _listed(
         op = SearchOp(namespace, limit=size, offset=len(items), refresh_ttl=False)
         [last] = cast("list[list[SearchItem]]", await store.abatch([op]))
         items += last
-    return items, True, False
+    if len({(item.namespace, item.key) for item in items}) == len(items):
+        return items, True, False
+    # not every store keeps its order from page to page: where an item came twice, another one may be missing
+    op = SearchOp(namespace, limit=MOST + 1, refresh_ttl=False)
+    [items] = cast("list[list[SearchItem]]", await store.abatch([op]))
+    return items[:MOST], len(items) <= MOST, len(items) > MOST
 
 
 def _has_caught_up(items: Sequence[SearchItem], page: Sequence[SearchItem], known: KnownItems) -> bool:

@@ -12,12 +12,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import psycopg
-from langgraph.store.base import BaseStore, SearchItem
+from langgraph.store.base import BaseStore, Item
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from react_mem.memory.adapters.imports.file_source import text_of
 from react_mem.memory.adapters.imports.import_times import written_at
 from react_mem.memory.rights.importing.foreign_entry import BATCH, Entries, ForeignEntry, UnusableEntry
+from react_mem.memory.store.whole_store import read_all
 
 _TEXTS = ("content", "text", "memory", "fact")
 _MAX_CONTENT = 1_000_000
@@ -46,10 +47,8 @@ class LangGraphItems:
         """
         try:
             async with self._store() as store:
-                offset = 0
-                while page := await store.asearch(self._prefix, limit=BATCH, offset=offset, refresh_ttl=False):
+                async for page in read_all(store, self._prefix, page=BATCH):
                     yield [self._entry(item) for item in page]
-                    offset += len(page)
         except psycopg.errors.UndefinedTable:
             raise ValueError(
                 "the database has no LangGraph store (no table `store` where it is looked for); name the schema in the "
@@ -67,7 +66,7 @@ class LangGraphItems:
         async with AsyncPostgresStore.from_conn_string(self._where) as store:
             yield store
 
-    def _entry(self, item: SearchItem) -> ForeignEntry | UnusableEntry:
+    def _entry(self, item: Item) -> ForeignEntry | UnusableEntry:
         rest = item.namespace[len(self._prefix) :]
         at, misdated = written_at(item.created_at.isoformat())
         said: dict[str, Any] = {

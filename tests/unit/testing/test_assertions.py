@@ -12,11 +12,12 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.store.base import BaseStore, SearchItem
+from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.runtime import read_all
 from react_mem.testing import assert_forgets, assert_not_leaked, assert_remembers
+from tests.support.shuffled_store import ShuffledStore
 
 ANN, BOB = ("memories", "ann"), ("memories", "bob")
 
@@ -136,17 +137,9 @@ async def test_what_is_no_store_is_refused(check: Callable[..., Awaitable[None]]
         await check(store, "x", asked="?")
 
 
-class Shuffled(InMemoryStore):
-    """Has another order for each page, as stores have that order by a time which many items share."""
-
-    async def asearch(self, *arguments: Any, limit: int = 10, offset: int = 0, **options: Any) -> list[SearchItem]:
-        found = await super().asearch(*arguments, limit=10_000, **options)
-        return (found if offset % 2 == 0 else found[::-1])[offset : offset + limit]
-
-
-@pytest.mark.parametrize("kind", [InMemoryStore, Shuffled])
+@pytest.mark.parametrize("kind", [InMemoryStore, ShuffledStore])
 @pytest.mark.parametrize("count", [0, 1, 14, 15, 40])
-async def test_all_of_a_store_is_read_once(kind: type[InMemoryStore], count: int) -> None:
+async def test_all_of_a_store_is_read_once(kind: type[InMemoryStore | ShuffledStore], count: int) -> None:
     store = kind()
     for number in range(count):
         await store.aput(("a", str(number % 3)), str(number), {"n": number})

@@ -17,7 +17,8 @@ from react_mem.memory.adapters.imports.langgraph_items import LangGraphItems
 from react_mem.memory.adapters.imports.markdown_list import MarkdownList
 from react_mem.memory.adapters.imports.mem0_memories import Mem0Memories
 from react_mem.memory.adapters.imports.zep_graph import ZepGraph
-from react_mem.memory.rights.importing.foreign_entry import ForeignEntry
+from react_mem.memory.rights.importing.foreign_entry import BATCH, ForeignEntry
+from tests.support.shuffled_store import ShuffledStore
 from tests.unit.adapters.imports.reading import in_file, read
 
 MARCH = datetime(2026, 3, 3, 20, tzinfo=UTC)
@@ -278,6 +279,14 @@ def test_a_project_of_claude_that_has_a_file_to_itself(tmp_path: Path) -> None:
     for indent in (None, 1):
         entries, _ = read(ClaudeExport, in_file(tmp_path, json.dumps(project, indent=indent), "p1.json"))
         assert [entry.text for entry in entries] == ["text 0", "text 1", "text 2"]
+
+
+async def test_items_of_a_store_that_keeps_no_order_are_read_once_each() -> None:
+    store = ShuffledStore()
+    for number in range(3 * BATCH):
+        await store.aput(("memories", "ann"), f"{number}", {"content": f"Likes tea {number}"})
+    found = [entry async for batch in LangGraphItems(store, ("memories",)).batches() for entry in batch]
+    assert sorted(entry.id for entry in found) == sorted(f"memories/ann/{number}" for number in range(3 * BATCH))
 
 
 async def test_items_of_a_langgraph_store() -> None:
