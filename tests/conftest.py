@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
@@ -75,6 +77,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFil
         log: Where to say what it does.
     """
     return SchedulingByServer(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+_TEARDOWN_SECONDS = 120
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """End a worker whose teardown hangs: once a test has failed, pytest and its plugins limit nothing any more."""
+    faulthandler.dump_traceback_later(_TEARDOWN_SECONDS, exit=True, file=item.config.stash[fault_handler_stderr_fd_key])
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(scope="session")
