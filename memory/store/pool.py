@@ -104,9 +104,15 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
             DatabaseUnavailable: If there is none.
         """
         seconds = self.timeout if timeout is None else timeout
+        before = _cancellations()
         while True:
-            conn = await self._wait(seconds)
             try:
+                conn = await self._wait(seconds)
+            except Exception:
+                _heed_cancellation(before)
+                raise
+            try:
+                _heed_cancellation(before)
                 await cast("_WatchedConnection", conn).check()
             except psycopg.Error:
                 await self.putconn(conn)  # which takes it out of the pool and makes another
@@ -170,6 +176,28 @@ async def _prepare_where_direct(conn: AsyncConnection[DictRow]) -> None:
     async with conn.cursor(row_factory=scalar_row) as cursor:
         if await (await cursor.execute(_IS_DIRECT, (conn.info.backend_pid,))).fetchone():
             conn.prepare_threshold = _PREPARED_AFTER
+
+
+def _cancellations() -> int:
+    """Return how often the task that runs was asked to end."""
+    task = asyncio.current_task()
+    return task.cancelling() if task is not None else 0
+
+
+def _heed_cancellation(before: int) -> None:
+    """End a task that was asked to while it waited for a connection.
+
+    On Python 3.11 `asyncio.wait_for`, by which psycopg's pool waits, loses a cancellation that comes in the moment in
+    which there is a connection, or the pool is closed. A task that goes on then keeps its event loop from ending.
+
+    Args:
+        before: The task's cancellations before it waited.
+
+    Raises:
+        asyncio.CancelledError: If there is another since.
+    """
+    if _cancellations() > before:
+        raise asyncio.CancelledError
 
 
 class _WatchedConnection(AsyncConnection[DictRow]):
