@@ -20,6 +20,7 @@ from react_mem.errors import (
     LegalHoldError,
     MemoryCommandError,
     ModelConfigError,
+    ProjectError,
     StorageError,
     ToolConfigError,
 )
@@ -50,6 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         LegalHoldError,
         MemoryCommandError,
         ModelConfigError,
+        ProjectError,
         StorageError,
         ToolConfigError,
     ) as error:
@@ -67,6 +69,8 @@ def _run(arguments: argparse.Namespace, settings: StorageSettings, console: term
             return terminal.run_demo(settings, console)
         case "demo":
             return asyncio.run(terminal.hold_conversation(arguments.conversation, arguments.user, settings, console))
+        case "new":
+            return terminal.run_new(arguments.name, console)
         case "database":
             return asyncio.run(terminal.run_database(arguments, settings, console))
         case "audit" if arguments.verb == "quality":

@@ -42,6 +42,7 @@ mend may name a host or a file: of these, the clients of a server are told `for_
     ├── MemoryFull (ValueError)          a write beyond what may be stored of a user
     ├── LegalHoldError                   a removal of what is under a legal hold
     ├── MemoryChanged                    a change of what somebody else has changed since it was looked at
+    ├── ProjectError                     a new project that cannot be written
     └── MemoryCommandError               a command of the terminal that cannot be carried out
 """
 
@@ -306,6 +307,10 @@ class LegalHoldError(ReactMemError):
     def __init__(self, message: str, *, reference: str) -> None:
         super().__init__(message)
         self.reference = reference
+
+
+class ProjectError(ReactMemError):
+    """A new project cannot be written as it is called, or not there; nothing is, and the message names the fix."""
 
 
 class MemoryCommandError(ReactMemError):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from react_mem.agents.terminal.keys_command import run_keys as run_keys
     from react_mem.agents.terminal.mcp_command import run_mcp as run_mcp
     from react_mem.agents.terminal.memory import run_memory as run_memory
+    from react_mem.agents.terminal.new_command import run_new as run_new
     from react_mem.agents.terminal.quality_command import run_quality as run_quality
     from react_mem.agents.terminal.receipt_command import run_receipt as run_receipt
     from react_mem.agents.terminal.retention_command import run_retention as run_retention

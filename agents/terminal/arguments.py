@@ -33,6 +33,8 @@ def command_line() -> argparse.ArgumentParser:
     chat = commands.add_parser("chat", parents=[owner], help="talk to an agent; it remembers when you come back")
     chat.add_argument("--agent", default="assistant", help="the name of an agent config, or the path of a YAML file")
     chat.add_argument("--verbose", action="store_true", help="show what is retrieved, thought, done and stored")
+    new = commands.add_parser("new", help="write a project of your own around an agent: config, tool, tests, server")
+    new.add_argument("name", help="what it is to be called, such as my-agent; its folder is made here")
     _add_import(commands.add_parser("import", help="bring memories along from other systems"))
     _add_memory(commands.add_parser("memory", help="see, search, export, import and forget what is remembered"), owner)
     context = commands.add_parser(

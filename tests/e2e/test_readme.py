@@ -40,6 +40,7 @@ OTHER_COMMANDS = {
         ("context", "integration", "context"),
         ("stats", "integration", "stats"),
         ("mcp", "e2e", "mcp_cli"),
+        ("new", "unit/agents", "new_project"),
         ("worker", "e2e", "worker_cli"),
         ("maintain", "e2e", "worker_cli"),
         ("import", "e2e", "import_cli"),

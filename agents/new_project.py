@@ -1,0 +1,130 @@
+"""A new project around an agent: the files of `project_template/`, under the project's name."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import secrets
+import shutil
+import sys
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
+from pathlib import Path
+
+from react_mem.errors import ProjectError
+
+_TEMPLATE = Path(__file__).parent / "project_template"
+_NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?")
+"""A name that a distribution, an agent and, with its hyphens replaced, a package may have."""
+
+_FILES = {
+    ".env.example": "env.example",
+    ".gitignore": "gitignore",
+    "Makefile": "Makefile",
+    "README.md": "README.md",
+    "agents/{{name}}.yaml": "agent.yaml",
+    "langgraph.json": "langgraph.json",
+    "pyproject.toml": "pyproject.toml",
+    "tests/test_{{package}}.py": "test_agent.py",
+    "{{package}}/__init__.py": "init.py",
+    "{{package}}/graph.py": "graph.py",
+    "{{package}}/tools.py": "tools.py",
+}
+"""Files of a project, and what each is made from."""
+
+_FOLDERS = {name.partition("/")[0] for name in _FILES if "/" in name}
+
+
+def write_project(name: str, folder: Path) -> list[str]:
+    """Write a new project into a folder of its name; all of it or nothing. Blocking.
+
+    Args:
+        name: The project's name, which is the agent's too.
+        folder: Where the project's folder is to be.
+
+    Returns:
+        The files, relative to the project.
+
+    Raises:
+        ProjectError: If the name cannot be used, something is there already, or it cannot be written.
+    """
+    package = package_name(name)
+    place = folder / name
+    if place.is_dir() and any(_listed(place)):
+        raise ProjectError(f"{place} is there already and not empty; nothing was written: choose another name")
+    if place.is_symlink() or (place.exists() and not place.is_dir()):
+        raise ProjectError(f"{place} is there already and no folder; nothing was written: choose another name")
+    values = {"name": name, "package": package, "versions": _versions()}
+    written = {_rendered(file, values): _rendered(_source(made_of), values) for file, made_of in _FILES.items()}
+    # beside its place, so that what fails on the way leaves nothing behind
+    unfinished = folder / f".{name}.{secrets.token_hex(4)}"
+    try:
+        for file, text in written.items():
+            (unfinished / file).parent.mkdir(parents=True, exist_ok=True)
+            (unfinished / file).write_text(text, encoding="utf-8", newline="\n")
+        if place.exists():
+            place.rmdir()  # which a folder that has been filled since refuses
+        unfinished.rename(place)
+    except OSError as error:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise ProjectError(f"{place} cannot be written: {error.strerror or error}; nothing was written") from error
+    return list(written)
+
+
+def package_name(name: str) -> str:
+    """Return the name of the package in a project.
+
+    Args:
+        name: The project's.
+
+    Raises:
+        ProjectError: If it makes none, or hides another one.
+
+    >>> package_name("My-agent")
+    'my_agent'
+    """
+    if not _NAME.fullmatch(name):
+        raise ProjectError(
+            f"{name[:100]!r} cannot be a project's name: it begins with a letter, ends with a letter or a digit, and "
+            "has at most 64 letters, digits, hyphens and underscores, such as my-agent"
+        )
+    package = re.sub("[-_]+", "_", name).lower()
+    if keyword.iskeyword(package) or package in _FOLDERS:
+        raise ProjectError(f"{name!r} cannot be a project's name: its package could not be called {package!r}")
+    if package in sys.stdlib_module_names or package in packages_distributions() or _is_installed(name):
+        raise ProjectError(
+            f"{name!r} cannot be a project's name: a package of that name is installed, which it would hide"
+        )
+    return package
+
+
+def _is_installed(project: str) -> bool:
+    try:
+        distribution(project)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _listed(place: Path) -> Iterable[Path]:
+    try:
+        return list(place.iterdir())
+    except OSError as error:
+        raise ProjectError(f"{place} cannot be read: {error.strerror or error}; nothing was written") from error
+
+
+def _versions() -> str:
+    """Return the versions of this package that a project is written for: until 1.0 a minor one may change things."""
+    own = version("react-mem")
+    major, minor, *_ = own.split(".")
+    return f">={own},<{major}.{int(minor) + 1}"
+
+
+def _source(name: str) -> str:
+    return (_TEMPLATE / f"{name}.tmpl").read_text(encoding="utf-8")
+
+
+def _rendered(text: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        text = text.replace(f"{{{{{name}}}}}", value)
+    return text
