@@ -101,6 +101,8 @@ def _run(arguments: argparse.Namespace, settings: StorageSettings, console: term
             return asyncio.run(terminal.run_memory(arguments, config, settings, console))
         case "context":
             return asyncio.run(terminal.run_context(arguments, config, settings, console))
+        case "skills":
+            return asyncio.run(terminal.run_skills(arguments, config, settings, console))
         case "mcp":
             return asyncio.run(terminal.run_mcp(arguments.user, config, settings))
         case "stats":

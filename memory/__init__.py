@@ -14,6 +14,8 @@ from react_mem._lazy import door
 if TYPE_CHECKING:
     from react_mem.memory.adapters.imports.import_memories import import_memories as import_memories
     from react_mem.memory.adapters.middleware import MemoryMiddleware as MemoryMiddleware
+    from react_mem.memory.adapters.skill_folders import export_skills as export_skills
+    from react_mem.memory.adapters.skill_folders import import_skills as import_skills
     from react_mem.memory.facade import MemoryFacade as MemoryFacade
     from react_mem.memory.model.interface import IMemory as IMemory
     from react_mem.memory.model.interface import Memory as Memory

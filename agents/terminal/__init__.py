@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from react_mem.agents.terminal.quality_command import run_quality as run_quality
     from react_mem.agents.terminal.receipt_command import run_receipt as run_receipt
     from react_mem.agents.terminal.retention_command import run_retention as run_retention
+    from react_mem.agents.terminal.skills_command import run_skills as run_skills
     from react_mem.agents.terminal.stats import run_stats as run_stats
     from react_mem.agents.terminal.worker_command import run_maintain as run_maintain
     from react_mem.agents.terminal.worker_command import run_worker as run_worker

@@ -44,6 +44,9 @@ def command_line() -> argparse.ArgumentParser:
     context.add_argument("--query", help="the next question in it; by default the last one that was asked, once more")
     context.add_argument("--agent", default="assistant", help="the agent (default: %(default)s)")
     context.add_argument("--json", action="store_true", help="print JSON")
+    _add_skills(
+        commands.add_parser("skills", help="skills as SKILL.md files, as Claude Code and other agents read them"), owner
+    )
     mcp = commands.add_parser(
         "mcp", parents=[owner], help="serve a client of the Model Context Protocol, such as Claude Code, over stdio"
     )
@@ -151,6 +154,18 @@ def _add_holds(hold: argparse.ArgumentParser) -> None:
         parser.add_argument("--user", type=_user_id, required=True, help="whose memory")
         parser.add_argument("--session", default="", help="only this conversation; everything by default")
         parser.add_argument("reference", help="what the hold is known by, such as the number of a case")
+
+
+def _add_skills(skills: argparse.ArgumentParser, owner: argparse.ArgumentParser) -> None:
+    shared = argparse.ArgumentParser(add_help=False, parents=[owner])
+    shared.add_argument("--agent", default="assistant", help="whose embedding model to use (default: %(default)s)")
+    shared.add_argument("--json", action="store_true", help="print JSON")
+    verbs = skills.add_subparsers(dest="verb", required=True)
+    export = verbs.add_parser("export", parents=[shared], help="write each skill in use as FOLDER/NAME/SKILL.md")
+    export.add_argument("folder", help="where to; files that were written or edited by others are left as they are")
+    import_ = verbs.add_parser("import", parents=[shared], help="take skills in, on probation; known ones stay")
+    import_.add_argument("where", metavar="file", help="a SKILL.md, or a folder with such files in it and below")
+    import_.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be")
 
 
 def _add_stats(stats: argparse.ArgumentParser) -> None:

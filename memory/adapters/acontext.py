@@ -16,14 +16,12 @@ import io
 import zipfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 from react_mem.memory.adapters.skill_files import NAME, read_skills, skill_name, write_skill
+from react_mem.memory.adapters.skill_intake import SkillImport, owned_skills, take_in_skills
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import SKILL
-from react_mem.memory.model.skills import Skill
 
 MARK = "react_mem"
 """Key in the metadata of what is ours there."""
@@ -86,21 +84,6 @@ class SkillExport:
     removed: int = 0
 
 
-@dataclass(frozen=True)
-class SkillImport:
-    """Result of an import.
-
-    Args:
-        added: The skills that are new here, on probation.
-        kept: How many were known already, and stay as they are.
-        skipped: The files that were not taken, by their skill's name and path, with the reason.
-    """
-
-    added: list[Skill] = field(default_factory=list)
-    kept: int = 0
-    skipped: dict[str, str] = field(default_factory=dict)
-
-
 class AcontextSkills:
     """The skills of one learning space.
 
@@ -150,10 +133,8 @@ class AcontextSkills:
         """
         owner = standing_for(user_id)
         there = await self._ours(owner)
-        found = await memory.list_records(user_id, [MemoryScope.PROCEDURAL])
-        skills = [Skill.from_value(item.payload) for item in found if SKILL.matches(item.payload)]
         added = replaced = kept = 0
-        for skill in (skill for skill in skills if skill.status != "archived"):
+        for skill in (skill for skill in await owned_skills(memory, user_id) if skill.status != "archived"):
             name = skill_name(skill, owner)
             copies = there.pop(skill.id, [])
             same = next((copy for copy in copies if copy.name == name), None)
@@ -180,7 +161,7 @@ class AcontextSkills:
             memory: The facade.
             user_id: The owner of what is imported.
         """
-        wanted: dict[str, dict[str, Any]] = {}
+        wanted: list[tuple[str, dict[str, Any]]] = []
         skipped: dict[str, str] = {}
         for skill in await self._client.learning_spaces.list_skills(self._space_id):
             for file in skill.file_index:
@@ -193,22 +174,15 @@ class AcontextSkills:
                     skipped[place] = "has no text"
                     continue
                 try:
-                    found = read_skills(got.content.raw)
+                    found = await asyncio.to_thread(read_skills, got.content.raw)
                 except ValueError as error:
                     skipped[place] = str(error)
                     continue
                 if not found:
                     skipped[place] = "has no procedure: nothing in it says when it applies"
-                for one in found:
-                    id_ = Skill.identity(one["task_type"], one["use_when"])
-                    wanted.setdefault(id_, {**one, "source_ids": (f"{AGENT}-{skill.id}",)})
-        known = await memory.records(user_id, MemoryScope.PROCEDURAL, wanted)
-        added = [
-            await memory.procedural.add_skill(one, user_id=user_id, agent_id=AGENT)
-            for id_, one in wanted.items()
-            if id_ not in known
-        ]
-        return SkillImport(added, len(known), skipped)
+                wanted += [(place, {**one, "source_ids": (f"{AGENT}-{skill.id}",)}) for one in found]
+        outcome = await take_in_skills(memory, user_id, wanted, agent_id=AGENT)
+        return replace(outcome, skipped=skipped | outcome.skipped)
 
     async def withdraw_skills(self, user_id: str) -> int:
         """Delete from the space what was exported of a user, and return how many skills that were.

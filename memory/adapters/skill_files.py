@@ -7,13 +7,17 @@ what it has learnt, so that whoever reads or extends it there finds what they kn
     - When to Apply: ...
     - Steps:
       1. tool: action
+
+`write_agent_skill` writes the format of Agent Skills, which allows no keys of our own but in `metadata`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -21,18 +25,29 @@ import yaml
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.bounded_yaml import read_yaml
-from react_mem.memory.model.skills import Skill
+from react_mem.memory.model.skills import Skill, ToolUse
 
 NAME = "SKILL.md"
 
 MAX_FILE_CHARS = 200_000
 """A file longer than this is not a procedure."""
 
+MAX_NAME, MAX_DESCRIPTION = 64, 1_024
+"""Characters of a name and of a description in the format of Agent Skills."""
+
+MAX_BODY_CHARS = 4_000
+"""Characters that are taken of a body in free Markdown: what is longer is a manual, and no prompt shows it whole."""
+
+MARK = "react-mem"
+"""Key of the metadata under which one of ours has the procedure as it is."""
+
 _FRONT = re.compile(r"\A\s*---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)(.*)", re.DOTALL)
 _FIELD = re.compile(r"^-\s+\**([A-Z][\w /-]{1,40}?)\**:\**\s*(.*)$")
 _STEP = re.compile(r"^\s*(?:\d+[.)]|[-*])\s+(.*)$")
 _TOOL = re.compile(r"^`?([A-Za-z_][\w.-]*)`?:\s+(.+)$")
 _SLUG = re.compile(r"[^a-z0-9]+")
+_BLANK = re.compile(r"\n[ \t]*\n")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 _LESSON = ("Principle", "Root Cause", "Correct Approach", "Prevention")
 """Labels of entries that are constraints rather than steps, in this order."""
@@ -47,9 +62,69 @@ def skill_name(skill: Skill, owner: str) -> str:
         skill: The skill.
         owner: What stands for its owner.
     """
-    slug = _SLUG.sub("-", fold(skill.use_when).encode("ascii", "ignore").decode()).strip("-")[:40].strip("-")
     version = f"{owner}:{skill.id}:{write_skill(skill, '')}"
-    return f"{slug or 'skill'}-{hashlib.sha256(version.encode()).hexdigest()[:12]}"
+    return f"{_slug(skill.use_when, 40) or 'skill'}-{hashlib.sha256(version.encode()).hexdigest()[:12]}"
+
+
+def _slug(text: str, chars: int) -> str:
+    return _SLUG.sub("-", fold(text).encode("ascii", "ignore").decode()).strip("-")[:chars].strip("-")
+
+
+def agent_skill_names(skills: Sequence[Skill]) -> dict[str, str]:
+    """Return the name of each skill in the format of Agent Skills, by its id: readable, and another one for each.
+
+    Args:
+        skills: The skills that stand side by side.
+    """
+    slugs = {skill.id: _slug(skill.use_when, MAX_NAME) for skill in skills}
+    many = Counter(slugs.values())
+    return {
+        id_: slug if slug and many[slug] == 1 else f"{slug[: MAX_NAME - 9].strip('-') or 'skill'}-{_slug(id_, 8)}"
+        for id_, slug in slugs.items()
+    }
+
+
+def write_agent_skill(skill: Skill, name: str) -> str:
+    """Return a skill as the text of a `SKILL.md` in the format of Agent Skills.
+
+    Args:
+        skill: The skill.
+        name: Its name there, which is its folder's too.
+    """
+    own = {"id": skill.id, "use_when": skill.use_when, **_said(skill)}
+    front = {
+        "name": name,
+        "description": _description(skill.use_when),
+        # a text, as the format wants it
+        "metadata": {MARK: json.dumps(own, ensure_ascii=False)},
+    }
+    return _file(front, _body(skill.use_when, skill.tool_sops, skill.preferences))
+
+
+def _description(use_when: str) -> str:
+    # some who read the format take angle brackets for markup, and refuse them
+    return " ".join(re.sub("[<>]", " ", use_when).split())[:MAX_DESCRIPTION].strip()
+
+
+def _said(skill: Skill) -> dict[str, Any]:
+    return {
+        "task_type": skill.task_type,
+        "tool_sops": [step.model_dump() for step in skill.tool_sops],
+        "preferences": list(skill.preferences),
+    }
+
+
+def _file(front: Mapping[str, Any], body: str) -> str:
+    head = yaml.safe_dump(dict(front), allow_unicode=True, sort_keys=False, width=1_000)
+    return f"---\n{head}---\n\n{body}"
+
+
+def _body(use_when: str, steps: Iterable[ToolUse], preferences: Iterable[str]) -> str:
+    title = " ".join(use_when.split())
+    told = [f"  {number}. {step.tool}: {' '.join(step.action.split())}" for number, step in enumerate(steps, start=1)]
+    lines = [f"## {title}", f"- When to Apply: {title}", *(["- Steps:", *told] if told else [])]
+    lines += [f"- Preference: {' '.join(preference.split())}" for preference in preferences]
+    return "\n".join(lines) + "\n"
 
 
 def write_skill(skill: Skill, name: str) -> str:
@@ -59,24 +134,8 @@ def write_skill(skill: Skill, name: str) -> str:
         skill: The skill.
         name: Its name there.
     """
-    front = {
-        "name": name,
-        "description": skill.use_when,
-        "task_type": skill.task_type,
-        "tool_sops": [step.model_dump() for step in skill.tool_sops],
-        "preferences": list(skill.preferences),
-    }
-    title = " ".join(skill.use_when.split())
-    lines = [f"## {title}", f"- When to Apply: {title}"]
-    if skill.tool_sops:
-        lines.append("- Steps:")
-        lines += [
-            f"  {number}. {step.tool}: {' '.join(step.action.split())}"
-            for number, step in enumerate(skill.tool_sops, start=1)
-        ]
-    lines += [f"- Preference: {' '.join(preference.split())}" for preference in skill.preferences]
-    head = yaml.safe_dump(front, allow_unicode=True, sort_keys=False, width=1_000)
-    return f"---\n{head}---\n\n" + "\n".join(lines) + "\n"
+    front = {"name": name, "description": skill.use_when, **_said(skill)}
+    return _file(front, _body(skill.use_when, skill.tool_sops, skill.preferences))
 
 
 def read_skills(text: str) -> list[dict[str, Any]]:
@@ -95,6 +154,10 @@ def read_skills(text: str) -> list[dict[str, Any]]:
     task_type = str(front.get("task_type") or "")
     if "tool_sops" in front:
         found.append(_own(front, task_type))
+    elif own := _marked(front):
+        task_type = own["task_type"]
+        if is_unedited(text):
+            return [own]
     known = {normalise(skill["use_when"]) for skill in found}
     for title, fields in _entries(body):
         skill = _learnt(title, fields, task_type)
@@ -102,6 +165,77 @@ def read_skills(text: str) -> list[dict[str, Any]]:
             known.add(normalise(skill["use_when"]))
             found.append(skill)
     return found
+
+
+def read_agent_skill(text: str) -> tuple[list[dict[str, Any]], bool]:
+    """Return the procedures in a `SKILL.md`; of one in free Markdown, its instructions as what is to be minded.
+
+    Args:
+        text: The file.
+
+    Returns:
+        The procedures, each as `ProceduralMemoryStore.add_skill` takes it, and whether there was more than is taken.
+
+    Raises:
+        ValueError: If it cannot be read, or says nothing to keep; the message says why.
+    """
+    found = read_skills(text)
+    if found:
+        return found, False
+    front, body = _parts(text)
+    when = " ".join(str(front.get("description") or "").split())[:MAX_DESCRIPTION].strip()
+    if not when:
+        raise ValueError("says nowhere when it applies: give it a `description` in its front matter")
+    told, is_cut = _instructions(body)
+    if not told:
+        raise ValueError("has no instructions below its front matter")
+    return [{"task_type": "", "use_when": when, "tool_sops": [], "preferences": told}], is_cut
+
+
+def _instructions(body: str) -> tuple[list[str], bool]:
+    """Return the paragraphs of a body from its beginning, as many as there is room for, and whether there are more."""
+    told: list[str] = []
+    room = MAX_BODY_CHARS
+    for paragraph in _BLANK.split(body):
+        said = " ".join(paragraph.split())
+        if len(said) > room:
+            return ([*told, f"{said[: room - 1]}…"] if room > 1 else told), True
+        if said:
+            told.append(said)
+            room -= len(said)
+    return told, False
+
+
+def is_unedited(text: str, id_: str = "") -> bool:
+    """Return whether a file is one of `write_agent_skill` as it was written, but for its name.
+
+    Args:
+        text: The file.
+        id_: The skill that it is to be; by default any.
+    """
+    try:
+        front, body = _parts(text)
+        own = _marked(front)
+    except ValueError:
+        return False
+    if own is None or (id_ and own.get("id") != id_):
+        return False
+    steps = [ToolUse(**step) for step in own["tool_sops"]]
+    is_as_described = _description(own["use_when"]) == front.get("description")
+    return is_as_described and body.strip() == _body(own["use_when"], steps, own["preferences"]).strip()
+
+
+def _marked(front: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the procedure that the metadata of one of ours have; None of any other file."""
+    metadata = front.get("metadata")
+    if not isinstance(metadata, Mapping) or MARK not in metadata:
+        return None
+    try:
+        given = json.loads(str(metadata[MARK]))
+        own = _own({**given, "description": given["use_when"]}, str(given.get("task_type") or ""))
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise ValueError(f"metadata: {MARK}: is not as it was written; remove it, and the body is read") from None
+    return {**own, "id": given["id"]} if _UUID.fullmatch(str(given.get("id"))) else own
 
 
 def _parts(text: str) -> tuple[dict[str, Any], str]:

@@ -41,6 +41,7 @@ OTHER_COMMANDS = {
         ("stats", "integration", "stats"),
         ("mcp", "e2e", "mcp_cli"),
         ("new", "unit/agents", "new_project"),
+        ("skills", "e2e", "skills_cli"),
         ("worker", "e2e", "worker_cli"),
         ("maintain", "e2e", "worker_cli"),
         ("import", "e2e", "import_cli"),
