@@ -22,6 +22,7 @@ from pydantic_core import ErrorDetails
 
 from react_mem.agents.managers import MANAGERS
 from react_mem.agents.models import EXTRACTIVE
+from react_mem.agents.standing_files import StandingInstructions
 from react_mem.errors import AgentConfigError, UnknownAgent
 from react_mem.memory import MemoryPolicy
 from react_mem.memory.runtime import BoundedLoader, ModelChoice, ModelEndpoint, in_place, read_yaml
@@ -116,6 +117,8 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
         manager: How it runs, a name of `agents.managers.MANAGERS`.
         models: Its models.
         system_prompt: Its instructions; in YAML the text itself, or `{file: name}` for a file in prompts/.
+        standing_instructions: Files of the operator, such as AGENTS.md, whose instructions it follows in every
+            conversation.
         tools: Built-in names, or dotted paths to the user's own.
         memory: What it remembers; a manager without memory ignores it.
         flows: What it remembers otherwise in a flow: the keys of `memory` that differ there, by the flow's name.
@@ -131,6 +134,7 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
     manager: str
     models: ModelsConfig = ModelsConfig()
     system_prompt: Annotated[str, BeforeValidator(_read_prompt)] = Field(default_factory=_default_prompt)
+    standing_instructions: StandingInstructions = StandingInstructions()
     tools: tuple[str, ...] = ()
     memory: MemoryPolicy = MemoryPolicy.model_validate({})
     flows: dict[str, MemoryPolicy] = {}
@@ -244,10 +248,11 @@ def load_agent_config_file(path: str | Path) -> AgentConfig:
             "remove the key or rename the file"
         )
     try:
-        return AgentConfig.model_validate(given)
+        config = AgentConfig.model_validate(given)
     except ValidationError as error:
         lines = [f"  {_explain(details)}" for details in error.errors(include_url=False)]
         raise AgentConfigError("\n".join([f"{path} is not a valid agent config:", *lines])) from None
+    return config.model_copy(update={"standing_instructions": config.standing_instructions.beside(path)})
 
 
 def load_agent(agent: str | Path | AgentConfig) -> AgentConfig:

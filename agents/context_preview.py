@@ -14,7 +14,16 @@ from langgraph.store.base import BaseStore
 
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.memory import MemoryFacade
-from react_mem.memory.context import Assembled, Frame, Window, assemble, lay_out, message_record_id, tool_tokens
+from react_mem.memory.context import (
+    Assembled,
+    Frame,
+    Window,
+    assemble,
+    followed_by,
+    lay_out,
+    message_record_id,
+    tool_tokens,
+)
 from react_mem.memory.runtime import Identity
 
 REMEMBERING = "react_mem"
@@ -56,11 +65,12 @@ async def preview_context(
         named_by_records: Whether the ids of the messages are those of their records, as memory has them.
     """
     policy = agent.config.memory
+    instructions = followed_by(agent.config.system_prompt, await agent.standing.text())
     frame = Frame(
         thread=thread,
         policy=policy,
         window=Window.of(policy.context.window, agent.model),
-        instructions=agent.config.system_prompt,
+        instructions=instructions,
         tool_tokens=tool_tokens(agent.tools),
     )
     query = frame.query(identity, agent.config.name)
@@ -70,7 +80,7 @@ async def preview_context(
         query.extra["seen"] = [own[id_] for id_ in query.extra["seen"] if id_ in own]
     results = await MemoryFacade(store, policy).read(query)
     assembled = assemble(frame, results, session_id=identity.session_id, recalls=True)
-    prompt = lay_out(thread, assembled.layout, agent.config.system_prompt, policy.context.message_chars)
+    prompt = lay_out(thread, assembled.layout, instructions, policy.context.message_chars)
     return ContextPreview(frame, assembled, prompt)
 
 

@@ -30,8 +30,10 @@ from react_mem.agents.models import (
     name_of,
     resolve_chat_spec,
 )
+from react_mem.agents.standing_files import StandingFiles, StandingInstructions
 from react_mem.agents.text_dialect import TextDialect
 from react_mem.errors import ToolConfigError
+from react_mem.memory.context import followed_by
 from react_mem.memory.runtime import AgentWork, capabilities_of, without_dialect
 from react_mem.tools.governed import under_policy
 from react_mem.tools.memory_tools import forget_said, list_known
@@ -60,7 +62,7 @@ class RunChoices:
 
     Args:
         model: The chat model.
-        instructions: The system prompt.
+        instructions: The system prompt, with what its operator's files say.
         max_iterations: How often the model may be called in one turn.
     """
 
@@ -84,6 +86,7 @@ class ResolvedAgent:
         tools: Its tools.
         provider_tools: Those that the model's provider runs, as it describes them.
         system_prompt: Its instructions.
+        standing: What its operator's files say, behind them, whoever gives the instructions.
         response_format: What `langchain.agents.create_agent` takes as `response_format`.
         state_schema: The fields that a caller adds to the state.
         context_schema: What a caller may say about one run.
@@ -103,6 +106,7 @@ class ResolvedAgent:
     tools: tuple[BaseTool, ...]
     provider_tools: tuple[dict[str, Any], ...] = ()
     system_prompt: str | SystemMessage = ""
+    standing: StandingFiles = field(default_factory=lambda: StandingFiles(StandingInstructions()), repr=False)
     response_format: Any = None
     state_schema: type | None = None
     context_schema: type = AgentContext
@@ -139,7 +143,7 @@ class ResolvedAgent:
         refuse_choices(self.config, context, self.model_name)
         return RunChoices(
             model=await self._chosen_model(context.model),
-            instructions=context.system_prompt or self.system_prompt,
+            instructions=followed_by(context.system_prompt or self.system_prompt, await self.standing.text()),
             max_iterations=context.max_iterations or self.config.max_iterations,
         )
 
@@ -187,9 +191,12 @@ def resolve_agent(
         The agent, ready for a manager.
 
     Raises:
+        AgentConfigError: If the files of its standing instructions cannot be used.
         ModelConfigError: If a model cannot be loaded.
         ToolConfigError: If a tool cannot be loaded, or the text dialect cannot ask for one.
     """
+    standing = StandingFiles(config.standing_instructions)
+    standing.load()
     chat = model or load_chat_model(config.models.chat)
     if small_model is None:
         small_model = chat if config.models.small == "auto" else load_chosen_model(config.models.small)
@@ -217,6 +224,7 @@ def resolve_agent(
         ),
         provider_tools=provider_tools,
         system_prompt=config.system_prompt if system_prompt is None else system_prompt,
+        standing=standing,
         response_format=response_format,
         state_schema=state_schema,
         context_schema=context_schema or AgentContext,

@@ -29,7 +29,7 @@ from react_mem.graphs.hooks import with_memory
 from react_mem.graphs.model_call import ModelCall
 from react_mem.graphs.reason import require_input
 from react_mem.memory import MemoryResultItem, MemoryScope
-from react_mem.memory.context import render_memories, text_of
+from react_mem.memory.context import followed_by, render_memories, text_of
 from react_mem.memory.runtime import Metering
 from react_mem.prompts import load_prompt
 
@@ -163,7 +163,7 @@ async def _ask(
     """
     await Metering.of(agent.config.memory, runtime).before_model()
     context = AgentContext.of(runtime.context, get_config().get("configurable"))
-    instructions = [agent.config.system_prompt]
+    instructions = [followed_by(agent.config.system_prompt, await agent.standing.text())]
     block = render_memories(memories, agent.config.policy(FLOW).context.memory_tokens)
     if block.entries:
         instructions.append(load_prompt("memories").format(memories=block.briefing).strip())

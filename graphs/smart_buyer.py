@@ -32,7 +32,7 @@ from react_mem.graphs.hooks import Remember, with_memory
 from react_mem.graphs.model_call import ModelCall
 from react_mem.graphs.reason import require_input
 from react_mem.memory import MemoryResultItem, MemoryScope, telemetry
-from react_mem.memory.context import render_memories, text_of
+from react_mem.memory.context import followed_by, render_memories, text_of
 from react_mem.memory.runtime import (
     DOCUMENT,
     EXPERIENCE,
@@ -275,7 +275,7 @@ async def _planned(
     await Metering.of(buyer.config.memory, runtime).before_model()
     context = AgentContext.of(runtime.context, get_config().get("configurable"))
     chosen = await buyer.for_run(context)
-    instructions = [buyer.config.system_prompt]
+    instructions = [followed_by(buyer.config.system_prompt, await buyer.standing.text())]
     block = render_memories(memories, buyer.config.policy(FLOW).context.memory_tokens)
     if block.entries:
         instructions.append(load_prompt("memories").format(memories=block.briefing).strip())

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from react_mem.memory.context.dialogue import squeezed_text as squeezed_text
     from react_mem.memory.context.frame import Frame as Frame
     from react_mem.memory.context.layout import Layout as Layout
+    from react_mem.memory.context.layout import followed_by as followed_by
     from react_mem.memory.context.layout import lay_out as lay_out
     from react_mem.memory.context.lines import MAX_LINE_CHARS as MAX_LINE_CHARS
     from react_mem.memory.context.lines import MAX_PARTNER_CHARS as MAX_PARTNER_CHARS

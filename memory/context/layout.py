@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import NotRequired
+from typing import NotRequired, overload
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 
@@ -98,15 +98,35 @@ def _without(thread: Sequence[AnyMessage], forgotten: Collection[str]) -> Sequen
 
 
 def _system(instructions: str | SystemMessage, retrieved: str) -> list[BaseMessage]:
-    if isinstance(instructions, str):
-        system = "\n\n".join(filter(None, (instructions, retrieved)))
+    system = followed_by(instructions, retrieved)
+    if isinstance(system, str):
         return [SystemMessage(system)] if system else []
-    if not retrieved:
-        return [instructions]
+    return [system]
+
+
+@overload
+def followed_by(instructions: str, text: str) -> str: ...
+
+
+@overload
+def followed_by(instructions: str | SystemMessage, text: str) -> str | SystemMessage: ...
+
+
+def followed_by(instructions: str | SystemMessage, text: str) -> str | SystemMessage:
+    """Return instructions with a text behind them; content blocks stay as they are.
+
+    Args:
+        instructions: The instructions.
+        text: The text; empty for none.
+    """
+    if isinstance(instructions, str):
+        return "\n\n".join(filter(None, (instructions, text)))
+    if not text:
+        return instructions
     content = instructions.content
     if isinstance(content, str):
-        return [instructions.model_copy(update={"content": f"{content}\n\n{retrieved}"})]
-    return [instructions.model_copy(update={"content": [*content, {"type": "text", "text": f"\n\n{retrieved}"}]})]
+        return instructions.model_copy(update={"content": f"{content}\n\n{text}"})
+    return instructions.model_copy(update={"content": [*content, {"type": "text", "text": f"\n\n{text}"}]})
 
 
 def _current(message: AnyMessage, layout: Layout) -> BaseMessage:

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from react_mem.agents.config import AgentConfig, ModelsConfig
+from react_mem.agents.standing_files import StandingInstructions
 from react_mem.memory.model.external import WebSettings
 from react_mem.memory.model.model_spec import ModelEndpoint
 from react_mem.memory.model.policy import (
@@ -38,6 +39,7 @@ MODELS: tuple[type[BaseModel], ...] = (
     AgentConfig,
     ModelsConfig,
     ModelEndpoint,
+    StandingInstructions,
     MemoryPolicy,
     RecallSettings,
     ContextSettings,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -307,6 +308,23 @@ class TestStrangers:
         async with client_as(store, UnauthenticatedUser()) as anybody:
             told = await anybody.post(f"{V1}/context", json={"message": "Hi", "user_id": BOB})
         assert HIDDEN not in told.text
+
+    async def test_what_the_operators_files_say_is_hidden_as_the_instructions_are(
+        self, store: BaseStore, ann: httpx.AsyncClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "AGENTS.md").write_text("Our margin is 40 per cent.", encoding="utf-8")
+        standing = "manager: react_mem\nstanding_instructions: {files: [AGENTS.md]}\n"
+        (tmp_path / "standing.yaml").write_text(standing, encoding="utf-8")
+        monkeypatch.setenv("REACT_MEM_AGENTS", str(tmp_path))
+        body = {"message": "What is your margin?", "agent": "standing"}
+        told = (await ann.post(f"{V1}/context", json=body)).raise_for_status()
+        assert told.json()["prompt"][0]["content"].startswith(HIDDEN)
+        assert "40 per cent" not in told.text
+        assert "AGENTS.md" not in told.text
+        async with client_as(store, UnauthenticatedUser()) as anybody:
+            shown = (await anybody.post(f"{V1}/context", json={**body, "user_id": BOB})).raise_for_status()
+        assert "Our margin is 40 per cent." in shown.json()["parts"][0]["text"]
+        assert "Our margin is 40 per cent." in shown.json()["prompt"][0]["content"]
 
 
 class Stream:
