@@ -91,6 +91,10 @@ class ContextAnswer(BaseModel):
     limit: int = Field(description="What they may take: the model's window without the answer.")
     cut: int = Field(description="Characters of the message that do not fit.")
     missing: dict[str, str] = Field(description="What could not be asked or put in, with the cause.")
+    retrieved: str = Field(
+        description="What is remembered for the message, between marks and with what they mean: for the instructions "
+        "of an agent of your own. Empty where nothing is."
+    )
     prompt: list[PromptMessage]
 
 
@@ -193,5 +197,6 @@ def _answer(preview: ContextPreview, message: str, *, shows_instructions: bool) 
         limit=preview.frame.available,
         cut=assembled.cut,
         missing=dict(assembled.missing),
+        retrieved=assembled.layout["retrieved"],
         prompt=[PromptMessage(role=one.type, content=shown(one)) for one in preview.prompt],
     )

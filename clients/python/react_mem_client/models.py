@@ -63,6 +63,11 @@ class ContextAnswer(Answer):
     missing: dict[str, str]
     """What could not be asked or put in, with the cause."""
 
+    retrieved: str
+    """What is remembered for the message, between marks and with what they mean: for the instructions of an agent of
+    your own. Empty where nothing is.
+    """
+
     prompt: list[PromptMessage]
 
 

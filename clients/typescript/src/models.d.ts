@@ -29,6 +29,11 @@ export interface ContextAnswer {
   readonly cut: number;
   /** What could not be asked or put in, with the cause. */
   readonly missing: Readonly<Record<string, string>>;
+  /**
+   * What is remembered for the message, between marks and with what they mean: for the instructions of an agent of
+   * your own. Empty where nothing is.
+   */
+  readonly retrieved: string;
   readonly prompt: readonly PromptMessage[];
 }
 
