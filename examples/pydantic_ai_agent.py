@@ -7,15 +7,15 @@ import httpx
 from pydantic_ai import Agent, RunContext
 
 headers = {"Authorization": f"Bearer {os.environ['MEMORY_TOKEN']}"} if "MEMORY_TOKEN" in os.environ else {}
-memory = httpx.Client(base_url=os.environ.get("MEMORY_URL", "http://127.0.0.1:2024/memory/v1"), headers=headers)
+url = os.environ.get("MEMORY_URL", "http://127.0.0.1:2024")
+memory = httpx.Client(base_url=f"{url}/memory/v1", headers=headers)
 agent = Agent("openai-chat:gpt-4.1-mini", instructions="Answer briefly.")
 
 
 @agent.instructions
 def what_is_known(context: RunContext) -> str:
     """Return what is remembered for the message of this run."""
-    parts = memory.post("/context", json={"message": str(context.prompt)}).raise_for_status().json()["parts"]
-    return "\n".join(part["text"] for part in parts if part["place"] == "memory")
+    return memory.post("/context", json={"message": str(context.prompt)}).raise_for_status().json()["retrieved"]
 
 
 def answer(message: str) -> str:
