@@ -19,6 +19,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import CallToolResult
 
 from react_mem.agents.cli import main
+from tests.support.databases import held_writes
 
 pytestmark = pytest.mark.e2e
 
@@ -119,17 +120,22 @@ async def test_what_one_process_remembers_the_next_recalls_and_the_terminal_list
     assert "My cat is called Mimi." in capsys.readouterr().out
 
 
-def test_a_process_that_is_killed_in_a_call_loses_nothing_and_stores_nothing_twice(
+async def test_a_process_that_is_killed_while_it_writes_loses_nothing_and_stores_nothing_twice(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     facts = [{"text": text, "said": f"{text}."} for text in ("My cat is called Mimi", "My dog is called Rex")]
     with talking("ann", environment, tmp_path) as talk:
         assert talk.call("remember", **facts[0])["outcome"] == "stored"
-        talk.send("tools/call", name="remember", arguments=facts[1])
-        talk.process.kill()
+        async with held_writes(environment["DATABASE_URL"]) as waited:
+            talk.send("tools/call", name="remember", arguments=facts[1])
+            await asyncio.wait_for(waited(), 60)
+            talk.process.kill()
+            talk.process.wait()
     with talking("ann", environment, tmp_path) as talk:
-        # whether the second had arrived or not
+        # the client was told nothing, and says it again
         assert talk.call("remember", **facts[1])["outcome"] in ("stored", "known")
+        for fact in facts:
+            assert talk.call("remember", **fact)["outcome"] == "known"
         found = talk.call("recall", query="What are my pets called?")["memories"]
         assert sorted(one["text"] for one in found) == ["My cat is called Mimi.", "My dog is called Rex."]
 

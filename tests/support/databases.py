@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -158,3 +158,24 @@ async def open_memory_store(
             async with pool.connection() as conn:
                 await distribute_tables(conn, lambda done: None)
         yield store
+
+
+@asynccontextmanager
+async def held_writes(url: str) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """Have every write of memories wait, in the middle of its transaction, for the length of a context.
+
+    What it yields returns once a write waits.
+
+    Args:
+        url: The database.
+    """
+    async with await AsyncConnection.connect(url) as holding, await AsyncConnection.connect(url) as looking:
+        await looking.set_autocommit(True)
+
+        async def waited() -> None:
+            asked = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'store'::regclass"
+            while (await looking.execute(asked)).rowcount == 0:
+                pass
+
+        await holding.execute("LOCK TABLE store IN EXCLUSIVE MODE")
+        yield waited

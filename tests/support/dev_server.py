@@ -135,6 +135,13 @@ class DevServer:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait(_STOP_SECONDS)
 
+    def kill(self) -> None:
+        """End it by force in whatever it does, with all that it has started."""
+        process, self._process = self._process, None
+        assert process is not None
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(_STOP_SECONDS)
+
     def restart(self) -> None:
         """End it and start it again in the same folder, on the same port."""
         self.stop()

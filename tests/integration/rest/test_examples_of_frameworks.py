@@ -18,6 +18,7 @@ import pytest
 
 from tests.support.installing import ROOT
 from tests.support.openai_server import OpenAIServer, Reply
+from tests.support.own_environments import node_version, npm, python_with
 from tests.support.page_server import PageServer, page_server
 
 EXAMPLES = ROOT / "examples"
@@ -28,7 +29,6 @@ REQUIREMENTS = {
 }
 IN_NODE = ["vercel_ai_sdk.mjs"]
 """Examples whose needs `examples/package-lock.json` pins."""
-NPM_CI = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=0"]
 LARGE = {"crewai_agent.py": "REACT_MEM_LARGE_EXAMPLES"}
 """Examples whose framework takes 800 MB, and the variable that has it installed all the same."""
 
@@ -43,37 +43,20 @@ def server(database_server: str) -> Iterator[PageServer]:
 def command_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[str | Path]]:
     """Make an environment with what an example needs; return the command that runs the example there."""
 
-    def made(folder: Path, tool: str, *arguments: str | Path, name: str) -> None:
-        found = shutil.which(tool)
-        if found is None:
-            pytest.skip(f"{tool} is not installed, which makes an environment with the framework of {name}")
-        done = subprocess.run([found, *arguments], cwd=folder, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            said = (done.stderr.strip().splitlines() or ["no cause told"])[-1][:200]
-            pytest.skip(f"what {name} needs cannot be installed here: {said}")
-
-    def in_python(folder: Path, name: str) -> list[str | Path]:
-        python = folder / "venv/bin/python"
-        made(folder, "uv", "venv", "--quiet", "venv", name=name)
-        made(folder, "uv", "pip", "install", "--quiet", "--python", python, *REQUIREMENTS[name], name=name)
-        return [python, EXAMPLES / name]
-
-    def in_node(folder: Path, name: str) -> list[str | Path]:
-        node = shutil.which("node")
-        if node is None:
-            pytest.skip(f"Node.js (`node`) is not installed, which runs {name}")
+    @cache
+    def made(name: str) -> list[str | Path]:
+        folder = tmp_path_factory.mktemp("framework")
+        if name in REQUIREMENTS:
+            return [python_with(folder, REQUIREMENTS[name], name), EXAMPLES / name]
+        if node_version() < (20,):
+            pytest.skip(f"{name} runs in Node.js 20 or newer (`node`)")
         # as they lie in the project: the client is a folder beside the examples
         (folder / "clients").symlink_to(ROOT / "clients")
         shutil.copytree(EXAMPLES, folder / "examples", ignore=shutil.ignore_patterns("node_modules"))
-        made(folder / "examples", "npm", *NPM_CI, name=name)
-        return [node, folder / "examples" / name]
+        npm(folder / "examples", ["ci"], name)
+        return ["node", folder / "examples" / name]
 
-    @cache
-    def make(name: str) -> list[str | Path]:
-        folder = tmp_path_factory.mktemp("framework")
-        return in_node(folder, name) if name.endswith(".mjs") else in_python(folder, name)
-
-    return make
+    return made
 
 
 def run(command: list[str | Path], home: Path, user: str, server: PageServer, openai_server: OpenAIServer) -> list[str]:

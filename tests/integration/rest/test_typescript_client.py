@@ -18,26 +18,21 @@ from react_mem.memory.model.changes import put
 from tests.support.documents import blocks, blocks_of
 from tests.support.installing import ROOT
 from tests.support.linking import record
+from tests.support.own_environments import NODE, node_version
 from tests.support.page_server import PageServer, page_server
 
 CLIENT = ROOT / "clients/typescript"
 
 FACTS = 120
 
-NODE = shutil.which("node")
 TSC = next(
     (found for place in (str(CLIENT / "node_modules/.bin"), None) if (found := shutil.which("tsc", path=place))), None
 )
 
 
-def _major() -> int:
-    if NODE is None:
-        return 0
-    version = subprocess.run([NODE, "--version"], capture_output=True, text=True, check=True).stdout
-    return int(version.removeprefix("v").partition(".")[0])
-
-
-needs_node = pytest.mark.skipif(_major() < 20, reason="the TypeScript client runs in Node.js 20 or newer (`node`)")
+needs_node = pytest.mark.skipif(
+    node_version() < (20,), reason="the TypeScript client runs in Node.js 20 or newer (`node`)"
+)
 
 
 async def fill(store: BaseStore) -> None:
