@@ -218,7 +218,7 @@ def _arguments(operation: Operation) -> str:
 
 
 def _sent(parameter: Parameter) -> str:
-    return f"entity_tag({parameter.identifier})" if parameter.place == "header" else parameter.identifier
+    return f"entity_tag({parameter.identifier})" if parameter.is_entity_tag else parameter.identifier
 
 
 def _sending(operation: Operation) -> Iterator[str]:

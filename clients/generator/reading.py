@@ -42,6 +42,11 @@ class Parameter:
         """What it is called in code."""
         return self.name.lower().replace("-", "_")
 
+    @property
+    def is_entity_tag(self) -> bool:
+        """Whether it names an ETag, as `If-Match` does."""
+        return self.place == "header" and self.name.startswith("If-")
+
 
 @dataclass(frozen=True)
 class Pages:

@@ -224,7 +224,7 @@ def _pair(name: str, value: str) -> str:
 
 def _value(parameter: Parameter) -> str:
     value = camel(parameter.identifier) if parameter.required else f"options.{parameter.identifier}"
-    return f"entityTag({value})" if parameter.place == "header" else value
+    return f"entityTag({value})" if parameter.is_entity_tag else value
 
 
 # --- comments ---

@@ -200,4 +200,6 @@ def wrong(field: str, error: Exception | str) -> RequestValidationError:
         field: The field.
         error: What is wrong with it.
     """
-    return RequestValidationError([{"type": "value_error", "loc": ("body", field), "msg": str(error)}])
+    # a rule that names the field itself need not have it named twice
+    why = str(error).removeprefix(f"{field}: ")
+    return RequestValidationError([{"type": "value_error", "loc": ("body", field), "msg": why}])

@@ -12,8 +12,9 @@ import logging
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
+from typing import Annotated
 
-from fastapi import APIRouter, HTTPException
+from fastapi import APIRouter, Header, HTTPException
 from fastapi.responses import StreamingResponse
 
 from react_mem.graphs.memory_api.callers_memory import PREFIX, Asked, CallersMemory, MemoryRoute, problems
@@ -30,6 +31,8 @@ COMMENT_SECONDS = 15.0
 
 STREAM_SECONDS = 600.0
 
+_EXAMPLE = 'id: 660fa214f4774\nevent: revision\ndata: {"revision": "660fa214f4774"}\n\n'
+
 router = APIRouter(tags=["Memory"], route_class=MemoryRoute)
 
 log = logging.getLogger(__name__)
@@ -45,33 +48,40 @@ open_streams: Counter[str] = Counter()
     response_class=StreamingResponse,
     responses={
         200: {
-            "content": {"text/event-stream": {"example": 'event: revision\ndata: {"revision": "660fa214f4774"}\n\n'}},
+            "content": {"text/event-stream": {"example": _EXAMPLE}},
             "description": "`revision` events; comment lines in between.",
         },
         **problems(429),
     },
 )
-async def follow_memory(asked: Asked) -> StreamingResponse:
+async def follow_memory(
+    asked: Asked,
+    last_event_id: Annotated[
+        str,
+        Header(alias="Last-Event-ID", max_length=400, description="The id of the last event that is known."),
+    ] = "",
+) -> StreamingResponse:
     """Send the revision of the user's memory now and whenever it has changed, until the client goes.
 
     The stream ends after ten minutes, and so does who was authenticated for it: connect again, as `EventSource` does.
+    With the id of the last event, an event comes at once only where memory has changed since.
     """
     if open_streams[asked.owner] >= MOST_STREAMS:
         raise HTTPException(429, f"there are {MOST_STREAMS} streams of this user already; close one")
     revision = await asked.memory.revision(asked.owner)
     return StreamingResponse(
-        _events(asked, revision), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
+        _events(asked, revision, last_event_id), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
     )
 
 
-async def _events(asked: CallersMemory, revision: str) -> AsyncIterator[str]:
+async def _events(asked: CallersMemory, revision: str, known: str) -> AsyncIterator[str]:
     if open_streams[asked.owner] >= MOST_STREAMS:
         # of many that were asked for at once
         yield ": too many streams\n\n"
         return
     open_streams[asked.owner] += 1
     try:
-        yield f"retry: 3000\n{_event(revision)}"
+        yield "retry: 3000\n" + ("\n" if revision == known else _event(revision))
         began = sent = time.monotonic()
         while (at := time.monotonic()) - began < STREAM_SECONDS:
             await asyncio.sleep(LOOK_SECONDS)
@@ -94,4 +104,4 @@ async def _events(asked: CallersMemory, revision: str) -> AsyncIterator[str]:
 
 
 def _event(revision: str) -> str:
-    return f"event: revision\ndata: {json.dumps({'revision': revision})}\n\n"
+    return f"id: {revision}\nevent: revision\ndata: {json.dumps({'revision': revision})}\n\n"

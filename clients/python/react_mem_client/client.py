@@ -582,11 +582,14 @@ class MemoryClient(Transport):
             async for part in answer.aiter_text():
                 yield part
 
-    async def follow_memory(self) -> AsyncIterator[ServerEvent]:
+    async def follow_memory(self, *, last_event_id: str | None = None) -> AsyncIterator[ServerEvent]:
         """Send the revision of the user's memory now and whenever it has changed, until the client goes.
 
         The stream ends after ten minutes, and so does who was authenticated for it: connect again, as `EventSource`
-        does.
+        does. With the id of the last event, an event comes at once only where memory has changed since.
+
+        Args:
+            last_event_id: The id of the last event that is known.
 
         Yields:
             `revision` events; comment lines in between.
@@ -594,6 +597,8 @@ class MemoryClient(Transport):
         Raises:
             MemoryApiError: If the server refuses: 401, 404, 422, 429, 503.
         """
-        async with self._stream("GET", "/memory/v1/events", query={"user_id": self.user_id}) as answer:
+        async with self._stream(
+            "GET", "/memory/v1/events", query={"user_id": self.user_id}, headers={"Last-Event-ID": last_event_id}
+        ) as answer:
             async for part in read_events(answer):
                 yield part

@@ -24,6 +24,8 @@ Token: TypeAlias = str | Callable[[], str | Awaitable[str]]
 SILENCE_SECONDS = 60.0
 """Seconds without a byte after which a stream is given up; a stream of changes sends a comment every 15."""
 
+_ROUTES = "/memory/v1"
+
 AnswerType = TypeVar("AnswerType", bound=Answer)
 Item = TypeVar("Item")
 Item_co = TypeVar("Item_co", covariant=True)
@@ -36,10 +38,12 @@ class ServerEvent:
     Args:
         event: Its kind, such as `revision`.
         data: What it says.
+        id: What a stream goes on from it with, as `last_event_id`; empty where it has none.
     """
 
     event: str
     data: dict[str, Any]
+    id: str = ""
 
 
 class Page(Protocol[Item_co]):
@@ -58,11 +62,14 @@ class Transport:
     """Connection to a server as one user.
 
     Args:
-        url: The server, such as `http://127.0.0.1:2024`.
+        url: The server, such as `http://127.0.0.1:2024`; `/memory/v1` may stand behind it.
         token: The bearer token of the user, or what returns it.
         user_id: Whose memory it is, where the server authenticates nobody; others ignore it.
         timeout: Seconds to wait for an answer.
         http: A client of httpx to send requests with, which stays open when this is closed; by default one of its own.
+
+    Raises:
+        ValueError: If the URL has no scheme.
     """
 
     def __init__(
@@ -74,8 +81,10 @@ class Transport:
         timeout: float = 30.0,
         http: httpx.AsyncClient | None = None,
     ) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise ValueError("the URL of a server begins with http:// or https://, as http://127.0.0.1:2024 does")
         self.user_id = user_id
-        self._url = url.rstrip("/")
+        self._url = url.rstrip("/").removesuffix(_ROUTES)
         self._token = token
         self._timeout = timeout
         self._http = httpx.AsyncClient() if http is None else http
@@ -112,9 +121,14 @@ class Transport:
 
     @asynccontextmanager
     async def _stream(
-        self, method: str, path: str, *, query: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str | None] | None = None,
     ) -> AsyncIterator[httpx.Response]:
-        request = await self._request(method, path, query, reading=max(SILENCE_SECONDS, self._timeout))
+        request = await self._request(method, path, query, headers=headers, reading=max(SILENCE_SECONDS, self._timeout))
         answer = await self._http.send(request, stream=True, follow_redirects=False)
         try:
             if not answer.is_success:
@@ -171,7 +185,7 @@ def read_answer(kind: type[AnswerType], answer: httpx.Response) -> AnswerType:
 
 async def read_events(answer: httpx.Response) -> AsyncIterator[ServerEvent]:
     """Yield the server-sent events of a stream, without its comments."""
-    event, data = "message", list[str]()
+    event, data, identity = "message", list[str](), ""
     async for line in answer.aiter_lines():
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
@@ -179,9 +193,11 @@ async def read_events(answer: httpx.Response) -> AsyncIterator[ServerEvent]:
             event = value
         elif line and name == "data":
             data.append(value)
+        elif line and name == "id":
+            identity = value
         elif not line:
             if data:
-                yield ServerEvent(event, json.loads("\n".join(data)))
+                yield ServerEvent(event, json.loads("\n".join(data)), identity)
             event, data = "message", []
 
 

@@ -147,6 +147,12 @@ export interface ExportMemoryOptions extends RequestOptions {
   format?: "jsonl" | "html" | "markdown" | undefined;
 }
 
+/** Options of `followMemory`. */
+export interface FollowMemoryOptions extends RequestOptions {
+  /** The id of the last event that is known. */
+  last_event_id?: string | undefined;
+}
+
 /** Memory of a user on a server, over its REST interface. */
 export class MemoryClient extends Transport {
   /**
@@ -374,9 +380,10 @@ export class MemoryClient extends Transport {
    * Send the revision of the user's memory now and whenever it has changed, until the client goes.
    *
    * The stream ends after ten minutes, and so does who was authenticated for it: connect again, as `EventSource` does.
+   * With the id of the last event, an event comes at once only where memory has changed since.
    *
    * @returns `revision` events; comment lines in between.
    * @throws {MemoryApiError} 401, 404, 422, 429, 503.
    */
-  followMemory(options?: RequestOptions): AsyncGenerator<ServerEvent, void>;
+  followMemory(options?: FollowMemoryOptions): AsyncGenerator<ServerEvent, void>;
 }

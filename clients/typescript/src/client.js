@@ -193,6 +193,7 @@ export class MemoryClient extends Transport {
   async *followMemory(options = {}) {
     const answer = await this.stream("GET", "/memory/v1/events", {
       query: { user_id: this.userId },
+      headers: { "Last-Event-ID": options.last_event_id },
       signal: options.signal,
     });
     yield* eventsOf(answer);

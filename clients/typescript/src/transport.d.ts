@@ -24,8 +24,10 @@ export type Tagged<Answer> = Answer & { readonly etag: string };
 export interface ServerEvent {
   /** Its kind, such as `revision`. */
   readonly event: string;
-  /** What it says. */
-  readonly data: unknown;
+  /** What it says: of a `revision`, which one it is. */
+  readonly data: Readonly<Record<string, any>>;
+  /** What a stream goes on from it with, as `last_event_id`; empty where it has none. */
+  readonly id: string;
 }
 
 /** Answer of the server that a request could not be carried out, or an answer that is none of its own. */
@@ -52,8 +54,9 @@ export interface Sent {
 /** Connection to a server as one user. */
 export class Transport {
   /**
-   * @param url The server, such as `http://127.0.0.1:2024`.
+   * @param url The server, such as `http://127.0.0.1:2024`; `/memory/v1` may stand behind it.
    * @param options As whom, and by what.
+   * @throws {TypeError} If the URL has no scheme.
    */
   constructor(url: string, options?: ClientOptions);
   protected readonly userId: string | undefined;

@@ -17,7 +17,10 @@ export class Transport {
   #fetch;
 
   constructor(url, { token, userId, fetch = globalThis.fetch } = {}) {
-    this.#url = url.replace(/\/+$/, "");
+    if (!/^https?:\/\//.test(url)) {
+      throw new TypeError("the URL of a server begins with http:// or https://, as http://127.0.0.1:2024 does");
+    }
+    this.#url = url.replace(/\/+$/, "").replace(/\/memory\/v1$/, "");
     this.#token = token;
     this.#fetch = fetch;
     this.userId = userId;
@@ -93,12 +96,14 @@ export async function* textOf(answer) {
 export async function* eventsOf(answer) {
   let event = "message";
   let data = [];
+  let id = "";
   for await (const line of linesOf(answer)) {
     const [, name, value] = /^([^:]*):? ?(.*)$/.exec(line);
     if (name === "event") event = value;
     else if (name === "data") data.push(value);
+    else if (name === "id") id = value;
     else if (line === "") {
-      if (data.length) yield { event, data: JSON.parse(data.join("\n")) };
+      if (data.length) yield { event, data: JSON.parse(data.join("\n")), id };
       event = "message";
       data = [];
     }

@@ -74,11 +74,15 @@ test("all pages are gone through", async () => {
 test("a file is read in parts, and a stream of changes until nobody listens", async () => {
   const exported = (await all(as("ann").exportMemory({ format: "markdown" }))).join("");
   assert.ok(exported.includes("I own book 7."));
-  for await (const { event, data } of as("ann").followMemory()) {
+  for await (const { event, data, id } of as("ann").followMemory()) {
     assert.equal(event, "revision");
-    assert.equal(typeof data.revision, "string");
+    assert.deepEqual([typeof data.revision, id], ["string", data.revision]);
     break;
   }
+  const sent = [];
+  const telling = (url, { headers }) => (sent.push(headers.get("last-event-id")), new Response(""));
+  await all(as("ann", { fetch: telling }).followMemory({ last_event_id: "7" }));
+  assert.deepEqual(sent, ["7"]);
 });
 
 test("the token may be a function, and who is nobody is refused", async () => {
@@ -97,6 +101,11 @@ test("a request that is wrong says which field", async () => {
   await assert.rejects(as("ann").showUsage({ signal: AbortSignal.abort() }), { name: "AbortError" });
 });
 
+test("a server may be named with its routes, and has a scheme", async () => {
+  assert.equal((await new MemoryClient(`${url}/memory/v1/`, { token: "ann" }).showUsage()).kinds.fact, facts);
+  for (const wrong of [undefined, "", "127.0.0.1:2024"]) assert.throws(() => new MemoryClient(wrong), /begins with http/);
+});
+
 test("an answer that is none of the server's is an error", async () => {
   const answering = (...answer) => as("ann", { fetch: async () => new Response(...answer) });
   await refused(502, answering("<h1>bad gateway</h1>", { status: 502 }).showUsage());
@@ -107,7 +116,7 @@ test("an answer that is none of the server's is an error", async () => {
 });
 
 test("events are read however they are cut", async () => {
-  const bytes = new TextEncoder().encode(': ho\n\nevent: revision\r\ndata: {"revision":\r\ndata: "Huế 🏯"}\r\n\r\ndata: {"cut');
+  const bytes = new TextEncoder().encode(': ho\n\nid: 7\r\nevent: revision\r\ndata: {"revision":\r\ndata: "Huế 🏯"}\r\n\r\ndata: {"cut');
   const stream = new ReadableStream({
     start(controller) {
       for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
@@ -115,5 +124,5 @@ test("events are read however they are cut", async () => {
     },
   });
   const memory = as("ann", { fetch: async () => new Response(stream) });
-  assert.deepEqual(await all(memory.followMemory()), [{ event: "revision", data: { revision: "Huế 🏯" } }]);
+  assert.deepEqual(await all(memory.followMemory()), [{ event: "revision", data: { revision: "Huế 🏯" }, id: "7" }]);
 });

@@ -18,6 +18,12 @@ export async function programs(): Promise<void> {
     one.text = "";
     await memory.correctMemory(one.id, "I live in Hanoi.", { if_match: one.revision });
   }
+  for await (const event of memory.followMemory({ last_event_id: "660fa214f4774" })) {
+    const known: string = event.data.revision ?? event.id;
+    console.log(known);
+    // @ts-expect-error an event is not changed
+    event.id = "";
+  }
   try {
     await memory.eraseUser("erase everything", { signal: AbortSignal.timeout(1000) });
   } catch (error) {

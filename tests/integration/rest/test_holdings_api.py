@@ -333,7 +333,7 @@ class TestStrangers:
 class Stream:
     """A client of the events, by which a test sees what was sent and goes when it likes."""
 
-    def __init__(self, user: str) -> None:
+    def __init__(self, user: str, last_event_id: str = "") -> None:
         self.sent: asyncio.Queue[str] = asyncio.Queue()
         self.status = asyncio.get_running_loop().create_future()
         self._gone = asyncio.Event()
@@ -350,7 +350,7 @@ class Stream:
             "scheme": "http",
             "server": ("127.0.0.1", 80),
             "client": ("127.0.0.1", 1),
-            "headers": [(b"host", b"127.0.0.1")],
+            "headers": [(b"host", b"127.0.0.1"), (b"last-event-id", last_event_id.encode())],
             "user": SimpleUser(user),
         }
         self.task = asyncio.create_task(app(scope, self._receive, self._send))
@@ -376,6 +376,10 @@ class Stream:
         await asyncio.wait_for(self.task, 10)
 
 
+def _event(revision: str) -> str:
+    return f'id: {revision}\nevent: revision\ndata: {{"revision": "{revision}"}}\n\n'
+
+
 class TestEvents:
     @pytest.fixture(autouse=True)
     def looks_often(self, monkeypatch: pytest.MonkeyPatch, store: BaseStore) -> None:
@@ -385,13 +389,26 @@ class TestEvents:
     async def test_a_change_is_told_and_nobody_elses(self, memory: MemoryFacade) -> None:
         stream = Stream(ANN)
         first = await stream.next()
-        assert first.startswith("retry: 3000\nevent: revision\n")
+        assert first == f"retry: 3000\n{_event(await memory.revision(ANN))}"
         await remember(memory, BOB, "I like beer.")
         await remember(memory, ANN, "I like tea.")
         told = json.loads((await stream.next()).partition("data: ")[2])
         assert told["revision"] == await memory.revision(ANN)
         await stream.go()
         assert events_api.open_streams == {}
+
+    async def test_who_comes_back_is_told_only_what_is_news(self, memory: MemoryFacade) -> None:
+        await remember(memory, ANN, "I like tea.")
+        known = await memory.revision(ANN)
+        stream = Stream(ANN, known)
+        assert await stream.next() == "retry: 3000\n\n"
+        await remember(memory, ANN, "I like milk.")
+        changed = await memory.revision(ANN)
+        assert await stream.next() == _event(changed)
+        later = Stream(ANN, known)
+        assert await later.next() == f"retry: 3000\n{_event(changed)}"
+        for one in (stream, later):
+            await one.go()
 
     async def test_silence_is_broken_by_comments(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(events_api, "COMMENT_SECONDS", 0.0)

@@ -138,6 +138,8 @@ async def test_everything_else_is_read(ann: httpx.AsyncClient, store: BaseStore)
     gone = await client.forget_memory(ids=[tea.id])
     assert gone.problems == []
     await refused(404, client.forget_conversation("no-thread"))
+    asked = await refused(422, client.remember("Where do I live?"))
+    assert ": body.text: states nothing" in str(asked)
     wrong = await refused(422, client.erase_user("erase a little"))  # type: ignore[arg-type]
     assert "body.confirm" in str(wrong)
 

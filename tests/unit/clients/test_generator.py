@@ -13,6 +13,7 @@ from clients.generator.typescript_client import typescript_files, typescript_typ
 from clients.generator.writing import ROOT, generated_files
 from react_mem.graphs.http import app
 from react_mem.graphs.memory_api.callers_memory import PREFIX
+from react_mem_client import MemoryClient
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +42,15 @@ def test_every_route_is_a_method_of_both_clients(generated: dict[str, str]) -> N
         assert f"  {camel}(" in declared
     pages = [one for one in ids if f"`{one}` has" in python]
     assert set(pages) == {"list_memories", "list_conversations", "show_conversation"}
+
+
+def test_every_method_and_its_route_stand_in_the_docs() -> None:
+    told = (ROOT / "docs/clients.md").read_text(encoding="utf-8")
+    for operation in read(app.openapi(), PREFIX).operations:
+        assert f"`{operation.name}`" in told, operation.name
+    methods = set(re.findall(r"`([a-z]+_[a-z_]+)\b(?:\(|`)", told.partition("## How")[0]))
+    fields = {"user_id", "if_match", "if_none_match", "retry_after", "last_event_id"}
+    assert methods - fields <= {name for name in dir(MemoryClient) if not name.startswith("_")}
 
 
 def schema(**operation: Any) -> dict[str, Any]:

@@ -145,17 +145,44 @@ async def test_a_newer_server_may_say_more() -> None:
 
 async def test_events_are_read_without_the_comments() -> None:
     sent = (
-        'retry: 3000\nevent: revision\ndata: {"revision": "a"}\n\n: still here\n\n'
-        'event: revision\r\ndata: {"revision":\r\ndata: "b"}\r\n\r\ndata: {"cut'
+        'retry: 3000\n\nid: a\nevent: revision\ndata: {"revision": "a"}\n\n: still here\n\n'
+        'id: b\r\nevent: revision\r\ndata: {"revision":\r\ndata: "b"}\r\n\r\ndata: {"cut'
     )
-    memory = client(lambda request: httpx.Response(200, text=sent))
+    known: list[str | None] = []
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        known.append(request.headers.get("last-event-id"))
+        return httpx.Response(200, text=sent)
+
+    memory = client(serve)
     assert [event async for event in memory.follow_memory()] == [
-        ServerEvent("revision", {"revision": "a"}),
-        ServerEvent("revision", {"revision": "b"}),
+        ServerEvent("revision", {"revision": "a"}, "a"),
+        ServerEvent("revision", {"revision": "b"}, "b"),
     ]
+    await anext(memory.follow_memory(last_event_id="b"))
+    assert known == [None, "b"]
     refused = refusing(status_code=429, json={"detail": "close one"})
     with pytest.raises(MemoryApiError, match="close one"):
         await anext(refused.follow_memory())
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/memory/v1", "/memory/v1/"])
+async def test_a_server_may_be_named_with_its_routes(ending: str) -> None:
+    heard: list[str] = []
+
+    def serve(request: httpx.Request) -> httpx.Response:
+        heard.append(request.url.path)
+        return httpx.Response(200, json={"items": []})
+
+    http = httpx.AsyncClient(transport=httpx.MockTransport(serve))
+    await MemoryClient(f"http://127.0.0.1:2024/below{ending}", http=http).list_skills()
+    assert heard == ["/below/memory/v1/skills"]
+
+
+@pytest.mark.parametrize("url", ["", "127.0.0.1:2024", "ftp://127.0.0.1"])
+def test_a_server_without_a_scheme_is_refused_at_once(url: str) -> None:
+    with pytest.raises(ValueError, match="begins with http://"):
+        MemoryClient(url)
 
 
 async def test_a_client_closes_what_it_opened_alone() -> None:
