@@ -102,7 +102,7 @@ def aged(
     view = _Remainder(items, policies, held)
     if held.whole is not None:
         return view.outcome((), len(due), more=False)
-    view.erase({item.key for item in free[:most]}, view.outlives)
+    view.erase({item.key for item in _first(free, most)}, view.outlives)
     view.without_old_values(at)
     view.erase(view.unsourced_of(view.ended()), view.outlives)
     beyond = [id_ for agent in policies for id_ in view.beyond(agent)]
@@ -129,6 +129,17 @@ def _due(items: Iterable[Item], policies: Policies, at: datetime) -> list[tuple[
         if age is not None and (since := since_of(dated)) < at - age:
             found.append((since, item))
     return found
+
+
+def _first(due: Sequence[Item], most: int) -> Sequence[Item]:
+    """Return what goes first where not all can go at once: what nothing else that is due stands on.
+
+    What is drawn from two messages would else lose the one that goes, and count as held if the other one is.
+    """
+    if len(due) <= most:
+        return due
+    sources = {part_of(id_) for item in due for id_ in item.value.get("source_ids") or ()}
+    return ([item for item in due if item.key not in sources] or due)[:most]
 
 
 def since_of(item: Item) -> datetime:

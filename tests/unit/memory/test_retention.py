@@ -323,6 +323,20 @@ def test_what_is_no_time_is_refused(age: object) -> None:
 
 # Whatever there is
 
+
+@pytest.mark.parametrize("batch", [1, 2])
+async def test_a_hold_on_one_of_two_sources_keeps_nothing_that_is_due_however_much_goes_at_once(batch: int) -> None:
+    one = await ann(
+        message("free", 31, "2"),
+        message("held", 11, "1"),
+        fact("of-both", 11, "free", "held", session="2"),
+        episode("of-that", 1, "of-both", session="2"),
+    )
+    await MemoryFacade(one.store).hold("ann", "case", "1")
+    await one.run(dialog="20d", semantic="10d", batch=batch)
+    assert sorted(await one.left()) == ["held"]
+
+
 _DAYS = st.integers(0, 60)
 _SESSIONS = st.sampled_from(["1", "2", "3"])
 _AGENTS = st.sampled_from(["a", "a", "a", "b"])
