@@ -24,7 +24,7 @@ def refuse_choices(config: AgentConfig, context: AgentContext, model_name: str) 
     own = {model_name, resolve_chat_spec(config.models.chat)}
     if context.model and resolve_chat_spec(context.model) not in own:
         _check_left(config, "model")
-        may = own.union(map(resolve_chat_spec, (*config.models.fallback, *config.models.choices)))
+        may = own.union(models_left(config))
         if resolve_chat_spec(context.model) not in may:
             raise ChoiceRefused(
                 f"The agent {config.name!r} does not run with the model that was chosen for this run. It runs with "
@@ -39,6 +39,28 @@ def refuse_choices(config: AgentConfig, context: AgentContext, model_name: str) 
                 f"The agent {config.name!r} calls its model at most {config.max_iterations} times in one turn; choose "
                 "no more as max_iterations."
             )
+    if context.use_memory is False:
+        _check_left(config, "use_memory")
+    most = config.memory.recall.max_memories
+    if context.max_memories is not None and context.max_memories != most:
+        _check_left(config, "max_memories")
+        if context.max_memories > most:
+            raise ChoiceRefused(
+                f"The agent {config.name!r} takes at most {most} memories of each scope into a prompt; choose no more "
+                "as max_memories."
+            )
+
+
+def models_left(config: AgentConfig) -> set[str]:
+    """Return the models that an agent runs with: its own, and what it leaves to callers.
+
+    Args:
+        config: The agent's config.
+    """
+    own = {resolve_chat_spec(config.models.chat)}
+    if "model" not in config.overridable:
+        return own
+    return own.union(map(resolve_chat_spec, (*config.models.fallback, *config.models.choices)))
 
 
 def _check_left(config: AgentConfig, name: Overridable) -> None:

@@ -41,7 +41,7 @@ MOST_CHOICES = 20
 _NOT_IN_THE_FILE = ("[key]", "endpoint")
 """Parts of an error's place that pydantic adds to the keys."""
 
-Overridable = Literal["model", "max_iterations", "system_prompt"]
+Overridable = Literal["model", "max_iterations", "use_memory", "max_memories", "system_prompt"]
 """Field of `agents.context.AgentContext` that says otherwise than the agent's config."""
 
 ModelSpec = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -124,7 +124,8 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
         flows: What it remembers otherwise in a flow: the keys of `memory` that differ there, by the flow's name.
         max_iterations: How often the model may be called in one turn.
         overridable: What a caller may choose otherwise for one run: `model` (one of those that `models` names),
-            `max_iterations` (fewer), `system_prompt` (any text: only where every caller may be trusted with it).
+            `max_iterations` (fewer), `use_memory` (`false`: the run goes without), `max_memories` (fewer),
+            `system_prompt` (any text: only where every caller may be trusted with it).
         dialect: How the model calls tools: by its own interface, or in text; `auto` asks the model.
         switching: What chooses the tools and layers of memory of a turn: `off`, `semantic`, `model`, or settings.
     """
@@ -139,7 +140,7 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
     memory: MemoryPolicy = MemoryPolicy.model_validate({})
     flows: dict[str, MemoryPolicy] = {}
     max_iterations: int = Field(default=10, ge=1, le=100)
-    overridable: tuple[Overridable, ...] = ("model", "max_iterations")
+    overridable: tuple[Overridable, ...] = ("model", "max_iterations", "use_memory", "max_memories")
     dialect: Literal["auto", "native", "text"] = "auto"
     switching: Annotated[SwitchSettings, BeforeValidator(as_switch_settings)] = SwitchSettings()
 

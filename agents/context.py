@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
 from react_mem.errors import InvalidInputError
 
@@ -19,40 +19,70 @@ class AgentContext(BaseModel):
         model: A chat model to use instead of the agent's: one of those that its config names.
         system_prompt: Instructions to use instead of the agent's, where its config leaves them to callers.
         max_iterations: How often the model may be called in one turn, at most the agent's number.
+        use_memory: False for a run that reads no memory, and of which none is kept.
+        max_memories: Memories of each scope in the prompt, at most the agent's number.
     """
 
     # a server passes other keys of `configurable` too
-    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,
+        title="Run",
+        json_schema_extra={"description": "What is said of one run, beside the messages; all may be left out."},
+    )
 
     user_id: str | None = Field(
         None,
+        title="User",
         min_length=1,
         max_length=512,
         description="Whose memory to use. Ignored where the server authenticates users. Empty: no memory.",
     )
     agent: str | None = Field(
         None,
+        title="Agent",
         max_length=64,
         description="The agent config to run: the name of a YAML file in agents/. Read by the graph `agent`.",
     )
     model: str | None = Field(
         None,
+        title="Chat model",
         max_length=200,
         description="A chat model instead of the agent's: one of those that its config names.",
         json_schema_extra={"langgraph_nodes": ["reason"]},
     )
     system_prompt: str | None = Field(
         None,
+        title="Instructions",
         max_length=100_000,
         description="Instructions instead of the agent's, where its config leaves them to callers.",
         json_schema_extra={"langgraph_nodes": ["reason"], "langgraph_type": "prompt"},
     )
     max_iterations: int | None = Field(
         None,
+        title="Calls of the model, at most",
         ge=1,
         le=100,
         description="How often the model may be called in one turn, at most the agent's number.",
         json_schema_extra={"langgraph_nodes": ["reason"]},
+    )
+    # strict: what is not clearly true or false is refused, since memory is what it is about
+    use_memory: StrictBool | None = Field(
+        None,
+        title="Use memory",
+        description="Off: nothing of memory is read for this run, and nothing of it is kept. An agent without memory "
+        "ignores it.",
+        json_schema_extra={"langgraph_nodes": ["retrieve_context", "extract"]},
+    )
+    max_memories: int | None = Field(
+        None,
+        title="Memories, at most",
+        ge=1,
+        le=100,
+        description="Memories of each scope in the prompt, at most the agent's number. An agent without memory ignores "
+        "it.",
+        json_schema_extra={"langgraph_nodes": ["retrieve_context"]},
     )
 
     @classmethod

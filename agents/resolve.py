@@ -34,6 +34,7 @@ from react_mem.agents.standing_files import StandingFiles, StandingInstructions
 from react_mem.agents.text_dialect import TextDialect
 from react_mem.errors import ToolConfigError
 from react_mem.memory.context import followed_by
+from react_mem.memory import MemoryPolicy
 from react_mem.memory.runtime import AgentWork, capabilities_of, without_dialect
 from react_mem.tools.governed import under_policy
 from react_mem.tools.memory_tools import forget_said, list_known
@@ -58,17 +59,19 @@ class NamedModel:
 
 @dataclass(frozen=True)
 class RunChoices:
-    """Model, instructions and limit of one run.
+    """Model, instructions, limit and memory policy of one run.
 
     Args:
         model: The chat model.
         instructions: The system prompt, with what its operator's files say.
         max_iterations: How often the model may be called in one turn.
+        policy: What is read and written.
     """
 
     model: NamedModel
     instructions: str | SystemMessage
     max_iterations: int
+    policy: MemoryPolicy
 
 
 @dataclass(frozen=True)
@@ -145,6 +148,7 @@ class ResolvedAgent:
             model=await self._chosen_model(context.model),
             instructions=followed_by(context.system_prompt or self.system_prompt, await self.standing.text()),
             max_iterations=context.max_iterations or self.config.max_iterations,
+            policy=_narrowed(self.config.memory, context),
         )
 
     async def _chosen_model(self, spec: str | None) -> NamedModel:
@@ -233,6 +237,14 @@ def resolve_agent(
         fallback=fallback,
         quotes=quotes,
     )
+
+
+def _narrowed(policy: MemoryPolicy, context: AgentContext) -> MemoryPolicy:
+    """Return the policy with what its caller wants less of, which has been checked."""
+    if context.max_memories is None or context.max_memories == policy.recall.max_memories:
+        return policy
+    recall = policy.recall.model_copy(update={"max_memories": context.max_memories})
+    return policy.model_copy(update={"recall": recall})
 
 
 def _fallback(config: AgentConfig, chat: BaseChatModel) -> tuple[tuple[NamedModel, ...], NamedModel | None]:

@@ -109,13 +109,13 @@ Messages = Annotated[list[AnyMessage], DeltaChannel(append_messages)]
 
 
 class AgentInput(TypedDict):
-    """Input of a graph: the contract of `langchain.agents.create_agent`."""
+    """New messages of the conversation, the question last."""
 
     messages: Required[Messages]
 
 
 class AgentOutput(TypedDict):
-    """Output of a graph: the contract of `langchain.agents.create_agent`."""
+    """The conversation with its answer."""
 
     messages: Required[Messages]
     structured_response: NotRequired[Any]

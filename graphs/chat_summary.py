@@ -6,6 +6,7 @@ Stateless: a run reads nothing of an earlier one, in a thread or without.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, Any
 
@@ -14,10 +15,11 @@ from langgraph.config import get_config
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from typing_extensions import TypedDict
 
 from react_mem.agents.config import load_agent_config
+from react_mem.agents.offered_context import agent_property
 from react_mem.agents.resolve import resolve_agent
 from react_mem.errors import InvalidInputError
 from react_mem.memory.runtime import ChatSummarizer, ChatSummary, ChatSummaryRequest, identify
@@ -25,7 +27,7 @@ from react_mem.memory.runtime import ChatSummarizer, ChatSummary, ChatSummaryReq
 DEFAULT_AGENT = "assistant"
 
 
-class ChatSummaryContext(BaseModel, extra="ignore", frozen=True, hide_input_in_errors=True):
+class ChatSummaryContext(BaseModel):
     """Context of a summary: the conversation's owner, and the agent whose model and policy to use.
 
     Args:
@@ -33,12 +35,23 @@ class ChatSummaryContext(BaseModel, extra="ignore", frozen=True, hide_input_in_e
         agent: The agent.
     """
 
+    model_config = ConfigDict(
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,
+        title="Summary",
+        json_schema_extra={"description": "What is said about one summary, beside the conversation."},
+    )
+
     user_id: str | None = Field(
         None,
+        title="User",
         max_length=512,
         description="Whose profile to merge in. Ignored where the server authenticates users. Empty: none is read.",
     )
-    agent: str = Field(DEFAULT_AGENT, max_length=64, description="The agent whose model and policy to use.")
+    agent: str = Field(
+        DEFAULT_AGENT, title="Agent", max_length=64, description="The agent whose model and policy to use."
+    )
 
 
 @cache
@@ -80,13 +93,25 @@ async def summarize(state: _Given, *, runtime: Runtime[ChatSummaryContext]) -> d
     return summary.model_dump(mode="json")
 
 
-def build_chat_summary() -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return the graph, with a conversation as input and the state of it as output."""
-    graph = StateGraph(_Given, ChatSummaryContext, input_schema=ChatSummaryRequest, output_schema=ChatSummary)
+def build_chat_summary(agents: Sequence[str] = ()) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the graph, with a conversation as input and the state of it as output.
+
+    Args:
+        agents: The agents that its context offers, where they are known.
+    """
+    graph = StateGraph(_Given, _offering(agents), input_schema=ChatSummaryRequest, output_schema=ChatSummary)
     graph.add_node("summarize", summarize)
     graph.add_edge(START, "summarize")
     graph.add_edge("summarize", END)
     return graph.compile(name="chat_summary")
+
+
+def _offering(agents: Sequence[str]) -> type[ChatSummaryContext]:
+    if not agents:
+        return ChatSummaryContext
+    offered = agent_property(sorted(agents, key=lambda name: name != DEFAULT_AGENT), "The agent whose model sums up.")
+    field: Any = Field(DEFAULT_AGENT, max_length=64, title="Agent", json_schema_extra=offered)
+    return create_model(ChatSummaryContext.__name__, __base__=ChatSummaryContext, agent=(str, field))
 
 
 def checked(given: Any) -> ChatSummaryRequest:

@@ -13,7 +13,7 @@ from langgraph.config import get_config
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from react_mem.agents.runners import ConfiguredRunners
@@ -21,14 +21,30 @@ from react_mem.errors import InvalidInputError
 from react_mem.memory.runtime import TurnReport, identify, is_nobodys, maintain_all, why_off
 
 
-class MaintenanceContext(BaseModel, extra="ignore", frozen=True):
+class MaintenanceContext(BaseModel):
     """Context of maintenance: the owner whose memory to work on.
 
     Args:
         user_id: The owner; ignored where the server authenticates users. Empty: everybody with work to do.
     """
 
-    user_id: str | None = Field(None, description="Whose memory to work on. Empty: everybody with work to do.")
+    model_config = ConfigDict(
+        extra="ignore",
+        frozen=True,
+        title="Maintenance",
+        json_schema_extra={"description": "Whose memory to work on. Everything may be left out."},
+    )
+
+    user_id: str | None = Field(
+        None,
+        title="User",
+        description="Whose memory to work on. Ignored where the server authenticates users. Empty: everybody with work "
+        "to do.",
+    )
+
+
+class Nothing(TypedDict):
+    """Nothing: what there is to do is in memory."""
 
 
 class WorkDone(TypedDict):
@@ -56,7 +72,7 @@ async def maintain(state: WorkDone, *, runtime: Runtime[MaintenanceContext]) -> 
 
 def build_maintenance() -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the graph that concludes quiet conversations and picks up what was left."""
-    graph = StateGraph(WorkDone, MaintenanceContext)
+    graph = StateGraph(WorkDone, MaintenanceContext, input_schema=Nothing)
     graph.add_node("maintain", maintain)
     graph.add_edge(START, "maintain")
     graph.add_edge("maintain", END)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NotRequired
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
@@ -19,7 +20,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 
 from react_mem.agents.context import AgentContext
-from react_mem.agents.resolve import ResolvedAgent
+from react_mem.agents.resolve import ResolvedAgent, RunChoices
 from react_mem.graphs import events
 from react_mem.graphs.agent_state import current_turn
 from react_mem.graphs.reason import Reason, is_empty, require_input
@@ -35,6 +36,8 @@ from react_mem.memory.context import (
     WebAnswer,
     WebSettings,
     Window,
+    is_kept_out,
+    kept_out,
     lay_out,
     message_record_id,
     text_of,
@@ -55,6 +58,7 @@ from react_mem.memory.runtime import (
     kind_followed,
     last_id,
     record_turn,
+    switched_off,
     taken_steps,
     withhold,
 )
@@ -121,11 +125,14 @@ class MemoryNodes:
         """
         thread = state["messages"]
         require_input(thread)
-        memory = TurnMemory.of(self._memory, runtime)
-        frame = await self._frame(thread, runtime)
+        context = AgentContext.of(runtime.context, get_config().get("configurable"))
+        run = await self._agent.for_run(context)
+        memory = TurnMemory.of(replace(self._memory, policy=run.policy), runtime)
+        frame = self._frame(thread, run)
         await memory.metering.admit()
         retrieving = self._retrieve(frame, memory, state.get("remembered"))
-        planning = asyncio.create_task(self._plan(state, memory.identity, runtime)) if self._tasks else None
+        planner = None if memory.switched_off else memory.identity
+        planning = asyncio.create_task(self._plan(state, planner, runtime)) if self._tasks else None
         chosen: dict[str, Any] = {}
         favoured: tuple[str, ...] = ()
         milestone = False
@@ -152,13 +159,17 @@ class MemoryNodes:
             update["working_memory"] = notes if notes["steps"] else None
         if planning is not None:
             update["task"] = await planning
+        if memory.switched_off:
+            update["messages"] = kept_out(list(takewhile(_is_the_users, reversed(thread))))
         return update | {"remembered": last_id(thread)} if recalled.stored else update
 
     async def _retrieve(self, frame: Frame, memory: TurnMemory, remembered: str | None) -> tuple[Recalled, WebAnswer]:
         thread, writer, turns = frame.thread, memory.runtime.stream_writer, memory.turns
         recalling = memory.begin(lambda who: self._query(frame, who), thread, remembered)
         if turns is None or not self._policy.web.private_queries:
-            return await asyncio.gather(recalling, self._search(thread, {}, writer))
+            # of somebody who has switched memory off, nobody knows what is private
+            unknown = memory.switched_off and memory.identity is not None and self._policy.web.private_queries
+            return await asyncio.gather(recalling, self._search(thread, None if unknown else {}, writer))
         # what is private is known once the profile has been read
         recalled = await recalling
         if self._web is None:
@@ -191,16 +202,14 @@ class MemoryNodes:
         tell = partial(events.task, runtime.stream_writer)
         return await self._tasks.begin(state["messages"], state.get("task"), identity, runtime.store, tell)
 
-    async def _frame(self, thread: Sequence[AnyMessage], runtime: Runtime[AgentContext]) -> Frame:
-        context = AgentContext.of(runtime.context, get_config().get("configurable"))
-        chosen = await self._agent.for_run(context)
+    def _frame(self, thread: Sequence[AnyMessage], run: RunChoices) -> Frame:
         return Frame(
             thread=thread,
-            policy=self._policy,
-            window=Window.of(self._policy.context.window, chosen.model.model),
-            instructions=_words(chosen.instructions),
+            policy=run.policy,
+            window=Window.of(run.policy.context.window, run.model.model),
+            instructions=_words(run.instructions),
             tool_tokens=self._tool_tokens + self._task_tokens,
-            times=not capabilities_of(chosen.model.model).follows_instructions,
+            times=not capabilities_of(run.model.model).follows_instructions,
         )
 
     async def _search(
@@ -248,7 +257,8 @@ class MemoryNodes:
         if self._tasks is None or task is None:
             return {"working_memory": updated}
         recompressed = (notes["compressed"] if notes else None) != updated["compressed"]
-        identity = identify(runtime, get_config())
+        config = get_config()
+        identity = None if switched_off(runtime, config) else identify(runtime, config)
         tell = partial(events.task, runtime.stream_writer)
         goal, steps = updated["goal"], updated["steps"]
         moved = await self._tasks.advance(
@@ -266,6 +276,10 @@ class MemoryNodes:
             done["working_memory"] = None
         if self._tasks is not None and task is not None:
             done["task"] = self._tasks.finish(task)
+        turn = current_turn(thread)
+        # also of a run that goes on with such a turn, and no longer says so
+        if memory.switched_off or is_kept_out(turn[0]):
+            return done | {"messages": kept_out(turn)}
         if memory.turns is not None and runtime.server_info is None:
             # a server has a worker for all agents
             self._agent.work.ensure(memory.turns.memory.store)
@@ -326,6 +340,10 @@ def _web_search(settings: WebSettings) -> WebSearch | None:
     from react_mem.tools.web import web_search
 
     return web_search(settings)
+
+
+def _is_the_users(message: BaseMessage) -> bool:
+    return isinstance(message, HumanMessage)
 
 
 def _is_noise(message: BaseMessage) -> bool:

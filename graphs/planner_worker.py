@@ -22,6 +22,7 @@ from langgraph.types import Checkpointer
 
 from react_mem.agents.config import load_agent_config
 from react_mem.agents.context import AgentContext
+from react_mem.agents.offered_context import Offer, offered_context
 from react_mem.agents.resolve import ResolvedAgent, resolve_agent
 from react_mem.graphs import events
 from react_mem.graphs.agent_state import AgentInput, AgentOutput, AgentState
@@ -115,7 +116,8 @@ def build_graph(
         The compiled graph, with the input and output of the managers.
     """
     team = Team(planner, worker)
-    graph = StateGraph(PlanState, AgentContext, input_schema=AgentInput, output_schema=AgentOutput)
+    offered = offered_context(Offer.of([planner.config, worker.config]), ("model", "use_memory"))
+    graph = StateGraph(PlanState, offered, input_schema=AgentInput, output_schema=AgentOutput)
     graph.add_node(
         "plan",
         with_memory(

@@ -20,22 +20,20 @@ from react_mem.graphs.chat_summary import build_chat_summary
 from react_mem.graphs.client_errors import errors_for_clients, guard_clients
 from react_mem.graphs.maintenance import build_maintenance
 from react_mem.graphs.planner_worker import shipped_team
-from react_mem.graphs.serving import serve_agent, serve_all
+from react_mem.graphs.serving import DEFAULT_AGENT, serve_agent, serve_all, serve_picked
 from react_mem.graphs.smart_buyer import shipped_buyer
 from react_mem.memory.runtime import refuse_exposed_server
-
-DEFAULT_AGENT = "assistant"
 
 refuse_exposed_server()
 
 # At import, where a server expects slow work.
-serve_all()
+served = [config.name for config in serve_all()]
 react = serve_agent("plain")
 react_mem = serve_agent("assistant")
 maintenance = guard_clients(build_maintenance())
 planner_worker = guard_clients(shipped_team())
 smart_buyer = guard_clients(shipped_buyer())
-chat_summary = guard_clients(build_chat_summary())
+chat_summary = guard_clients(build_chat_summary(served))
 
 
 async def agent(config: RunnableConfig) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -50,4 +48,4 @@ async def agent(config: RunnableConfig) -> CompiledStateGraph[Any, Any, Any, Any
     name = (config.get("configurable") or {}).get("agent") or DEFAULT_AGENT
     # it reads files and opens TLS contexts: not on the event loop
     with errors_for_clients():
-        return await asyncio.to_thread(serve_agent, str(name))
+        return await asyncio.to_thread(serve_picked, str(name))

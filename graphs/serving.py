@@ -11,10 +11,13 @@ from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
 
-from react_mem.agents.config import available_agents, load_agent_config
+from react_mem.agents.config import AgentConfig, available_agents, load_agent_config
+from react_mem.agents.offered_context import Offer, offered_context
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import AgentConfigError, ModelConfigError, ToolConfigError
 from react_mem.graphs.client_errors import guard_clients
+
+DEFAULT_AGENT = "assistant"
 
 log = logging.getLogger(__name__)
 
@@ -29,14 +32,41 @@ def serve_agent(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
     Raises:
         AgentConfigError: If there is no such agent; the message lists those there are.
     """
-    return guard_clients(build_agent(resolve_agent(load_agent_config(name))))
+    config = load_agent_config(name)
+    return guard_clients(build_agent(resolve_agent(config, context_schema=offered_context(Offer.of([config])))))
 
 
 @cache
-def serve_all() -> None:
-    """Build every agent there is, so that no run waits for it; one that is broken is named and stops no other."""
+def serve_picked(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the same graph, offered to callers who pick an agent: its context names all of them. Blocking.
+
+    Args:
+        name: The agent.
+
+    Raises:
+        AgentConfigError: If there is no such agent; the message lists those there are.
+    """
+    served = serve_agent(name)
+    return served.copy({"context_schema": _context_of_all()})
+
+
+@cache
+def serve_all() -> tuple[AgentConfig, ...]:
+    """Build every agent there is, so that no run waits for it; one that is broken is named and stops no other.
+
+    Returns:
+        The configs of those that can run, the one that runs without a choice first.
+    """
+    configs = []
     for name in available_agents():
         try:
             serve_agent(name)
+            configs.append(load_agent_config(name))
         except (AgentConfigError, ModelConfigError, ToolConfigError) as error:
             log.warning("the agent %r cannot run: %s", name, error)
+    return tuple(sorted(configs, key=lambda config: (config.name != DEFAULT_AGENT, config.name)))
+
+
+@cache
+def _context_of_all() -> type[Any]:
+    return offered_context(Offer.of(serve_all(), picks=True))

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from react_mem.memory.model.identity import identify as identify
     from react_mem.memory.model.identity import is_nobodys as is_nobodys
     from react_mem.memory.model.identity import named as named
+    from react_mem.memory.model.identity import switched_off as switched_off
     from react_mem.memory.model.identity import unfit as unfit
     from react_mem.memory.model.identity import why_off as why_off
     from react_mem.memory.model.interface import OwnerId as OwnerId

@@ -24,7 +24,7 @@ from react_mem.memory.context import (
     render_message,
     whole_text,
 )
-from react_mem.memory.runtime import ToolMemory, Unclear, Unfolded, cause_of, identify, why_off
+from react_mem.memory.runtime import ToolMemory, Unclear, Unfolded, cause_of, identify, switched_off, why_off
 from react_mem.tools.governed import governed
 
 _TIMEOUT = 10.0
@@ -273,7 +273,7 @@ async def _with_memory(
     # it has all that is asked of a node's runtime
     node = cast("Runtime[Any]", runtime)
     identity = identify(node, runtime.config)
-    if identity is None or runtime.store is None:
+    if identity is None or runtime.store is None or switched_off(node, runtime.config):
         return why_off(node, runtime.config)
     agent_id = str(runtime.config.get("metadata", {}).get("agent") or "agent")
     access = await ToolMemory.of(MemoryFacade(runtime.store, policy), identity, agent_id, runtime.state)

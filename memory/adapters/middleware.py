@@ -24,13 +24,14 @@ from langgraph.runtime import Runtime
 
 from react_mem.errors import QuotaExceeded
 from react_mem.memory.adapters.blocking import drain_blocking, run_blocking
-from react_mem.memory.adapters.thread import Mark, as_said, mark_of, steps_of
+from react_mem.memory.adapters.thread import Mark, as_said, mark_of, steps_of, turn_of
 from react_mem.memory.context import Frame, Layout, Window, lay_out
 from react_mem.memory.llm.budget import ASSUMED_WINDOW
 from react_mem.memory.maintenance.agent import AgentWork
 from react_mem.memory.maintenance.reflecting import Reflecting
 from react_mem.memory.maintenance.runner import AgentRunner
 from react_mem.memory.maintenance.worker import drain
+from react_mem.memory.merging.transcript import is_kept_out, kept_out
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.write.lifecycle import AgentMemory, Operation, TurnMemory
 
@@ -178,6 +179,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         frame = Frame(thread=thread, policy=self._policy, window=Window(tokens or ASSUMED_WINDOW, tokens is not None))
         recalled = await memory.begin(lambda who: frame.query(who, self._memory.agent_id), said, mark and mark["id"])
         update: dict[str, Any] = {"memory_layout": (await memory.assemble(frame, recalled)).layout}
+        if memory.switched_off:
+            update["messages"] = kept_out(turn_of(thread))
         return update | {"memory_mark": mark_of(said)} if recalled.stored else update
 
     def _remembering(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
@@ -192,6 +195,9 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     async def _end(self, state: MemoryState, memory: TurnMemory) -> dict[str, Any]:
         thread, mark = state["messages"], state.get("memory_mark")
         done: dict[str, Any] = {"memory_layout": None}
+        turn = turn_of(thread)
+        if thread and (memory.switched_off or is_kept_out(turn[0])):
+            return done | {"messages": kept_out(turn)}
         if not thread or memory.turns is None:
             return done
         self._work.ensure(memory.turns.memory.store)

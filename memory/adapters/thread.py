@@ -49,13 +49,18 @@ def mark_of(said: Sequence[AnyMessage]) -> Mark | None:
     return Mark(id=str(said[place].id), place=place) if place is not None else None
 
 
+def turn_of(thread: Sequence[AnyMessage]) -> Sequence[AnyMessage]:
+    """Return the messages of the current turn: from the last of the user's on."""
+    start = next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), 0)
+    return thread[start:]
+
+
 def steps_of(thread: Sequence[AnyMessage]) -> list[dict[str, Any]]:
     """Return what the agent did in the current turn: each call of a tool with its result."""
-    start = next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), 0)
     steps: list[dict[str, Any]] = []
     # some servers begin again with `call_0` in every answer: only what is called and not yet answered is meant
     waiting: dict[str, dict[str, Any]] = {}
-    for message in thread[start:]:
+    for message in turn_of(thread):
         if isinstance(message, AIMessage):
             waiting = {}
             for call in message.tool_calls:

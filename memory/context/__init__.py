@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from react_mem.memory.merging.appended import with_appended as with_appended
     from react_mem.memory.merging.transcript import NOTICE as NOTICE
     from react_mem.memory.merging.transcript import PREAMBLE as PREAMBLE
+    from react_mem.memory.merging.transcript import is_kept_out as is_kept_out
+    from react_mem.memory.merging.transcript import kept_out as kept_out
     from react_mem.memory.merging.transcript import message_record_id as message_record_id
     from react_mem.memory.merging.transcript import text_of as text_of
     from react_mem.memory.model.external import WEB_SEARCH as WEB_SEARCH

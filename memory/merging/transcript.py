@@ -26,6 +26,9 @@ NOTICE = "notice"
 PREAMBLE = "preamble"
 """Names the beginning of an answer in which a model says what it is: nothing to recall later."""
 
+NOT_KEPT = "not_kept"
+"""Marks a message of a turn that went without memory: it is of the thread, and memory never has it."""
+
 SAID_AT = "said_at"
 """Tells when a message of an older conversation was said; without it, it is said when it is stored."""
 
@@ -177,7 +180,27 @@ def _joined(message: BaseMessage, named: Callable[[Mapping[str, Any]], str]) -> 
     return " ".join(part.strip() for part in parts if part.strip())
 
 
+def kept_out(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return messages as they are to stand in the thread so that memory never has them, those that do not yet.
+
+    Args:
+        messages: The messages of a turn.
+    """
+    return [
+        message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, NOT_KEPT: True}})
+        for message in messages
+        if not is_kept_out(message)
+    ]
+
+
+def is_kept_out(message: BaseMessage) -> bool:
+    """Return whether a message belongs to a turn that went without memory."""
+    return bool(message.additional_kwargs.get(NOT_KEPT))
+
+
 def _role(message: BaseMessage) -> Role | None:
+    if is_kept_out(message):
+        return None
     if isinstance(message, HumanMessage):
         return "user"
     if isinstance(message, AIMessage) and not message.tool_calls and not message.invalid_tool_calls:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 CLIENT_SESSION = "mcp"
 """The conversation that what somebody's MCP client tells counts as: whose it is, is known to the client alone."""
 
+USE_MEMORY = "use_memory"
+"""Name under which a caller says, in the context or under `configurable`, that a run goes without memory."""
+
 DEV_USER_ENV = "REACT_MEM_DEV_USER"
 DEV_USER = "dev"
 _AUTHENTICATED = "langgraph_auth_user"
@@ -147,6 +150,20 @@ def development_user(environ: Mapping[str, str] = os.environ) -> str:
     return named(environ.get(DEV_USER_ENV, DEV_USER).strip())
 
 
+def switched_off(runtime: Runtime[Any], config: RunnableConfig) -> bool:
+    """Return whether the caller has switched memory off for the run: nothing is read, and nothing of it is kept.
+
+    It says nothing of who the caller is: what they take up is counted all the same.
+
+    Args:
+        runtime: The node's runtime.
+        config: The node's config.
+    """
+    configurable: dict[str, Any] = config.get("configurable") or {}
+    # what is not clearly true, in a context of the caller's own, is no leave to remember
+    return any(given not in (None, True) for given in (_in_context(runtime, USE_MEMORY), configurable.get(USE_MEMORY)))
+
+
 def why_off(runtime: Runtime[Any], config: RunnableConfig) -> str:
     """Return why memory is off for a run and how to turn it on; the log has it too, once a process.
 
@@ -154,6 +171,8 @@ def why_off(runtime: Runtime[Any], config: RunnableConfig) -> str:
         runtime: The node's runtime.
         config: The node's config.
     """
+    if switched_off(runtime, config):
+        return f"Memory is off for this run: its caller has switched it off ({USE_MEMORY})."
     reason = _reason(runtime, config)
     _warn_once("memory is off for a run: %s", reason)
     return f"Memory is off for this run: {reason}"
@@ -183,10 +202,13 @@ def _said(runtime: Runtime[Any], configurable: Mapping[str, Any]) -> str:
     if _is_authenticated(runtime, configurable):
         user = runtime.server_info.user if runtime.server_info else None
         return named(user.identity) if user is not None else ""
+    return named(_in_context(runtime, "user_id")) or named(configurable.get("user_id"))
+
+
+def _in_context(runtime: Runtime[Any], name: str) -> Any:
     context = runtime.context
     # a graph without a context schema, or with a TypedDict, is handed a plain dict
-    given = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
-    return named(given) or named(configurable.get("user_id"))
+    return context.get(name) if isinstance(context, Mapping) else getattr(context, name, None)
 
 
 def is_nobodys(runtime: Runtime[Any], config: RunnableConfig) -> bool:

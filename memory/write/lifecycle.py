@@ -27,7 +27,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.causes import cause_for_clients, cause_of
 from react_mem.memory.merging.transcript import misdated
 from react_mem.memory.model.external import WebPage
-from react_mem.memory.model.identity import Identity, identify, why_off
+from react_mem.memory.model.identity import Identity, identify, switched_off, why_off
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults
 from react_mem.memory.model.off_loop import characters_of, off_loop
 from react_mem.memory.model.operations import Extractor
@@ -141,6 +141,7 @@ class TurnMemory:
         identity: The user and the conversation; None where nobody is named.
         node: The node with hooks, by name; empty for a turn of an agent.
         blocking: Whether the agent runs outside of an event loop.
+        switched_off: Whether the caller has switched memory off for the run.
     """
 
     agent: AgentMemory
@@ -150,6 +151,7 @@ class TurnMemory:
     identity: Identity | None
     node: str = ""
     blocking: bool = False
+    switched_off: bool = False
 
     @classmethod
     def of(
@@ -172,12 +174,13 @@ class TurnMemory:
         """
         config = get_config()
         identity = identify(runtime, config)
-        return cls(agent, runtime, config, tell or runtime.stream_writer, identity, node, blocking)
+        off = switched_off(runtime, config)
+        return cls(agent, runtime, config, tell or runtime.stream_writer, identity, node, blocking, off)
 
     @cached_property
     def turns(self) -> Turns | None:
         """The user's turns; None where memory is off."""
-        if self.identity is None or self.runtime.store is None:
+        if self.identity is None or self.runtime.store is None or self.switched_off:
             return None
         return self.agent.turns(self.runtime.store, self.identity)
 
@@ -275,7 +278,7 @@ class TurnMemory:
             limited: Whether the others show their best only.
         """
         # without a store there is nothing to promise; without a user a model would promise to remember
-        off = MEMORY_OFF if self.identity is None and self.runtime.store is not None else ""
+        off = MEMORY_OFF if self.turns is None and self.runtime.store is not None else ""
         if off:
             # it has its room too
             frame = replace(frame, instructions=f"{frame.instructions}\n\n{off}")

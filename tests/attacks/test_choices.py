@@ -24,7 +24,12 @@ async def run(client: httpx.AsyncClient, assistant: str, **said: Any) -> dict[st
 
 
 ASSISTANTS = ("react", "react_mem", "agent")
-CHOSEN = ({"model": "openai:gpt-attacker"}, {"system_prompt": PROMPT}, {"max_iterations": 100})
+CHOSEN = (
+    {"model": "openai:gpt-attacker"},
+    {"system_prompt": PROMPT},
+    {"max_iterations": 100},
+    {"max_memories": 100},
+)
 
 
 async def test_what_the_agent_does_not_leave_to_callers_is_refused(
@@ -58,5 +63,6 @@ async def test_a_context_of_the_wrong_form_is_not_repeated(passer_by: httpx.Asyn
         {"config": {"configurable": {"max_iterations": "my diary"}}},
         {"context": {"model": {"my": "diary"}}},
         {"config": {"configurable": {"system_prompt": ["my diary"]}}},
+        {"config": {"configurable": {"use_memory": "my diary"}}},
     ):
         assert "diary" not in str(await run(passer_by, "react_mem", **said)).replace(str(said), "")

@@ -44,6 +44,9 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ({}, {"system_prompt": "Say what you were told."}, "list system_prompt"),
         ({"overridable": ["model"]}, {"max_iterations": 2}, "list max_iterations"),
         ({"max_iterations": 3}, {"max_iterations": 4}, "at most 3"),
+        ({"memory": {"recall": {"max_memories": 3}}}, {"max_memories": 4}, "at most 3 memories"),
+        ({"overridable": ["model"]}, {"max_memories": 2}, "list max_memories"),
+        ({"overridable": ["model"]}, {"use_memory": False}, "list use_memory"),
     ],
 )
 async def test_a_choice_that_is_not_left_to_callers_is_refused_before_a_model_is_asked_and_anything_is_stored(
@@ -67,6 +70,8 @@ async def test_what_is_left_to_callers_and_what_is_the_agents_own_may_be_named(b
         ({"model": FAR, "max_iterations": 3}, f"{FAR} here"),
         ({"model": "auto"}, "own"),
         ({"model": "", "system_prompt": ""}, "own"),
+        ({"use_memory": True, "max_memories": 8}, "own"),
+        ({"use_memory": False, "max_memories": 1}, "own"),
         ({"model": FAR}, f"{FAR} here"),
     ):
         assert (await ask(graph, context={**ANN, **chosen}))["messages"][-1].text == answer
@@ -83,8 +88,9 @@ async def test_two_hundred_names_load_no_model(build: Build, loaded: list[str]) 
 
 async def test_a_context_of_the_wrong_form_is_refused_without_repeating_it(build: Build) -> None:
     graph = build(["hi"])
-    config = {"configurable": {"thread_id": "1", "model": ["my diary"], "max_iterations": "many words"}}
-    with pytest.raises(InvalidInputError, match="max_iterations") as refused:
+    wrong_ones = {"model": ["my diary"], "max_iterations": "many words", "use_memory": "false"}
+    config = {"configurable": {"thread_id": "1", **wrong_ones}}
+    with pytest.raises(InvalidInputError, match=r"max_iterations.*use_memory") as refused:
         await graph.ainvoke({"messages": [("user", "hello")]}, config)
     assert "diary" not in str(refused.value)
     assert "words" not in str(refused.value)

@@ -18,6 +18,7 @@ from langgraph_sdk.client import LangGraphClient
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Identifier
 
+from react_mem.agents.models import DEFAULT_OPENAI_MODEL
 from tests.support.dev_server import DevServer, database_for_a_server, dev_server
 from tests.support.documents import blocks
 from tests.support.labels import NOTHING, Says, labelled
@@ -264,18 +265,81 @@ async def test_an_unknown_agent_is_named_with_those_there_are(client: LangGraphC
     assert (await client.threads.get(thread))["status"] == "error"
 
 
-@pytest.mark.parametrize("graph", ["react", "react_mem", "agent"])
-async def test_the_form_that_studio_shows(graph: str, client: LangGraphClient) -> None:
+async def schemas_of(client: LangGraphClient, graph: str) -> dict[str, Any]:
     [assistant] = await client.assistants.search(graph_id=graph)
     schemas: Any = await client.assistants.get_schemas(assistant["assistant_id"])
-    fields = schemas["context_schema"]["properties"]
-    assert set(fields) == {"user_id", "agent", "model", "system_prompt", "max_iterations"}
-    assert all(field["description"] for field in fields.values())
-    assert fields["system_prompt"]["langgraph_type"] == "prompt"
-    assert fields["system_prompt"]["langgraph_nodes"] == ["reason"]
-    assert fields["model"]["langgraph_nodes"] == ["reason"]
+    return schemas  # type: ignore[no-any-return]
+
+
+LEFT = {"model", "max_iterations", "use_memory", "max_memories"}
+"""What an agent leaves to callers unless its file says otherwise."""
+
+
+@pytest.mark.parametrize("graph", ["react", "react_mem", "agent"])
+async def test_the_form_that_studio_shows(graph: str, client: LangGraphClient) -> None:
+    schemas = await schemas_of(client, graph)
     assert set(schemas["input_schema"]["properties"]) == {"messages"}
     assert set(schemas["output_schema"]["properties"]) == {"messages", "structured_response"}
+    fields = schemas["context_schema"]["properties"]
+    assert set(fields) == {"user_id"} | LEFT | ({"agent"} if graph == "agent" else set())
+    assert all(field["title"] and field["description"] for field in fields.values())
+    named, free, nothing = fields["model"]["anyOf"]
+    assert named["enum"] == ["extractive", f"openai:{DEFAULT_OPENAI_MODEL}"]
+    assert named["enum"] == fields["model"]["examples"]
+    assert (free, nothing) == ({"type": "string"}, {"type": "null"})
+    assert fields["model"]["langgraph_nodes"] == ["reason"]
+    assert fields["max_iterations"]["anyOf"][0]["maximum"] == 10
+    assert fields["max_memories"]["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 8}
+    # clients of before LangGraph 0.6 read the other one
+    assert schemas["config_schema"]["properties"] == fields
+
+
+async def test_who_picks_an_agent_is_offered_those_there_are(client: LangGraphClient) -> None:
+    for graph in ("agent", "chat_summary"):
+        fields = (await schemas_of(client, graph))["context_schema"]["properties"]
+        assert fields["agent"]["enum"] == [
+            "assistant",
+            "plain",
+            "planner",
+            "smart_buyer",
+            "tourist",
+            "traveller",
+            "worker",
+        ]
+        assert fields["agent"]["type"] == "string"
+        assert fields["agent"]["default"] == "assistant"
+
+
+@pytest.mark.parametrize("graph", ["planner_worker", "smart_buyer"])
+async def test_a_flow_is_offered_what_it_reads(graph: str, client: LangGraphClient) -> None:
+    schemas = await schemas_of(client, graph)
+    assert set(schemas["input_schema"]["properties"]) == {"messages"}
+    fields = schemas["context_schema"]["properties"]
+    assert set(fields) == {"user_id", "model", "use_memory"}
+    # of nodes that only the managers have
+    assert not any("langgraph_nodes" in field for field in fields.values())
+
+
+async def test_maintenance_takes_nothing_and_reports(client: LangGraphClient) -> None:
+    schemas = await schemas_of(client, "maintenance")
+    assert not schemas["input_schema"]["properties"]
+    assert set(schemas["output_schema"]["properties"]) == {"stored", "retired", "waiting", "problems"}
+    done: Any = await client.runs.wait(None, "maintenance", input={}, context={"user_id": "nobody-yet"})
+    assert done == {"stored": 0, "retired": 0, "waiting": 0, "problems": []}
+
+
+async def test_a_run_that_goes_without_memory_leaves_none(client: LangGraphClient, script: Script) -> None:
+    user = uuid.uuid4().hex
+    script.say(Reply(text="a fine city"), Reply(text="you told me nothing"))
+    thread = await new_thread(client)
+    said = {"messages": [{"role": "user", "content": f"I live in Hue {script.mark}"}]}
+    # as a client of before LangGraph 0.6 sends it
+    config = {"configurable": {"user_id": user, "use_memory": False}}
+    result: Any = await client.runs.wait(thread, "react_mem", input=said, config=config)
+    assert result["messages"][-1]["content"] == "a fine city"
+    asked = {"messages": [{"role": "user", "content": f"Where do I live? {script.mark}"}]}
+    await client.runs.wait(await new_thread(client), "react_mem", input=asked, context={"user_id": user})
+    assert "Hue" not in script.prompts()[-1].text
 
 
 # --- the thread -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,120 @@
+"""The context of a run as a deployment offers it: a form that names the agents and models there are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import GetJsonSchemaHandler
+from pydantic_core import CoreSchema
+
+from react_mem.agents.choices import models_left
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.context import AgentContext
+
+_ALWAYS = ("user_id",)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Choices that a graph leaves to its callers.
+
+    Args:
+        models: Chat models by name.
+        fields: The fields of the context that it reads.
+        max_iterations: How often the model may be called in one turn, at most.
+        max_memories: Memories of each scope in the prompt, at most.
+        agents: The agents to pick from, the one that runs without a choice first; none where the graph has its own.
+    """
+
+    models: tuple[str, ...]
+    fields: frozenset[str]
+    max_iterations: int
+    max_memories: int
+    agents: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, configs: Sequence[AgentConfig], *, picks: bool = False) -> Offer:
+        """Return what agents leave to callers: each of them, where one is picked, else all of them at once.
+
+        Args:
+            configs: The agents; where one is picked, the one that runs without a choice comes first.
+            picks: Whether the caller picks one of them.
+        """
+        merged = frozenset.union if picks else frozenset.intersection
+        most = max if picks else min
+        return cls(
+            models=tuple(sorted(merged(*(frozenset(models_left(config)) for config in configs)))),
+            fields=merged(*(frozenset[str](config.overridable) for config in configs)),
+            max_iterations=most(config.max_iterations for config in configs),
+            max_memories=most(config.memory.recall.max_memories for config in configs),
+            agents=tuple(config.name for config in configs) if picks else (),
+        )
+
+
+def offered_context(offer: Offer, reads: Collection[str] | None = None) -> type[AgentContext]:
+    """Return the context with a schema that names what is offered; it takes what `AgentContext` takes.
+
+    What is refused is refused where the run begins, with the names there are: a schema is for whoever fills in a form.
+
+    Args:
+        offer: What is offered.
+        reads: The fields that the graph reads, where it does not read all of them.
+    """
+    shown = offer.fields if reads is None else offer.fields.intersection(reads)
+    own: dict[str, dict[str, Any]] = {
+        "model": {
+            "anyOf": [{"type": "string", "enum": list(offer.models)}, {"type": "string"}, {"type": "null"}],
+            "examples": list(offer.models),
+            "description": f"A chat model instead of the agent's own. {_listed('There is', offer.models)}",
+        },
+        "max_iterations": _at_most(offer.max_iterations, "How often the model may be called in one turn."),
+        "max_memories": _at_most(
+            offer.max_memories, "Memories of each kind in the prompt. An agent without memory ignores it."
+        ),
+    }
+    if offer.agents:
+        own["agent"] = agent_property(offer.agents, "The agent that answers.")
+
+    class Offered(AgentContext):
+        @classmethod
+        def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+            schema = handler.resolve_ref_schema(handler(core_schema))
+            schema["properties"] = {
+                name: {**value, **own.get(name, {})}
+                for name, value in schema["properties"].items()
+                if name in _ALWAYS or name in shown or (name == "agent" and offer.agents)
+            }
+            if offer.agents:
+                # a choice of one of these is no choice of nothing
+                schema["properties"]["agent"].pop("anyOf", None)
+            if reads is not None:
+                # a flow has nodes of its own
+                for value in schema["properties"].values():
+                    value.pop("langgraph_nodes", None)
+            return schema
+
+    Offered.__name__ = Offered.__qualname__ = AgentContext.__name__
+    return Offered
+
+
+def agent_property(agents: Sequence[str], description: str) -> dict[str, Any]:
+    """Return the JSON schema of a field that picks an agent.
+
+    Args:
+        agents: The agents there are, the one that runs without a choice first.
+        description: What is said of the field.
+    """
+    return {"type": "string", "enum": sorted(agents), "default": agents[0], "description": description}
+
+
+def _at_most(most: int, description: str) -> dict[str, Any]:
+    return {
+        "anyOf": [{"type": "integer", "minimum": 1, "maximum": most}, {"type": "null"}],
+        "description": f"{description} At most {most}, as the agent has it.",
+    }
+
+
+def _listed(said: str, names: Iterable[str]) -> str:
+    return f"{said}: {', '.join(names)}."
