@@ -19,7 +19,7 @@ export LANGGRAPH_CLI_NO_ANALYTICS ?= 1
 export LANGGRAPH_STRICT_MSGPACK ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chat dev ui test retest fuzz check bench site clients lock sbom clean
+.PHONY: help demo chat dev ui cards test retest fuzz check bench site clients lock sbom clean
 
 help: ## Show this help
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | awk -F'#' '{ printf "%-15s%s\n", $$1, $$2 }'
@@ -35,6 +35,11 @@ dev: $(INSTALLED) ## Serve every graph on a local LangGraph server
 
 ui: $(INSTALLED) ## Serve them, and open the page of what is remembered beside a chat
 	$(BIN)/python -m react_mem.graphs.memory_page
+
+# Into the folder that `langgraph dev` serves components from: with them there, it needs neither node nor a network.
+cards: ## Bundle the cards that a chat shows of memory, for `make dev` (needs npm; once)
+	LANGGRAPH_UI='{"agent": "./graphs/cards/cards.tsx", "react_mem": "./graphs/cards/cards.tsx"}' \
+	    npx -y @langchain/langgraph-ui@1.5.1 build -o .langgraph_api/ui
 
 # A file's tests share its servers, so that a file stays whole; each worker has a database server of its own. The order
 # is that of tests/conftest.py: long files first. They start a hundred processes, none of which is to compile what

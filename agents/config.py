@@ -128,6 +128,8 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
             `system_prompt` (any text: only where every caller may be trusted with it).
         dialect: How the model calls tools: by its own interface, or in text; `auto` asks the model.
         switching: What chooses the tools and layers of memory of a turn: `off`, `semantic`, `model`, or settings.
+        cards: Whether cards of what was recalled and remembered come with an answer, for a chat that shows them: the
+            state and the output then have a field `ui`.
     """
 
     name: Annotated[str, StringConstraints(pattern=rf"^{_NAME.pattern}$")]
@@ -143,6 +145,7 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
     overridable: tuple[Overridable, ...] = ("model", "max_iterations", "use_memory", "max_memories")
     dialect: Literal["auto", "native", "text"] = "auto"
     switching: Annotated[SwitchSettings, BeforeValidator(as_switch_settings)] = SwitchSettings()
+    cards: bool = False
 
     @model_validator(mode="before")
     @classmethod

@@ -13,7 +13,8 @@ from react_mem.agents.choices import models_left
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 
-_ALWAYS = ("user_id",)
+_READS = ("model", "system_prompt", "max_iterations", "use_memory", "max_memories")
+"""Fields of the context that the managers read, beside whose memory it is."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Offer:
 
     Args:
         models: Chat models by name.
-        fields: The fields of the context that it reads.
+        fields: The fields of the context that its agents leave to callers.
         max_iterations: How often the model may be called in one turn, at most.
         max_memories: Memories of each scope in the prompt, at most.
         agents: The agents to pick from, the one that runs without a choice first; none where the graph has its own.
@@ -53,16 +54,17 @@ class Offer:
         )
 
 
-def offered_context(offer: Offer, reads: Collection[str] | None = None) -> type[AgentContext]:
+def offered_context(offer: Offer, reads: Collection[str] = _READS) -> type[AgentContext]:
     """Return the context with a schema that names what is offered; it takes what `AgentContext` takes.
 
-    What is refused is refused where the run begins, with the names there are: a schema is for whoever fills in a form.
+    A server takes out of a context what its schema does not have, without a word. So what is not left to callers stays
+    in it, to be read only: who chooses it all the same is told where the run begins, with what there is.
 
     Args:
         offer: What is offered.
-        reads: The fields that the graph reads, where it does not read all of them.
+        reads: The fields that the graph reads; by default those that the managers do.
     """
-    shown = offer.fields if reads is None else offer.fields.intersection(reads)
+    shown = {"user_id", *reads, *(("agent",) if offer.agents else ())}
     own: dict[str, dict[str, Any]] = {
         "model": {
             "anyOf": [{"type": "string", "enum": list(offer.models)}, {"type": "string"}, {"type": "null"}],
@@ -76,20 +78,20 @@ def offered_context(offer: Offer, reads: Collection[str] | None = None) -> type[
     }
     if offer.agents:
         own["agent"] = agent_property(offer.agents, "The agent that answers.")
+    for name in frozenset(reads) - offer.fields:
+        own[name] = {"readOnly": True, "description": "Not left to callers here: a choice of it is refused."}
 
     class Offered(AgentContext):
         @classmethod
         def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
             schema = handler.resolve_ref_schema(handler(core_schema))
             schema["properties"] = {
-                name: {**value, **own.get(name, {})}
-                for name, value in schema["properties"].items()
-                if name in _ALWAYS or name in shown or (name == "agent" and offer.agents)
+                name: {**value, **own.get(name, {})} for name, value in schema["properties"].items() if name in shown
             }
             if offer.agents:
                 # a choice of one of these is no choice of nothing
                 schema["properties"]["agent"].pop("anyOf", None)
-            if reads is not None:
+            if reads is not _READS:
                 # a flow has nodes of its own
                 for value in schema["properties"].values():
                     value.pop("langgraph_nodes", None)

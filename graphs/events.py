@@ -22,6 +22,7 @@ Each event is a dict with a `type`:
   `model` it is about; if degraded, which one is asked `instead`, the `kind` of failure, and the id of the message that
   the answer `replaces`: what was streamed of it before the model failed is withdrawn. Tokens of another message id
   follow, and the state never has the withdrawn one.
+- `ui`: a card for a chat, with the config's `cards`: LangGraph's own event of `push_ui_message` (see `graphs.cards`)
 - `task`: how far the task of the turn is, with the policy's `tasks`: `status` (`ok` or `degraded`: no plan), `message`,
   and its `goal` and `steps` (`id`, `description`, `depends_on`, `status`, `error`, `tool`)
 """

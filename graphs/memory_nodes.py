@@ -23,6 +23,7 @@ from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import ResolvedAgent, RunChoices
 from react_mem.graphs import events
 from react_mem.graphs.agent_state import current_turn
+from react_mem.graphs.cards.memory_cards import RecalledMemories, TurnCards, recalled_memories
 from react_mem.graphs.reason import Reason, is_empty, require_input
 from react_mem.graphs.retrieve import not_searched, private_values, search_web
 from react_mem.graphs.switching import Switching, SwitchState
@@ -33,6 +34,7 @@ from react_mem.memory.context import (
     NOTICE,
     Frame,
     Layout,
+    Section,
     WebAnswer,
     WebSettings,
     Window,
@@ -76,12 +78,14 @@ class MemState(SwitchState):
         working_memory: The agent's notes on the steps of this turn; None before the first, and outside of one.
         remembered: The id of the last message of the thread that memory has stored.
         task: The task that the conversation is about, with `tasks: {enabled: true}`.
+        recall_card: The memories in the prompt of this turn, with `cards: true`; None outside of one.
     """
 
     layout: NotRequired[Layout | None]
     working_memory: NotRequired[WorkingMemory | None]
     remembered: NotRequired[str | None]
     task: NotRequired[TaskNotes | None]
+    recall_card: NotRequired[RecalledMemories | None]
 
 
 class MemoryNodes:
@@ -154,6 +158,9 @@ class MemoryNodes:
         events.context(runtime.stream_writer, assembled, frame.window.tokens)
         # each field that is written is a row in the checkpointer, and one more where it is no plain value
         update: dict[str, Any] = {"layout": assembled.layout, **chosen}
+        if self._agent.config.cards:
+            known = [item for item in recalled.results if item.id in assembled.ids.get(Section.PROFILE, ())]
+            update["recall_card"] = recalled_memories([*assembled.memories.items, *known])
         notes = update_working_memory(thread, None, self._policy.context)
         if notes["steps"] or state.get("working_memory") is not None:
             update["working_memory"] = notes if notes["steps"] else None
@@ -268,10 +275,15 @@ class MemoryNodes:
 
     async def extract(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Store the turn and draw from it; the notes of the turn are discarded."""
-        memory = TurnMemory.of(self._memory, runtime)
         thread, task, notes = state["messages"], state.get("task"), state.get("working_memory")
+        cards = TurnCards(thread, drawn=self._policy.extracts) if self._agent.config.cards else None
+        tell = cards.telling(runtime.stream_writer) if cards else None
+        memory = TurnMemory.of(self._memory, runtime, tell)
         layout: Layout | dict[str, Any] = state.get("layout") or {}
         done: dict[str, Any] = {"layout": None}
+        if cards is not None:
+            cards.show_recalled(state.get("recall_card"))
+            done["recall_card"] = None
         if notes is not None:
             done["working_memory"] = None
         if self._tasks is not None and task is not None:
@@ -298,6 +310,8 @@ class MemoryNodes:
                 used=layout.get("used") or (),
                 run_id=memory.run_id,
             )
+            if cards is not None:
+                cards.show_kept()
             await self._log_outcome(turns, thread, layout.get("offered", ()), steps, kind)
 
         return done | {"remembered": last_id(thread)} if await memory.end(keep) else done

@@ -36,7 +36,9 @@ def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> Comp
         StateSchemaError: If the agent's state schema does not go with the manager's.
     """
     switching = Switching.of(agent)
-    schemas = Schemas.of(agent.state_schema, SwitchState.__annotations__, suggests=switching is not None)
+    schemas = Schemas.of(
+        agent.state_schema, SwitchState.__annotations__, suggests=switching is not None, cards=agent.config.cards
+    )
 
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
         schemas.state, agent.context_schema, input_schema=schemas.input, output_schema=schemas.output

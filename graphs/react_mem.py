@@ -30,7 +30,9 @@ def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> Comp
         StateSchemaError: If the agent's state schema does not go with the manager's.
     """
     memory = MemoryNodes(agent)
-    schemas = Schemas.of(agent.state_schema, MemState.__annotations__, suggests=memory.switches)
+    schemas = Schemas.of(
+        agent.state_schema, MemState.__annotations__, suggests=memory.switches, cards=agent.config.cards
+    )
 
     # The state is that of `react`; what only the memory nodes need is in their own schema, private to them.
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(

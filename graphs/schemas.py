@@ -16,6 +16,7 @@ from typing_extensions import TypedDict, is_typeddict
 
 from react_mem.errors import StateSchemaError
 from react_mem.graphs.agent_state import AgentInput, AgentOutput, AgentState, append_messages
+from react_mem.graphs.cards.memory_cards import Cards
 
 _SHARED = {*AgentState.__annotations__, *get_type_hints(LangChainState)}
 
@@ -35,7 +36,9 @@ class Schemas:
     output: Any
 
     @classmethod
-    def of(cls, added: type | None, private: Mapping[str, Any], *, suggests: bool = False) -> Schemas:
+    def of(
+        cls, added: type | None, private: Mapping[str, Any], *, suggests: bool = False, cards: bool = False
+    ) -> Schemas:
         """Return the schemas with the fields of a caller's own state, as `create_agent` takes it as `state_schema`.
 
         Fields that are annotated with LangChain's `OmitFromInput`, `OmitFromOutput` or `PrivateStateAttr` are left out
@@ -46,12 +49,15 @@ class Schemas:
             private: The fields of the manager's own state.
             suggests: Whether the output has `suggestions`, next steps: only of an agent that chooses, since
                 `create_agent` has no such field.
+            cards: Whether the output has `ui`, cards that a chat shows with the answers; likewise.
 
         Raises:
             StateSchemaError: If it is not a TypedDict, merges `messages` in a way of its own, or has a field that the
                 manager keeps for itself.
         """
-        ours = {"suggestions": NotRequired[list[dict[str, Any]]]} if suggests else {}
+        ours: dict[str, Any] = {"suggestions": NotRequired[list[dict[str, Any]]]} if suggests else {}
+        if cards:
+            ours["ui"] = NotRequired[Cards]
         if added is None:
             return cls(_extended(AgentState, ours), AgentInput, _extended(AgentOutput, ours))
         if not is_typeddict(added):

@@ -102,6 +102,7 @@ ELSEWHERE = {
     "models.choices": "tests/contract/test_choices.py, tests/attacks/test_choices.py",
     "overridable": "tests/contract/test_choices.py, tests/attacks/test_choices.py",
     "models.embedding": "tests/unit/agents/test_embedding.py",
+    "cards": "tests/unit/graphs/test_cards.py, tests/e2e/test_chat_ui.py",
     "switching.routes": "tests/contract/test_switching.py",
     "switching.layers": "tests/contract/test_switching.py",
     "switching.max_suggestions": "tests/contract/test_switching.py",

@@ -27,6 +27,8 @@ switching:
   routes: {calculator: {after: [current_time]}, current_time: {after: [calculator]}}
 """
 
+CARDED = "{manager: react_mem, models: {chat: extractive}, cards: true}"
+
 
 @pytest.fixture(scope="module")
 def database(database_server: str) -> Iterator[str]:
@@ -36,11 +38,17 @@ def database(database_server: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def server(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
-    """`langgraph dev` as it comes: without a key, a user or authentication; beside its agent one that suggests."""
+    """`langgraph dev` as it comes: without a key, a user or authentication; beside its agent one that suggests and one
+    with cards, whose components have been bundled before."""
     folder = tmp_path_factory.mktemp("chat")
     agents = folder / "agents"
     agents.mkdir()
     (agents / "suggesting.yaml").write_text(SUGGESTING, encoding="utf-8")
+    (agents / "carded.yaml").write_text(CARDED, encoding="utf-8")
+    bundle = folder / ".langgraph_api" / "ui"
+    (bundle / "public" / "agent").mkdir(parents=True)
+    (bundle / "public" / "agent" / "entrypoint.js").write_text("cards", encoding="utf-8")
+    (bundle / "schemas.json").write_text('{"agent": {"name": "agent", "assets": ["entrypoint.js"]}}', encoding="utf-8")
     environment = {"DATABASE_URL": database, "EMBEDDING_MODEL": "local", "REACT_MEM_AGENTS": str(agents)}
     with dev_server(folder, environment) as running:
         yield running
@@ -53,6 +61,7 @@ class ChatClient:
         self._context = context
         self._http = httpx.Client(base_url=server.url, timeout=60)
         self.thread_id: str | None = None
+        self.ui: list[dict[str, Any]] | None = None
 
     def submit(self, text: str) -> tuple[str, list[dict[str, Any]]]:
         """Send a message; return the answer and the custom events."""
@@ -83,6 +92,7 @@ class ChatClient:
                         values = data
                     elif name == "custom":
                         events.append(data)
+        self.ui = values.get("ui")
         return values["messages"][-1]["content"], events
 
 
@@ -108,6 +118,30 @@ def test_next_steps_are_shown_where_a_client_shows_messages_alone(server: DevSer
     [suggested] = [event for event in events if event["type"] == "suggestion"]
     assert answer.endswith(f"({suggested['tool']})")
     assert "Possible next steps: " in answer
+
+
+def test_cards_come_with_the_answers_of_an_agent_that_has_them_and_of_no_other(server: DevServer) -> None:
+    ann = ChatClient(server, agent="carded", user_id="ann")
+    _, events = ann.submit("My parrot is called Kiki.")
+    assert ann.ui == [event for event in events if event["type"] == "ui"]
+    assert [card["name"] for card in ann.ui] == ["remembered"]
+    assert ann.ui[0]["props"]["page"] == f"{server.url}/memory/ui#/memories"
+    for user, recalls in (("ann", True), ("bob", False)):
+        asked = ChatClient(server, agent="carded", user_id=user)
+        asked.submit("What is my parrot called?")
+        assert ("Kiki" in str(asked.ui)) is recalls
+    plain = ChatClient(server, user_id="ann")
+    _, events = plain.submit("What is my parrot called?")
+    assert plain.ui is None
+    assert not [event for event in events if event["type"] == "ui"]
+
+
+def test_components_that_were_bundled_before_are_served_without_a_bundler(server: DevServer) -> None:
+    asked = httpx.post(f"{server.url}/ui/agent", json={"name": "recalled"})
+    assert "/ui/agent/entrypoint.js" in asked.text
+    assert httpx.get(f"{server.url}/ui/agent/entrypoint.js").text == "cards"
+    # with `ui` it would fetch one from npm at each start, and end where there is no node
+    assert "UI bundler" not in server.log()
 
 
 def test_with_the_development_user_switched_off_event_answer_and_log_say_that_memory_is_off(

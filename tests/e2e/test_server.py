@@ -271,17 +271,17 @@ async def schemas_of(client: LangGraphClient, graph: str) -> dict[str, Any]:
     return schemas  # type: ignore[no-any-return]
 
 
-LEFT = {"model", "max_iterations", "use_memory", "max_memories"}
-"""What an agent leaves to callers unless its file says otherwise."""
-
-
 @pytest.mark.parametrize("graph", ["react", "react_mem", "agent"])
 async def test_the_form_that_studio_shows(graph: str, client: LangGraphClient) -> None:
     schemas = await schemas_of(client, graph)
     assert set(schemas["input_schema"]["properties"]) == {"messages"}
     assert set(schemas["output_schema"]["properties"]) == {"messages", "structured_response"}
     fields = schemas["context_schema"]["properties"]
-    assert set(fields) == {"user_id"} | LEFT | ({"agent"} if graph == "agent" else set())
+    left = {"model", "max_iterations", "use_memory", "max_memories"}
+    picked = {"agent"} if graph == "agent" else set()
+    assert set(fields) == {"user_id", "system_prompt"} | left | picked
+    # no agent here leaves it; it stays in the form, since a server drops what is not there without a word
+    assert [name for name, field in fields.items() if field.get("readOnly")] == ["system_prompt"]
     assert all(field["title"] and field["description"] for field in fields.values())
     named, free, nothing = fields["model"]["anyOf"]
     assert named["enum"] == ["extractive", f"openai:{DEFAULT_OPENAI_MODEL}"]

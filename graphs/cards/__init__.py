@@ -1,0 +1,1 @@
+"""Cards of what was recalled and remembered, for a chat that shows components of the server's."""
