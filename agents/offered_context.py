@@ -18,7 +18,7 @@ _READS = ("model", "system_prompt", "max_iterations", "use_memory", "max_memorie
 
 
 @dataclass(frozen=True)
-class Offer:
+class RunOffer:
     """Choices that a graph leaves to its callers.
 
     Args:
@@ -36,7 +36,7 @@ class Offer:
     agents: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, configs: Sequence[AgentConfig], *, picks: bool = False) -> Offer:
+    def of(cls, configs: Sequence[AgentConfig], *, picks: bool = False) -> RunOffer:
         """Return what agents leave to callers: each of them, where one is picked, else all of them at once.
 
         Args:
@@ -54,7 +54,7 @@ class Offer:
         )
 
 
-def offered_context(offer: Offer, reads: Collection[str] = _READS) -> type[AgentContext]:
+def offered_context(offer: RunOffer, reads: Collection[str] = _READS) -> type[AgentContext]:
     """Return the context with a schema that names what is offered; it takes what `AgentContext` takes.
 
     A server takes out of a context what its schema does not have, without a word. So what is not left to callers stays

@@ -22,7 +22,7 @@ from langgraph.types import Checkpointer
 
 from react_mem.agents.config import load_agent_config
 from react_mem.agents.context import AgentContext
-from react_mem.agents.offered_context import Offer, offered_context
+from react_mem.agents.offered_context import RunOffer, offered_context
 from react_mem.agents.resolve import ResolvedAgent, resolve_agent
 from react_mem.graphs import events
 from react_mem.graphs.agent_state import AgentInput, AgentOutput, AgentState
@@ -116,7 +116,7 @@ def build_graph(
         The compiled graph, with the input and output of the managers.
     """
     team = Team(planner, worker)
-    offered = offered_context(Offer.of([planner.config, worker.config]), ("model", "use_memory"))
+    offered = offered_context(RunOffer.of([planner.config, worker.config]), ("model", "use_memory"))
     graph = StateGraph(PlanState, offered, input_schema=AgentInput, output_schema=AgentOutput)
     graph.add_node(
         "plan",

@@ -12,7 +12,7 @@ from typing import Any
 from langgraph.graph.state import CompiledStateGraph
 
 from react_mem.agents.config import AgentConfig, available_agents, load_agent_config
-from react_mem.agents.offered_context import Offer, offered_context
+from react_mem.agents.offered_context import RunOffer, offered_context
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import AgentConfigError, ModelConfigError, ToolConfigError
 from react_mem.graphs.client_errors import guard_clients
@@ -33,7 +33,7 @@ def serve_agent(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
         AgentConfigError: If there is no such agent; the message lists those there are.
     """
     config = load_agent_config(name)
-    return guard_clients(build_agent(resolve_agent(config, context_schema=offered_context(Offer.of([config])))))
+    return guard_clients(build_agent(resolve_agent(config, context_schema=offered_context(RunOffer.of([config])))))
 
 
 @cache
@@ -69,4 +69,4 @@ def serve_all() -> tuple[AgentConfig, ...]:
 
 @cache
 def _context_of_all() -> type[Any]:
-    return offered_context(Offer.of(serve_all(), picks=True))
+    return offered_context(RunOffer.of(serve_all(), picks=True))

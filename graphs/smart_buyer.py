@@ -25,7 +25,7 @@ from langgraph.types import Checkpointer
 
 from react_mem.agents.config import load_agent_config
 from react_mem.agents.context import AgentContext
-from react_mem.agents.offered_context import Offer, offered_context
+from react_mem.agents.offered_context import RunOffer, offered_context
 from react_mem.agents.resolve import ResolvedAgent, resolve_agent
 from react_mem.graphs import events
 from react_mem.graphs.agent_state import AgentInput, AgentOutput, AgentState
@@ -241,7 +241,7 @@ def build_graph(
         The compiled graph, with the input and output of the managers.
     """
     nodes = Buyer(buyer)
-    offered = offered_context(Offer.of([buyer.config]), ("model", "use_memory"))
+    offered = offered_context(RunOffer.of([buyer.config]), ("model", "use_memory"))
     graph = StateGraph(BuyState, offered, input_schema=AgentInput, output_schema=AgentOutput)
     read = [MemoryScope.PROFILE, MemoryScope.PROCEDURAL, MemoryScope.SEMANTIC]
     about: dict[str, Any] = {"agent_id": nodes.agent_id, "flow_id": FLOW, "policy": nodes.policy}

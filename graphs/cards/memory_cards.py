@@ -32,7 +32,7 @@ MOST_CARDS = 100
 """Cards that a thread keeps, the latest: each step of a run writes all of them."""
 
 API_URL_ENV = "LANGGRAPH_API_URL"
-"""Where the server says that it listens, as `langgraph dev` does."""
+"""Variable in which a server says where it listens, as `langgraph dev` does."""
 
 log = logging.getLogger(__name__)
 

@@ -63,7 +63,7 @@ def test_the_wheel_holds_every_module_agent_and_prompt_under_one_name(wheel: Pat
     expected = {
         f"react_mem/{file.relative_to(ROOT)}"
         for folder in FOLDERS
-        for suffix in ("py", "yaml", "md", "html", "css", "js", "json", "onnx", "sql", "tmpl")
+        for suffix in ("py", "yaml", "md", "html", "css", "js", "json", "onnx", "sql", "tmpl", "tsx")
         for file in (ROOT / folder).rglob(f"*.{suffix}")
     }
     names = set(zipfile.ZipFile(wheel).namelist())
@@ -123,7 +123,7 @@ def test_the_sdist_holds_what_the_wheel_is_built_from_and_nothing_else(tmp_path:
         "testing.py",
     }
     kinds = {Path(name).suffix for name in names if name.startswith("react_mem/")}
-    assert kinds == {".css", ".html", ".js", ".json", ".md", ".onnx", ".py", ".sql", ".tmpl", ".typed", ".yaml"}
+    assert kinds == {".css", ".html", ".js", ".json", ".md", ".onnx", ".py", ".sql", ".tmpl", ".tsx", ".typed", ".yaml"}
 
 
 # --- a plain install ---

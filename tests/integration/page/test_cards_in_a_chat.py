@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from tests.integration.page.conftest import HOSTILE
 from tests.support.browser import opened_browser
 from tests.support.dev_server import ROOT
 
-BUNDLER = "@langchain/langgraph-ui@1.5.1"
+[BUNDLER] = re.findall(r"npx -y (\S+) build", (ROOT / "Makefile").read_text(encoding="utf-8"))
 
 HOST = """
 const made = (type, { children, ...props } = {}) => {
