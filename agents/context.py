@@ -24,13 +24,7 @@ class AgentContext(BaseModel):
     """
 
     # a server passes other keys of `configurable` too
-    model_config = ConfigDict(
-        extra="ignore",
-        frozen=True,
-        hide_input_in_errors=True,
-        title="Run",
-        json_schema_extra={"description": "What is said of one run, beside the messages; all may be left out."},
-    )
+    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 
     user_id: str | None = Field(
         None,

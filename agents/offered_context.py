@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import GetJsonSchemaHandler
+from pydantic import ConfigDict, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
 from react_mem.agents.choices import models_left
@@ -15,6 +15,8 @@ from react_mem.agents.context import AgentContext
 
 _READS = ("model", "system_prompt", "max_iterations", "use_memory", "max_memories")
 """Fields of the context that the managers read, beside whose memory it is."""
+
+_SAID = "What is said of one run, beside the messages; all may be left out."
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ def offered_context(offer: RunOffer, reads: Collection[str] = _READS) -> type[Ag
         own[name] = {"readOnly": True, "description": "Not left to callers here: a choice of it is refused."}
 
     class Offered(AgentContext):
+        model_config = ConfigDict(title="Run", json_schema_extra={"description": _SAID})
+
         @classmethod
         def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
             schema = handler.resolve_ref_schema(handler(core_schema))

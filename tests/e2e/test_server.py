@@ -283,6 +283,7 @@ async def test_the_form_that_studio_shows(graph: str, client: LangGraphClient) -
     # no agent here leaves it; it stays in the form, since a server drops what is not there without a word
     assert [name for name, field in fields.items() if field.get("readOnly")] == ["system_prompt"]
     assert all(field["title"] and field["description"] for field in fields.values())
+    assert "Args:" not in schemas["context_schema"]["description"]
     named, free, nothing = fields["model"]["anyOf"]
     assert named["enum"] == ["extractive", f"openai:{DEFAULT_OPENAI_MODEL}"]
     assert named["enum"] == fields["model"]["examples"]

@@ -72,6 +72,8 @@ async def test_what_stood_in_the_prompt_and_what_was_kept_come_with_the_answer()
     assert remembered["props"]["stored"] == []
     # what the prompt of the turn had is private to it
     assert "recall_card" not in result
+    saved = await graph.checkpointer.aget_tuple(thread())  # type: ignore[union-attr]
+    assert saved.checkpoint["channel_values"].get("recall_card") is None  # type: ignore[union-attr]
 
 
 async def test_cards_are_streamed_as_they_are_kept() -> None:
