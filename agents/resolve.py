@@ -33,8 +33,8 @@ from react_mem.agents.models import (
 from react_mem.agents.standing_files import StandingFiles, StandingInstructions
 from react_mem.agents.text_dialect import TextDialect
 from react_mem.errors import ToolConfigError
-from react_mem.memory.context import followed_by
 from react_mem.memory import MemoryPolicy
+from react_mem.memory.context import followed_by
 from react_mem.memory.runtime import AgentWork, capabilities_of, without_dialect
 from react_mem.tools.governed import under_policy
 from react_mem.tools.memory_tools import forget_said, list_known
