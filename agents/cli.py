@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents import terminal
+from react_mem.agents.coding_hooks import hook_client
 from react_mem.agents.config import load_agent
 from react_mem.agents.terminal.arguments import command_line
 from react_mem.errors import (
@@ -65,6 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: argparse.Namespace, settings: StorageSettings, console: terminal.Terminal) -> int:
     match arguments.command:
+        case "hook":
+            return hook_client.run(arguments.user, arguments.agent)
         case "demo" if arguments.conversation is None:
             return terminal.run_demo(settings, console)
         case "demo":

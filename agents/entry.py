@@ -12,6 +12,11 @@ def main() -> int:
         The exit code: 130 after Ctrl-C.
     """
     try:
+        if sys.argv[1:2] == ["hook"]:
+            # a coding agent waits for it before every prompt, and the rest takes a second to load
+            from react_mem.agents.coding_hooks.hook_client import main as hook
+
+            return hook(sys.argv[2:])
         from react_mem.agents.cli import main as run
 
         return run()

@@ -35,7 +35,7 @@ from react_mem.agents.text_dialect import TextDialect
 from react_mem.errors import ToolConfigError
 from react_mem.memory import MemoryPolicy
 from react_mem.memory.context import followed_by
-from react_mem.memory.runtime import AgentWork, capabilities_of, without_dialect
+from react_mem.memory.runtime import AgentMemory, AgentWork, capabilities_of, without_dialect
 from react_mem.tools.governed import under_policy
 from react_mem.tools.memory_tools import forget_said, list_known
 from react_mem.tools.registry import load_tools
@@ -132,6 +132,11 @@ class ResolvedAgent:
             return ()
         plain = (without_dialect(one.model) for one in self.fallback)
         return (model, *(one for one in plain if name_of(one) != name_of(model)))
+
+    def remembering(self) -> AgentMemory:
+        """Return the agent's memory, with the models that draw from turns and sum conversations up. Blocking."""
+        models, sum_up = self.with_stand_ins(self.small_model), self.with_stand_ins(self.summary_model)
+        return AgentMemory.of(self.config.name, self.config.memory, models, sum_up)
 
     async def for_run(self, context: AgentContext) -> RunChoices:
         """Return what a run is made with: the agent's own, and what its caller chose otherwise and may.

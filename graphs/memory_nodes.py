@@ -47,7 +47,6 @@ from react_mem.memory.context import (
 )
 from react_mem.memory.runtime import (
     TASK_TOKENS,
-    AgentMemory,
     AgentRunner,
     Identity,
     Recalled,
@@ -114,9 +113,8 @@ class MemoryNodes:
         self._reason = Reason(agent, self.compose, self.offer, lambda state: state.get("layout") is None)
         self._tasks = tasks_of(agent)
         self._task_tokens = TASK_TOKENS if self._tasks else 0
-        models, sum_up = agent.with_stand_ins(agent.small_model), agent.with_stand_ins(agent.summary_model)
-        self._memory = AgentMemory.of(agent.config.name, self._policy, models, sum_up)
-        reflecting = Reflecting(models, tuple(tool.name for tool in agent.tools))
+        self._memory = agent.remembering()
+        reflecting = Reflecting(agent.with_stand_ins(agent.small_model), tuple(tool.name for tool in agent.tools))
         # a flow keeps nothing longer than its agent
         runner = AgentRunner(self._memory.turns, reflecting, agent.config.memory.retention)
         agent.work.register(agent.config.name, runner)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 import re
 from collections.abc import Callable
 from datetime import date, datetime, time
 from importlib.metadata import version
 
+from react_mem.agents.logged_in import MAX_USER, is_user_id, user_name
 from react_mem.memory import MemoryScope
 from react_mem.memory.runtime import IMPORTED_SYSTEMS, QUALITY_CHECKS, Graph, to_graphml, to_html, to_json
 
 FORMATS: dict[str, Callable[[Graph], str]] = {"html": to_html, "json": to_json, "graphml": to_graphml}
 """Forms of `react-mem memory graph`."""
-
-_MAX_USER = 512  # characters of a user's id that a run's context takes
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -52,6 +50,12 @@ def command_line() -> argparse.ArgumentParser:
     )
     mcp.add_argument(
         "--agent", default="assistant", help="the agent whose embedding model and policy to use (default: %(default)s)"
+    )
+    hook = commands.add_parser(
+        "hook", parents=[owner], help="one hook of a coding agent, such as Claude Code: its event on standard input"
+    )
+    hook.add_argument(
+        "--agent", default="assistant", help="the agent whose policy and models to use (default: %(default)s)"
     )
     _add_stats(commands.add_parser("stats", help="what memory holds, and how database, models and server do"))
     commands.add_parser("worker", help="do the work behind the turns of every agent, until it is stopped")
@@ -329,18 +333,9 @@ def _time(value: str) -> datetime:
 
 
 def _user_id(value: str) -> str:
-    if not 1 <= len(value) <= _MAX_USER or not value.isprintable():
-        raise argparse.ArgumentTypeError(f"a user's id is 1 to {_MAX_USER} printable characters")
+    if not is_user_id(value):
+        raise argparse.ArgumentTypeError(f"a user's id is 1 to {MAX_USER} printable characters")
     return value
-
-
-def user_name() -> str:
-    """Return the name of whoever is at the terminal."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        # a container may run under a number without a name
-        return "me"
 
 
 def _header(value: str) -> tuple[str, str]:

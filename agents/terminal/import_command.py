@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.terminal.arguments import user_name
+from react_mem.agents.logged_in import user_name
 from react_mem.agents.terminal.column import printable
 from react_mem.agents.terminal.output import Output
 from react_mem.agents.terminal.progress import Progress

@@ -10,11 +10,13 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 from react_mem.agents.config import AgentConfig
+from react_mem.agents.keeping_open import KeptOpen
 from react_mem.errors import MemoryCommandError
-from react_mem.memory import StorageSettings
+from react_mem.memory import MemoryFacade, StorageSettings
+from react_mem.memory.runtime import open_storage
 
 _PIECE = 1 << 16
 
@@ -36,14 +38,18 @@ async def run_mcp(user_id: str, config: AgentConfig, settings: StorageSettings) 
     if importlib.util.find_spec("mcp") is None:
         raise MemoryCommandError('the Model Context Protocol is an extra: pip install "react-mem[mcp]"')
     # here, since not everybody has it
-    from react_mem.agents.mcp_server.keeping_open import KeptOpen
     from react_mem.agents.mcp_server.mcp_building import memory_server
     from react_mem.agents.mcp_server.mcp_caller import ClientUser, calling
 
-    kept = KeptOpen(settings, config.memory)
+    @contextlib.asynccontextmanager
+    async def opening() -> AsyncIterator[MemoryFacade]:
+        async with open_storage(settings) as storage:
+            yield MemoryFacade(storage.memory, config.memory, checkpointer=storage.checkpointer)
+
+    kept = KeptOpen(opening)
     kept.begin()
     try:
-        with calling(ClientUser(user_id, config, kept.memory)), _input_until_stopped():
+        with calling(ClientUser(user_id, config, kept.opened)), _input_until_stopped():
             await memory_server().run_stdio_async()
     finally:
         await kept.close()

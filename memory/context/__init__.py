@@ -9,6 +9,9 @@ from react_mem._lazy import door
 if TYPE_CHECKING:
     from react_mem.memory.context.assembly import Assembled as Assembled
     from react_mem.memory.context.assembly import assemble as assemble
+    from react_mem.memory.context.briefing_parts import BriefingEntry as BriefingEntry
+    from react_mem.memory.context.briefing_parts import BriefingPart as BriefingPart
+    from react_mem.memory.context.briefing_parts import briefing as briefing
     from react_mem.memory.context.dialogue import squeezed_text as squeezed_text
     from react_mem.memory.context.frame import Frame as Frame
     from react_mem.memory.context.layout import Layout as Layout

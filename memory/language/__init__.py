@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from react_mem.memory.language.indexed_words import index_words as index_words
     from react_mem.memory.language.own_words import own_words_in as own_words_in
     from react_mem.memory.language.settling import settles as settles
+    from react_mem.memory.language.standing import standing_in as standing_in
     from react_mem.memory.language.statements import asks_for_overview as asks_for_overview
     from react_mem.memory.language.statements import forget_all as forget_all
     from react_mem.memory.language.statements import forget_last as forget_last

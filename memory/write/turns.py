@@ -64,6 +64,7 @@ class Turns(Session):
         steps: Sequence[AgentStep] = (),
         task_steps: Sequence[str] = (),
         *,
+        heard: Sequence[Origin] = (),
         searched: bool = False,
         snapshot: bool = False,
         task_type: str = "",
@@ -78,15 +79,16 @@ class Turns(Session):
             steps: What the agent did: `action`, `arguments`, `observation` and `error` each, and `latency` and
                 `cost` where they are known.
             task_steps: The records of the task's steps that were taken in it.
+            heard: Where else that comes from which the answer was made of, where the steps are not told.
             searched: Whether the agent was shown pages of the web.
             snapshot: Whether the switching engine asks for a snapshot of it, which is made when it is drawn from.
             task_type: What kind of task it was.
             used: The memories that stood in its prompt.
             run_id: The run that answered it.
         """
-        heard = [*map(origin_of_result, (step["action"] for step in steps)), *([Origin.WEB] if searched else [])]
+        told = [*map(origin_of_result, (step["action"] for step in steps)), *([Origin.WEB] if searched else []), *heard]
         about: dict[str, Any] = {"snapshot": snapshot, "task_type": task_type, "used": used, "run_id": run_id}
-        await store_turn(self, thread, since, steps, task_steps, heard=heard, ends=True, **about)
+        await store_turn(self, thread, since, steps, task_steps, heard=told, ends=True, **about)
 
     async def extract(self) -> TurnReport:
         """Draw from the turns of this conversation that wait, and from what a crash left in others; then sum them up.

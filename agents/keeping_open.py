@@ -1,40 +1,42 @@
-"""Memory that is opened behind a client's back: it is answered at once, and only what needs memory waits for it."""
+"""What is opened behind a client's back: it is answered at once, and only what needs what is opened waits for it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Generic, TypeVar
 
-from react_mem.memory import MemoryFacade, MemoryPolicy, StorageSettings
-from react_mem.memory.runtime import cause_of, open_storage
+from react_mem.memory.runtime import cause_of
 
 log = logging.getLogger(__name__)
 
+Opened = TypeVar("Opened")
 
-class KeptOpen:
-    """Memory on a database that stays open; where it could not be opened, the next who needs it tries again.
+
+class KeptOpen(Generic[Opened]):
+    """Memory, or what holds it, that stays open; where it could not be opened, the next who needs it tries again.
 
     Args:
-        settings: The database.
-        policy: What may be read and written.
+        opening: Opens it, for the length of a context.
     """
 
-    def __init__(self, settings: StorageSettings, policy: MemoryPolicy) -> None:
-        self._settings = settings
-        self._policy = policy
-        self._opened: asyncio.Future[MemoryFacade] | None = None
+    def __init__(self, opening: Callable[[], AbstractAsyncContextManager[Opened]]) -> None:
+        self._opening = opening
+        self._opened: asyncio.Future[Opened] | None = None
         self._keeping: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
 
-    def begin(self) -> asyncio.Future[MemoryFacade]:
-        """Begin to open it, if nobody has yet; return what will be the memory."""
+    def begin(self) -> asyncio.Future[Opened]:
+        """Begin to open it, if nobody has yet; return what will be there."""
         if self._opened is None or self._keeping is None or self._keeping.done():
             self._opened = asyncio.get_running_loop().create_future()
             self._keeping = asyncio.create_task(self._keep(self._opened))
         return self._opened
 
-    async def memory(self) -> MemoryFacade:
-        """Return the memory, once it is open.
+    async def opened(self) -> Opened:
+        """Return it, once it is open.
 
         Raises:
             StorageError: If it cannot be opened; the message names the cause and the fix.
@@ -48,11 +50,11 @@ class KeptOpen:
         if self._keeping is not None:
             await self._keeping
 
-    async def _keep(self, opened: asyncio.Future[MemoryFacade]) -> None:
+    async def _keep(self, opened: asyncio.Future[Opened]) -> None:
         """Open and close it in one task, as what holds it open wants."""
         try:
-            async with open_storage(self._settings) as storage:
-                opened.set_result(MemoryFacade(storage.memory, self._policy, checkpointer=storage.checkpointer))
+            async with self._opening() as one:
+                opened.set_result(one)
                 await self._closing.wait()
         except Exception as error:
             if opened.done():

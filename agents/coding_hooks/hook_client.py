@@ -1,0 +1,241 @@
+"""`react-mem hook`: one hook of a coding agent, in a process that is gone in a moment.
+
+It hands the event to the resident, which it starts where none runs, and prints what the coding agent is to have in its
+context. It never stands in the agent's way: what fails costs a line on standard error, and ends with 0.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from react_mem.agents.coding_hooks.hook_place import HookPlace, is_own, place_of
+from react_mem.agents.logged_in import is_user_id, user_name
+
+SECONDS = {
+    "SessionStart": 5.0,
+    "UserPromptSubmit": 2.0,
+    "Stop": 4.0,
+    "PreCompact": 4.0,
+    # Claude Code gives its hooks 1.5 seconds in all at the end of a session
+    "SessionEnd": 1.0,
+}
+"""Events that memory has to do with, and how long each may take: what is not answered by then is done all the same."""
+
+FIELDS = (
+    "hook_event_name",
+    "session_id",
+    "source",
+    "prompt",
+    "prompt_id",
+    "turn_id",
+    "last_assistant_message",
+    "transcript_path",
+    "reason",
+)
+"""Fields of an event that memory is told: no tool, no folder, no mode."""
+
+MAX_BYTES = 32 << 20
+"""Bytes of an event."""
+
+DEFAULT_AGENT = "assistant"
+
+_PIECE = 1 << 18
+_POLL = 0.01
+"""Seconds between two looks whether a resident that was started is there."""
+
+_MISUSED = 1
+"""Exit code for arguments that there are not; 2 would stop the coding agent."""
+
+
+class _NotNowError(Exception):
+    """Reason why nothing was remembered or recalled."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command.
+
+    Args:
+        arguments: What stands behind `react-mem hook`.
+
+    Returns:
+        The exit code.
+    """
+    given = _options(arguments)
+    if given is None:
+        sys.stderr.write("usage: react-mem hook [--user USER] [--agent AGENT] < event.json\n")
+        return 0 if set(arguments) & {"-h", "--help"} else _MISUSED
+    return run(given.get("--user") or user_name(), given.get("--agent") or DEFAULT_AGENT)
+
+
+def run(user_id: str, agent: str) -> int:
+    """Read an event from the standard input, and print the answer to it.
+
+    Args:
+        user_id: Whose memory: never what the event says.
+        agent: The agent whose policy and models count.
+
+    Returns:
+        0, whatever happens.
+    """
+    try:
+        output = _answer(user_id, agent)
+    except _NotNowError as problem:
+        sys.stderr.write(f"react-mem: {problem}\n")
+    except Exception as error:
+        # no text of it: it may quote what was said
+        sys.stderr.write(f"react-mem: the hook failed ({type(error).__name__})\n")
+    else:
+        if output:
+            sys.stdout.buffer.write(output.encode("utf-8", "replace") + b"\n")
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+    return 0
+
+
+def _options(arguments: Sequence[str]) -> dict[str, str] | None:
+    """Return the options; None where they are not understood."""
+    found: dict[str, str] = {}
+    left = list(arguments)
+    while left:
+        name, equals, value = left.pop(0).partition("=")
+        if not equals and left:
+            value = left.pop(0)
+        if name not in ("--user", "--agent") or not is_user_id(value):
+            return None
+        found[name] = value
+    return found
+
+
+def _answer(user_id: str, agent: str) -> str:
+    event = _event()
+    name = event.get("hook_event_name")
+    seconds = SECONDS.get(name) if isinstance(name, str) else None
+    # what a subagent is asked, the main agent asks and not the user
+    if seconds is None or event.get("agent_id"):
+        return ""
+    if not isinstance(event.get("session_id"), str) or not event["session_id"]:
+        raise _NotNowError("the event names no session")
+    if os.name == "nt":
+        raise _NotNowError("hooks need Unix sockets, which Python does not have on Windows; use WSL")
+    deadline = time.monotonic() + seconds
+    if agent.endswith((".yaml", ".yml")):
+        agent = os.path.abspath(agent)
+    told = {field: event[field] for field in FIELDS if event.get(field) is not None}
+    asked = json.dumps({"user": user_id, "event": told}).encode()
+    place = place_of(agent)
+    os.chdir(place.folder)
+    for attempt in range(2):
+        connection = _connected(place, agent, deadline)
+        try:
+            return _exchanged(connection, asked, deadline)
+        except (ConnectionError, EOFError):
+            # it was about to end, or has crashed: what it has stored it does not store again
+            if attempt:
+                raise _NotNowError("the process that holds memory has crashed; its log says why") from None
+        finally:
+            connection.close()
+    return ""
+
+
+def _event() -> dict[str, Any]:
+    told = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(told) > MAX_BYTES:
+        raise _NotNowError(f"the event is longer than {MAX_BYTES >> 20} MB")
+    try:
+        event = json.loads(told)
+    except (ValueError, RecursionError):
+        event = None
+    if not isinstance(event, dict):
+        raise _NotNowError("standard input holds no event of a hook: a JSON object is expected")
+    return event
+
+
+def _connected(place: HookPlace, agent: str, deadline: float) -> socket.socket:
+    """Connect to the resident, which is started if it is not there."""
+    start: Callable[[], None] | None = lambda: _start(place, agent)  # noqa: E731 - started once
+    while True:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(max(deadline - time.monotonic(), _POLL))
+        try:
+            connection.connect(place.socket)
+        except (FileNotFoundError, ConnectionRefusedError, BlockingIOError):
+            connection.close()
+        except TimeoutError:
+            connection.close()
+            raise _too_long() from None
+        else:
+            if is_own(connection):
+                return connection
+            connection.close()
+            raise _NotNowError("the process behind the socket is somebody else's")
+        if start is not None and not _is_held(place.lock):
+            start()
+            start = None
+        if time.monotonic() > deadline:
+            raise _too_long()
+        time.sleep(_POLL)
+
+
+def _exchanged(connection: socket.socket, asked: bytes, deadline: float) -> str:
+    try:
+        connection.sendall(asked)
+        connection.shutdown(socket.SHUT_WR)
+        pieces = []
+        while True:
+            connection.settimeout(max(deadline - time.monotonic(), _POLL))
+            piece = connection.recv(_PIECE)
+            if not piece:
+                break
+            pieces.append(piece)
+    except TimeoutError:
+        raise _too_long() from None
+    if not pieces:
+        raise EOFError
+    answer = json.loads(b"".join(pieces))
+    if answer.get("problem"):
+        sys.stderr.write(f"react-mem: {answer['problem']}\n")
+    return str(answer.get("output") or "")
+
+
+def _is_held(lock: str) -> bool:
+    """Return whether a resident lives, if only to begin or to end."""
+    import fcntl
+
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _start(place: HookPlace, agent: str) -> None:
+    """Start a resident of its own session, which nothing of the coding agent's holds and which holds nothing of it."""
+    import subprocess
+
+    log = os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        subprocess.Popen(  # noqa: S603 - the command is our own
+            # no module of the folder it starts in is imported in the place of ours
+            [sys.executable, "-P", "-m", "react_mem.agents.coding_hooks.resident", "--agent", agent],
+            cwd=place.home,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    finally:
+        os.close(log)
+
+
+def _too_long() -> _NotNowError:
+    return _NotNowError("memory takes too long; the coding agent goes on without")
