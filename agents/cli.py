@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: argparse.Namespace, settings: StorageSettings, console: terminal.Terminal) -> int:
     match arguments.command:
         case "hook":
-            return hook_client.run(arguments.user, arguments.agent)
+            return hook_client.run(arguments.user, arguments.agent, arguments.seconds)
         case "demo" if arguments.conversation is None:
             return terminal.run_demo(settings, console)
         case "demo":

@@ -28,6 +28,8 @@ SECONDS = {
 }
 """Events that memory has to do with, and how long each may take: what is not answered by then is done all the same."""
 
+MAX_SECONDS = 60.0
+
 FIELDS = (
     "hook_event_name",
     "session_id",
@@ -69,25 +71,29 @@ def main(arguments: Sequence[str]) -> int:
     """
     given = _options(arguments)
     if given is None:
-        sys.stderr.write("usage: react-mem hook [--user USER] [--agent AGENT] < event.json\n")
+        sys.stderr.write(f"usage: react-mem hook {' '.join(f'[{name} ...]' for name in _OPTIONS)} < event.json\n")
         return 0 if set(arguments) & {"-h", "--help"} else _MISUSED
-    return run(given.get("--user") or user_name(), given.get("--agent") or DEFAULT_AGENT)
+    seconds = float(given["--seconds"]) if "--seconds" in given else None
+    return run(given.get("--user") or user_name(), given.get("--agent") or DEFAULT_AGENT, seconds)
 
 
-def run(user_id: str, agent: str) -> int:
+def run(user_id: str, agent: str, seconds: float | None) -> int:
     """Read an event from the standard input, and print the answer to it.
 
     Args:
         user_id: Whose memory: never what the event says.
         agent: The agent whose policy and models count.
+        seconds: How long the coding agent is kept waiting, at most; by default as `SECONDS` says.
 
     Returns:
         0, whatever happens.
     """
     try:
-        output = _answer(user_id, agent)
+        output = _answer(user_id, agent, seconds)
     except _NotNowError as problem:
         sys.stderr.write(f"react-mem: {problem}\n")
+    except OSError as error:
+        sys.stderr.write(f"react-mem: the hook failed: {error.filename or 'its socket'}: {error.strerror or error}\n")
     except Exception as error:
         # no text of it: it may quote what was said
         sys.stderr.write(f"react-mem: the hook failed ({type(error).__name__})\n")
@@ -107,24 +113,30 @@ def _options(arguments: Sequence[str]) -> dict[str, str] | None:
         name, equals, value = left.pop(0).partition("=")
         if not equals and left:
             value = left.pop(0)
-        if name not in ("--user", "--agent") or not is_user_id(value):
+        if name not in _OPTIONS or not _OPTIONS[name](value):
             return None
         found[name] = value
     return found
 
 
-def _answer(user_id: str, agent: str) -> str:
+def _is_seconds(value: str) -> bool:
+    return value.replace(".", "", 1).isdecimal() and 0 < float(value) <= MAX_SECONDS
+
+
+_OPTIONS = {"--user": is_user_id, "--agent": bool, "--seconds": _is_seconds}
+
+
+def _answer(user_id: str, agent: str, seconds: float | None) -> str:
     event = _event()
     name = event.get("hook_event_name")
-    seconds = SECONDS.get(name) if isinstance(name, str) else None
     # what a subagent is asked, the main agent asks and not the user
-    if seconds is None or event.get("agent_id"):
+    if not isinstance(name, str) or name not in SECONDS or event.get("agent_id"):
         return ""
     if not isinstance(event.get("session_id"), str) or not event["session_id"]:
         raise _NotNowError("the event names no session")
     if os.name == "nt":
         raise _NotNowError("hooks need Unix sockets, which Python does not have on Windows; use WSL")
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + (seconds or SECONDS[name])
     if agent.endswith((".yaml", ".yml")):
         agent = os.path.abspath(agent)
     told = {field: event[field] for field in FIELDS if event.get(field) is not None}

@@ -68,6 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return 0
+    # for whoever wants to end it
+    os.truncate(lock, 0)
+    os.write(lock, b"%d\n" % os.getpid())
     _begin_log(place)
     listening = _listen(place)
     # what it is told by relative paths is in the home folder, and it keeps no project's folder from being removed

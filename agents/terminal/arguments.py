@@ -57,6 +57,7 @@ def command_line() -> argparse.ArgumentParser:
     hook.add_argument(
         "--agent", default="assistant", help="the agent whose policy and models to use (default: %(default)s)"
     )
+    hook.add_argument("--seconds", type=float, help="how long the coding agent waits, at most (default: 1 to 5)")
     _add_stats(commands.add_parser("stats", help="what memory holds, and how database, models and server do"))
     commands.add_parser("worker", help="do the work behind the turns of every agent, until it is stopped")
     database = commands.add_parser("database", help="what is done with the database as a whole").add_subparsers(
