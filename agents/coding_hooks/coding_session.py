@@ -71,7 +71,8 @@ class CodingSession:
         self._asked: tuple[str, str] = ("", "")
         self._visible_from = 0
         self._offset: int | None = None
-        self._read_from = 0
+        # told by hooks, and not yet seen in the transcript, which may lag behind
+        self._ahead: Counter[str] = Counter()
 
     def begun(self) -> None:
         """Note that the session begins: all of its transcript is to be stored."""
@@ -107,6 +108,7 @@ class CodingSession:
         )
         if recalled.stored:
             self._note([message])
+            self._ahead[key] += 1
         elif not again:
             # it may have been stored all the same, and is looked for in the transcript
             self._loaded = False
@@ -137,13 +139,14 @@ class CodingSession:
         await self._load(anew=True)
         turns, end = await self._untold(transcript)
         last = turns.pop() if turns else SaidTurn(used_tools=True)
-        answer = storable(answer).strip() or last.answer
-        known = Counter(one.key for one in self._held if one.place >= self._read_from)
         for turn in turns:
-            await self._keep_turn(turn, known)
-        await self._keep_turn(SaidTurn(last.said, last.said_at, answer, last.answered_at, last.used_tools), known)
-        if transcript and end is not None:
-            self._offset, self._read_from = end, self._next
+            await self._keep_turn(turn)
+        await self._keep_turn(last, storable(answer).strip())
+        if end is not None:
+            if self._offset is None:
+                # what was said before is not looked for any more
+                self._ahead &= Counter(one.key for one in self._latest_turn())
+            self._offset = end
 
     @property
     def _policy(self) -> Any:
@@ -182,17 +185,21 @@ class CodingSession:
         told = await self._memory.dialog.get_context(
             who.user_id, who.session_id, _EVERY, agent_id=self._opened.agent.agent_id
         )
+        known = self._next if self._held else None
         self._held, self._latest = [], deque(maxlen=_SHOWN_BEFORE)
         for message in sorted(told.messages, key=lambda one: one.turn):
             text = whole_text(vars(message))
             one = _Held(message.turn, "user" if message.role == "user" else "assistant", _key_of(text))
             self._held.append(one)
+            if known is not None and one.place >= known:
+                # stored after all, though whoever stored it was not told so
+                self._ahead[one.key] += 1
             kind = HumanMessage if one.role == "user" else AIMessage
             self._latest.append((one.place, kind(text, id=self._id(one.place, one.role, one.key))))
         self._loaded = True
 
     async def _untold(self, transcript: str) -> tuple[list[SaidTurn], int | None]:
-        """Return the turns of the transcript that may not be stored, and up to where it was read."""
+        """Return the turns of the transcript that may not be stored, and up to where it was read; None for nowhere."""
         if not transcript:
             return [], None
         offset = self._offset
@@ -201,16 +208,14 @@ class CodingSession:
             # an answer that was written late, of the turn that was stored before
             late = len(turns) > 1 and not turns[0].said
             return turns[1:] if late else turns, end
+        if end is None:
+            return [], None
+        # of a session that went on before: back to the last turn that was stored to its end
         answers = {one.key for one in self._held if one.role == "assistant"}
-        first = len(turns)
-        for place in range(len(turns) - 1, -1, -1):
-            if place < len(turns) - 1 and _key_of(turns[place].answer) in answers:
-                break
-            first = place
-        else:
-            # nothing tells whether what was said before is to be stored: it may have been forgotten
-            first = max(len(turns) - 1, 0)
-        turns = turns[first:]
+        first = next((n for n in range(len(turns) - 2, -1, -1) if _key_of(turns[n].answer) in answers), None)
+        # where nothing tells whether what was said before is to be stored, it may have been forgotten
+        turns = turns[-1:] if first is None else turns[first + 1 :]
+        self._ahead = Counter(one.key for one in self._held)
         forgotten = await self._forgotten()
         return [turn for turn in turns if not self._was_said(turn, forgotten)] if forgotten else turns, end
 
@@ -241,30 +246,38 @@ class CodingSession:
         place = item.payload.get("turn")
         return not isinstance(place, int) or place >= self._visible_from
 
-    async def _keep_turn(self, turn: SaidTurn, known: Counter[str]) -> None:
+    async def _keep_turn(self, turn: SaidTurn, told: str = "") -> None:
         """Store what is new of a turn.
 
         Args:
-            turn: The turn.
-            known: What was stored since the transcript was last read, by its words.
+            turn: The turn, as the transcript has it.
+            told: Its answer as a hook tells it, which counts more: the transcript may lag behind.
         """
         new: list[AnyMessage] = []
-        if turn.said and not _taken(known, key := _key_of(turn.said)):
+        if turn.said and not self._taken(key := _key_of(turn.said)):
             new.append(HumanMessage(turn.said, id=self._id(self._next, "user", key), **_said_at(turn.said_at)))
-        if turn.answer:
-            key = _key_of(turn.answer)
-            if new or (self._held and not self._is_answered(key) and not (turn.said and _taken(known, key))):
-                place = self._next + len(new)
-                more = _said_at(turn.answered_at)
-                new.append(AIMessage(turn.answer, id=self._id(place, "assistant", key), **more))
-        if not new:
-            return
+        answer, key = told or turn.answer, _key_of(told or turn.answer)
+        taken = self._taken(_key_of(turn.answer)) if turn.answer else False
+        is_new = bool(new) or (bool(self._held) and not self._is_answered(key) and (bool(told) or not taken))
+        if answer and is_new:
+            at = _said_at("" if told else turn.answered_at)
+            new.append(AIMessage(answer, id=self._id(self._next + len(new), "assistant", key), **at))
+            if told and _key_of(turn.answer) != key:
+                self._ahead[key] += 1
+        if new:
+            await self._keep(new, [Origin.TOOL] if turn.used_tools else [])
+
+    async def _keep(self, new: Sequence[AnyMessage], heard: Sequence[Origin]) -> None:
+        """Store new messages.
+
+        Args:
+            new: The messages: an answer, what the user said, or both.
+            heard: Where that comes from which the answer was made of.
+        """
         thread, since = self._thread(new), self._last
         ends = isinstance(new[-1], AIMessage)
-        heard = [Origin.TOOL] if turn.used_tools else []
         used, self._used = self._used, ()
-        turn_memory = self._turn()
-        stored = await turn_memory.end(
+        stored = await self._turn().end(
             lambda turns: turns.close(thread, since, used=used, heard=heard) if ends else turns.open(thread, since)
         )
         if not stored:
@@ -272,14 +285,21 @@ class CodingSession:
             raise NotKeptError("something of the session is not stored yet; it is tried again at its next turn")
         self._note(new)
 
+    def _taken(self, key: str) -> bool:
+        """Return whether a hook has told what the transcript shows, which then counts as shown."""
+        if not self._ahead[key]:
+            return False
+        self._ahead[key] -= 1
+        return True
+
     def _is_answered(self, key: str) -> bool:
         """Return whether an answer is there already, since the user last said something."""
-        for one in reversed(self._held):
-            if one.role == "user":
-                return False
-            if one.key == key:
-                return True
-        return False
+        return key in [one.key for one in self._latest_turn() if one.role == "assistant"]
+
+    def _latest_turn(self) -> Sequence[_Held]:
+        """Return the latest thing that the user said, with what follows."""
+        asked = next((n for n in range(len(self._held) - 1, -1, -1) if self._held[n].role == "user"), 0)
+        return self._held[asked:]
 
     def _thread(self, new: Sequence[AnyMessage]) -> list[AnyMessage]:
         """Return new messages behind the latest ones, each at its place in the conversation."""
@@ -296,14 +316,6 @@ class CodingSession:
             held = _Held(int(place), "user" if role == "user" else "assistant", key)
             self._held.append(held)
             self._latest.append((held.place, message))
-
-
-def _taken(known: Counter[str], key: str) -> bool:
-    """Return whether a message is known, which then counts as told once."""
-    if not known[key]:
-        return False
-    known[key] -= 1
-    return True
 
 
 def _said_at(at: str) -> dict[str, Any]:

@@ -97,7 +97,9 @@ def _listen(place: HookPlace) -> socket.socket:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(place.socket)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
     listening.bind(place.socket)
+    os.umask(before)
     listening.listen(64)
     listening.setblocking(False)
     return listening
