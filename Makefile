@@ -71,6 +71,7 @@ bench: $(INSTALLED) ## Measure, and write the numbers to benchmarks/results
 	$(BIN)/python -m benchmarks.trust_cost --json benchmarks/results/trust_cost.json
 	$(BIN)/python -m benchmarks.overhead --json benchmarks/results/overhead.json --save-plots benchmarks/results
 	$(BIN)/python -m benchmarks.waiting --json benchmarks/results/waiting.json
+	$(BIN)/python -m benchmarks.coding_hooks --json benchmarks/results/coding_hooks.json
 	$(BIN)/python -m benchmarks.load --json benchmarks/results/load.json --two --save-plots benchmarks/results
 	$(BIN)/python -m benchmarks.thread_storage --json benchmarks/results/thread_storage.json
 	$(BIN)/python -m benchmarks.long_conversation --json benchmarks/results/long_conversation.json
