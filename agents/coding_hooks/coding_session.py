@@ -145,7 +145,8 @@ class CodingSession:
         if end is not None:
             if self._offset is None:
                 # what was said before is not looked for any more
-                self._ahead &= Counter(one.key for one in self._latest_turn())
+                self._ahead = Counter(one.key for one in self._latest_turn())
+                self._ahead -= Counter([_key_of(last.said), _key_of(last.answer)])
             self._offset = end
 
     @property

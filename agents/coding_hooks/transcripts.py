@@ -85,10 +85,11 @@ def read_turns(path: str, offset: int | None) -> tuple[list[SaidTurn], int | Non
         descriptor = os.open(os.path.expanduser(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return [], offset
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        return [], offset
     with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return [], offset
         start = max(status.st_size - MAX_READ, 0) if offset is None or offset > status.st_size else offset
         file.seek(start)
         if offset is None and start:

@@ -171,6 +171,10 @@ CLIENTS = "docs/mcp.md"
 """Its JSON configures clients that start us, or call our server."""
 
 
+HOOKS = "docs/coding_agents.md"
+"""Its JSON is compared with the plugins in test_plugins.py."""
+
+
 @pytest.mark.parametrize("block", blocks("json", CLIENTS), ids=str)
 def test_a_client_that_is_configured_so_starts_our_command_or_calls_our_route(block: Block) -> None:
     config: dict[str, Any] = json.loads(block.text)
@@ -184,7 +188,7 @@ def test_a_client_that_is_configured_so_starts_our_command_or_calls_our_route(bl
         assert command_line().parse_args(server["args"]).command == "mcp"
 
 
-@pytest.mark.parametrize("block", [one for one in blocks("json") if one.page != CLIENTS], ids=str)
+@pytest.mark.parametrize("block", [one for one in blocks("json") if one.page not in {CLIENTS, HOOKS}], ids=str)
 def test_json_is_a_config_of_langgraph_with_what_the_projects_own_names(block: Block) -> None:
     theirs: dict[str, Any] = json.loads(block.text)
     ours = json.loads((ROOT / "langgraph.deploy.json").read_text(encoding="utf-8"))
