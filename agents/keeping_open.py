@@ -1,4 +1,4 @@
-"""What is opened behind a client's back: it is answered at once, and only what needs what is opened waits for it."""
+"""Memory, or whatever holds it, opened behind a client's back: the client is answered at once, and only calls wait."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 from benchmarks.filling import fill, memories
 from benchmarks.locomo.metrics import percentile
@@ -128,7 +128,7 @@ def _timed(run: Callable[[], Result]) -> tuple[Result, float]:
 
 def _cpu_of(process: psutil.Process) -> float:
     used = process.cpu_times()
-    return (used.user + used.system) * 1000
+    return float(used.user + used.system) * 1000
 
 
 def _children_cpu() -> float:

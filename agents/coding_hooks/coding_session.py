@@ -43,7 +43,7 @@ class NotKeptError(Exception):
 
 
 @dataclass(frozen=True)
-class _Held:
+class _HeldMessage:
     """A message that memory has."""
 
     place: int
@@ -65,7 +65,7 @@ class CodingSession:
         self._opened = opened
         self._memory = MemoryFacade(opened.store, opened.agent.policy)
         self._loaded = False
-        self._held: list[_Held] = []
+        self._held: list[_HeldMessage] = []
         self._latest: deque[tuple[int, AnyMessage]] = deque(maxlen=_SHOWN_BEFORE)
         self._used: Sequence[str] = ()
         self._asked: tuple[str, str] = ("", "")
@@ -190,7 +190,7 @@ class CodingSession:
         self._held, self._latest = [], deque(maxlen=_SHOWN_BEFORE)
         for message in sorted(told.messages, key=lambda one: one.turn):
             text = whole_text(vars(message))
-            one = _Held(message.turn, "user" if message.role == "user" else "assistant", _key_of(text))
+            one = _HeldMessage(message.turn, "user" if message.role == "user" else "assistant", _key_of(text))
             self._held.append(one)
             if known is not None and one.place >= known:
                 # stored after all, though whoever stored it was not told so
@@ -297,7 +297,7 @@ class CodingSession:
         """Return whether an answer is there already, since the user last said something."""
         return key in [one.key for one in self._latest_turn() if one.role == "assistant"]
 
-    def _latest_turn(self) -> Sequence[_Held]:
+    def _latest_turn(self) -> Sequence[_HeldMessage]:
         """Return the latest thing that the user said, with what follows."""
         asked = next((n for n in range(len(self._held) - 1, -1, -1) if self._held[n].role == "user"), 0)
         return self._held[asked:]
@@ -314,7 +314,7 @@ class CodingSession:
     def _note(self, new: Sequence[AnyMessage]) -> None:
         for message in new:
             place, role, key = str(message.id).split("-")
-            held = _Held(int(place), "user" if role == "user" else "assistant", key)
+            held = _HeldMessage(int(place), "user" if role == "user" else "assistant", key)
             self._held.append(held)
             self._latest.append((held.place, message))
 

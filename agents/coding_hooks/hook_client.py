@@ -123,7 +123,7 @@ def _is_seconds(value: str) -> bool:
     return value.replace(".", "", 1).isdecimal() and 0 < float(value) <= MAX_SECONDS
 
 
-_OPTIONS = {"--user": is_user_id, "--agent": bool, "--seconds": _is_seconds}
+_OPTIONS: dict[str, Callable[[str], bool]] = {"--user": is_user_id, "--agent": bool, "--seconds": _is_seconds}
 
 
 def _answer(user_id: str, agent: str, seconds: float | None) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 
 COMMAND = [str(Path(sys.executable).with_name("react-mem")), "hook"]
 
