@@ -21,7 +21,7 @@ from langgraph.runtime import Runtime
 from react_mem.agents.coding_hooks.hook_context import prompt_context
 from react_mem.agents.coding_hooks.hook_memory import HookMemory
 from react_mem.agents.coding_hooks.transcripts import SaidTurn, own_words, read_turns
-from react_mem.memory import MemoryFacade, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
+from react_mem.memory import MemoryFacade, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, Message
 from react_mem.memory.context import Assembled, Frame, Window, whole_text
 from react_mem.memory.runtime import MESSAGE, Identity, Origin, Recalled, TurnMemory, storable
 
@@ -90,11 +90,11 @@ class CodingSession:
             text: The prompt.
             prompt_id: What the coding agent calls it; empty where it does not.
         """
-        said = own_words(storable(text))
+        # a book may be pasted into it
+        said, key = await asyncio.to_thread(lambda: (one := own_words(storable(text)), _key_of(one)))
         if not said:
             return ""
         await self._load()
-        key = _key_of(said)
         again = self._is_open(key) and (not prompt_id or (key, prompt_id) == self._asked)
         self._asked = (key, prompt_id)
         message = HumanMessage(said, id=self._id(self._next, "user", key))
@@ -187,16 +187,15 @@ class CodingSession:
             who.user_id, who.session_id, _EVERY, agent_id=self._opened.agent.agent_id
         )
         known = self._next if self._held else None
-        self._held, self._latest = [], deque(maxlen=_SHOWN_BEFORE)
-        for message in sorted(told.messages, key=lambda one: one.turn):
-            text = whole_text(vars(message))
-            one = _HeldMessage(message.turn, "user" if message.role == "user" else "assistant", _key_of(text))
-            self._held.append(one)
-            if known is not None and one.place >= known:
-                # stored after all, though whoever stored it was not told so
-                self._ahead[one.key] += 1
+        # a session of months takes a while
+        self._held = await asyncio.to_thread(_held_of, told.messages)
+        self._latest = deque(maxlen=_SHOWN_BEFORE)
+        for message, one in [*zip(told.messages, self._held, strict=True)][-_SHOWN_BEFORE:]:
             kind = HumanMessage if one.role == "user" else AIMessage
-            self._latest.append((one.place, kind(text, id=self._id(one.place, one.role, one.key))))
+            self._latest.append((one.place, kind(whole_text(vars(message)), id=self._id(one.place, one.role, one.key))))
+        if known is not None:
+            # stored after all, though whoever stored it was not told so
+            self._ahead.update(one.key for one in self._held if one.place >= known)
         self._loaded = True
 
     async def _untold(self, transcript: str) -> tuple[list[SaidTurn], int | None]:
@@ -317,6 +316,14 @@ class CodingSession:
             held = _HeldMessage(int(place), "user" if role == "user" else "assistant", key)
             self._held.append(held)
             self._latest.append((held.place, message))
+
+
+def _held_of(messages: Sequence[Message]) -> list[_HeldMessage]:
+    """Return messages of a session, in their order, without their words."""
+    return [
+        _HeldMessage(one.turn, "user" if one.role == "user" else "assistant", _key_of(whole_text(vars(one))))
+        for one in messages
+    ]
 
 
 def _said_at(at: str) -> dict[str, Any]:

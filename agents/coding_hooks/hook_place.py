@@ -23,7 +23,7 @@ VERSION = "0.2.0"
 FOLDER = os.path.join(".react-mem", "hooks")
 """Folder of the residents, below the home folder."""
 
-_SETTINGS = ("DATABASE_", "REACT_MEM_", "MEMORY_", "OPENAI_")
+_SETTINGS = ("DATABASE", "REACT_MEM", "MEMORY", "OPENAI")
 """Beginnings of the variables that a resident is started for."""
 
 _MORE_SETTINGS = frozenset(
