@@ -38,19 +38,17 @@ from tests.support.coding_agent import CodingAgent
 USER = "ann"
 _WARM_UP = 5
 _OTHERS = 20
-_COLD = 3
-"""Searches without a resident, each of which takes seconds."""
-
 Metrics = dict[str, float]
 Result = TypeVar("Result")
 
 
-def measure(number: int, prompts: int) -> tuple[dict[str, Metrics], Metrics]:
+def measure(number: int, prompts: int, searches: int) -> tuple[dict[str, Metrics], Metrics]:
     """Return what the hooks take, and what a search without a resident does.
 
     Args:
         number: Memories of the user.
         prompts: Prompts that are measured.
+        searches: Searches without a resident, each of which takes seconds.
     """
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
@@ -58,7 +56,7 @@ def measure(number: int, prompts: int) -> tuple[dict[str, Metrics], Metrics]:
         settings = StorageSettings.model_validate({"data_dir": home / ".react-mem" / "postgres", "embedding": "local"})
         asyncio.run(_fill(settings, number))
         try:
-            return _hooks(agent, number, prompts), _peer(agent)
+            return _hooks(agent, number, prompts), _peer(agent, searches)
         finally:
             agent.kill()
 
@@ -110,13 +108,13 @@ def _hooks(agent: CodingAgent, number: int, prompts: int) -> dict[str, Metrics]:
     return found
 
 
-def _peer(agent: CodingAgent) -> Metrics:
+def _peer(agent: CodingAgent, searches: int) -> Metrics:
     command = [sys.executable, "-m", "react_mem.agents.cli", "memory", "search", "--user", USER, "--json", "red house"]
 
     def search() -> None:
         subprocess.run(command, env=agent.environment, cwd=agent.home, check=True, capture_output=True)
 
-    took = [_timed(search)[1] for _ in range(_COLD)]
+    took = [_timed(search)[1] for _ in range(searches)]
     return {"prompt.p50_ms": percentile(took, 50)}
 
 
@@ -150,9 +148,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
     parser.add_argument("--memories", type=int, default=1_000, help="memories of the user (default: %(default)s)")
     parser.add_argument("--prompts", type=int, default=60, help="prompts (default: %(default)s)")
+    parser.add_argument("--searches", type=int, default=3, help="searches without a resident (default: %(default)s)")
     arguments = parser.parse_args(argv)
     load = [os.getloadavg()[0]]
-    found, peer = measure(arguments.memories, arguments.prompts)
+    found, peer = measure(arguments.memories, arguments.prompts, arguments.searches)
     load.append(os.getloadavg()[0])
     print_table("Hooks, whole processes", ("p50_ms", "p95_ms", "cpu_mean_ms"), found)
     print_table("The same without a resident", tuple(peer), {"react-mem memory search": peer})

@@ -89,7 +89,7 @@ def test_another_version_setting_or_agent_is_another_place(
 
 
 def test_nobody_else_can_enter_it(place: HookPlace, agent: CodingAgent) -> None:
-    os.chmod(place.folder, 0o750)
+    os.chmod(place.folder, 0o750)  # noqa: S103 - it is what is mended
     assert place_of("assistant", agent.environment) == place
     assert os.stat(place.folder).st_mode & 0o777 == 0o700
     os.rmdir(place.folder)
