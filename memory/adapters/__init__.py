@@ -12,6 +12,8 @@ from react_mem._lazy import door
 if TYPE_CHECKING:
     from react_mem.memory.adapters.acontext import AcontextSkills as AcontextSkills
     from react_mem.memory.adapters.acontext_sessions import AcontextSessions as AcontextSessions
+    from react_mem.memory.adapters.deep_agents.files_backend import MemoryFilesBackend as MemoryFilesBackend
+    from react_mem.memory.adapters.deep_agents.search_middleware import FileSearchMiddleware as FileSearchMiddleware
     from react_mem.memory.adapters.history import MemoryChatHistory as MemoryChatHistory
     from react_mem.memory.adapters.middleware import MemoryMiddleware as MemoryMiddleware
     from react_mem.memory.adapters.retriever import MemoryRetriever as MemoryRetriever

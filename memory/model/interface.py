@@ -42,6 +42,7 @@ class MemoryScope(StrEnum):
     PROCEDURAL = "procedural"
     PROFILE = "profile"
     EXPERIENCE = "experience"
+    FILES = "files"
 
 
 class MemoryQuery(BaseModel, extra="forbid"):

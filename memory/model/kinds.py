@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.concepts import Concept
+from react_mem.memory.model.files import File
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.knowledge import Knowledge
 from react_mem.memory.model.namespaces import PENDING as WAITING
@@ -215,6 +216,18 @@ TASK_STEP = declare(
     )
 )
 EXPERIENCE = declare(Kind(StepExperience, MemoryScope.EXPERIENCE, indexed=False, title=("text", "tool"), listed=False))
+FILE = declare(
+    Kind(
+        File,
+        MemoryScope.FILES,
+        wordless="keywords",
+        title=("path",),
+        node=False,
+        # it names no messages, and several conversations may have written it
+        set_aside=False,
+        when_unsaid=WhenUnsaid.STAYS,
+    )
+)
 OUTCOME = declare(Kind(TurnOutcome, MemoryScope.EXPERIENCE, indexed=False, listed=False, node=False))
 CONCEPT = declare(_internal(Concept, MemoryScope.SEMANTIC, title=("name", "text"), node=True))
 CONVERSATION = declare(_internal(Conversation, MemoryScope.STATE))

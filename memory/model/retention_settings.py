@@ -54,6 +54,7 @@ class RetentionSettings(BaseModel, extra="forbid", frozen=True):
     procedural: Age = Field("", description="Skills.")
     profile: Age = Field("", description="Each value of the profile, since it was last said.")
     experience: Age = Field("", description="The steps of the agent, and what became of its turns.")
+    files: Age = Field("", description="Files that agents keep, since they were last written.")
     state: Age = Field("", description="Tasks, since they were last worked on, and the states of flows.")
     max_memories: int | None = Field(
         None,

@@ -23,6 +23,7 @@ from react_mem.memory.model.kinds import (
     CONCEPT,
     CONVERSATION,
     FACT,
+    FILE,
     MESSAGE,
     PENDING,
     PROFILE,
@@ -47,7 +48,7 @@ Policies = Mapping[str, RetentionSettings]
 
 _Place = tuple[Namespace, str]
 
-_SINCE = {FACT: "said_at", TASK: "worked_at", PENDING: "created_at"}
+_SINCE = {FACT: "said_at", TASK: "worked_at", PENDING: "created_at", FILE: "modified_at"}
 """Field that says when a record was last confirmed, where it is not when it was written."""
 
 _BOOKKEEPING = (CONVERSATION, CHAIN)

@@ -90,21 +90,37 @@ async def in_pages(store: BaseStore, user_id: str) -> AsyncIterator[Sequence[Ite
             yield items[start : start + _PAGE]
         return
     if store.pages_by_key:
-        async for page in _pages(store, user_id):
+        async for page in _pages(store, owner_namespace(user_id)):
             yield page
         return
-    places = [(item.namespace, item.key) async for page in _pages(store, user_id) for item in page]
+    places = [(item.namespace, item.key) async for page in _pages(store, owner_namespace(user_id)) for item in page]
     places.sort()
     for start in range(0, len(places), _PAGE):
         ops = [GetOp(*place, refresh_ttl=False) for place in places[start : start + _PAGE]]
         yield [item for item in await store.abatch(ops) if isinstance(item, Item)]
 
 
-async def _pages(store: PagedStore, user_id: str) -> AsyncIterator[list[Item]]:
-    """Yield the records of an owner in the order of the store."""
+async def in_any_order(store: BaseStore, namespace: Namespace) -> AsyncIterator[Sequence[Item]]:
+    """Yield every record of a namespace in parts, in whatever order; what is written meanwhile may be missing.
+
+    Args:
+        store: The store, which holds no more than a part where it can be read so.
+        namespace: The namespace, of one owner.
+    """
+    if isinstance(store, PagedStore):
+        async for page in _pages(store, namespace):
+            yield page
+        return
+    found = [item for item in await store.asearch(namespace, limit=WHOLE, refresh_ttl=False) if is_record(item)]
+    for start in range(0, len(found), _PAGE):
+        yield found[start : start + _PAGE]
+
+
+async def _pages(store: PagedStore, namespace: Namespace) -> AsyncIterator[list[Item]]:
+    """Yield the records of a namespace of one owner in the order of the store."""
     behind = ("", "")
     while True:
-        page = await store.apage(owner_namespace(user_id), behind, _PAGE)
+        page = await store.apage(namespace, behind, _PAGE)
         behind = page.behind
         if kept := [item for item in page.items if is_record(item)]:
             yield kept

@@ -1,0 +1,138 @@
+"""Files that agents keep for a user: a record each, under its path.
+
+What is searched of a file is its text. What is in no language, such as an image, and what a run has only set aside for
+itself is kept beside it, as `data`: it is read by its path, and never found by what is in it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import unicodedata
+from datetime import datetime
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import Record, now, record_id
+
+MAX_FILE_BYTES = 5 * 2**20
+"""Bytes of one file, as of an attachment: it is read, and written, as a whole."""
+
+MAX_PATH_CHARS = 1_000
+
+Encoding = Literal["utf-8", "base64"]
+
+_KIND = "file"
+_UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Categories of characters that no path holds: controls, halves of a pair, separators of lines."""
+
+_BETWEEN_WORDS = re.compile(r"[/._\-\s]+")
+
+
+def clean_path(path: str) -> str:
+    """Return a path in the one form in which it is kept: absolute, without empty parts.
+
+    Raises:
+        ValueError: If it is no path of a file or a folder; the message says why, without repeating it.
+
+    >>> clean_path("/notes//trip.md"), clean_path("//notes/"), clean_path("/.")
+    ('/notes/trip.md', '/notes', '/')
+    """
+    if not isinstance(path, str) or not path.startswith("/"):
+        raise ValueError("a path must be absolute: begin it with '/'")
+    if len(path) > MAX_PATH_CHARS:
+        raise ValueError(f"a path has {MAX_PATH_CHARS:,} characters at most, this one {len(path):,}")
+    if ".." in path.split("/"):
+        raise ValueError("a path must not lead up with '..': name it from '/'")
+    if any(unicodedata.category(char) in _UNSEEN for char in path):
+        raise ValueError("a path must not hold control characters or line breaks")
+    return "/" + posixpath.normpath(path).lstrip("/")
+
+
+def file_path(path: str) -> str:
+    """Return the path of a file, as `clean_path` does.
+
+    Raises:
+        ValueError: If it is none, or names a folder.
+    """
+    if isinstance(path, str) and path.endswith("/"):
+        raise ValueError("this names a folder: give the path of a file, without '/' at its end")
+    return clean_path(path)
+
+
+def check_text(text: str) -> None:
+    """Refuse a text that a database would change.
+
+    Raises:
+        ValueError: If it holds NUL or a half of a surrogate pair.
+    """
+    if "\x00" in text:
+        raise ValueError("a text must not hold NUL characters: upload the file as bytes")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("a text must be valid Unicode: it holds half of a surrogate pair") from None
+
+
+class File(Record):
+    """A file of an agent, which never teaches anything about the user: it is the agent's words, or less.
+
+    Args:
+        path: Its path among the owner's files.
+        text: What is in it, as far as it is searched.
+        data: What is in it otherwise: base64, or a text that a run has set aside. One of the two is empty.
+        encoding: What `text` or `data` is.
+        keywords: The words of its path, which find it too, unless it is set aside. For the index only.
+        modified_at: When it was last written.
+    """
+
+    RARE: ClassVar[tuple[str, ...]] = (*Record.RARE, "data", "keywords")
+
+    kind: Literal["file"] = _KIND
+    origin: Origin = Origin.ASSISTANT
+    path: str
+    text: str = ""
+    data: str = ""
+    encoding: Encoding = "utf-8"
+    keywords: str = ""
+    modified_at: datetime = Field(default_factory=now)
+
+    @staticmethod
+    def identity(path: str) -> str:
+        """Return the id of the file at a path."""
+        return record_id(_KIND, path)
+
+    @property
+    def content(self) -> str:
+        """All that is in it: text, or base64."""
+        return self.text or self.data
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, data: Any) -> Any:
+        """Derive from the path what follows from it."""
+        if not isinstance(data, dict) or not isinstance(data.get("path"), str):
+            return data
+        path = data["path"]
+        aside = bool(data.get("data")) and data.get("encoding", "utf-8") == "utf-8"
+        return {"id": cls.identity(path), "keywords": "" if aside else path_words(path), **data}
+
+    @model_validator(mode="after")
+    def _at_its_path(self) -> Self:
+        """Refuse a record that its path does not lead to."""
+        if file_path(self.path) != self.path:
+            raise ValueError("path: is not in its plain form; give it absolute, without empty parts")
+        if self.id != self.identity(self.path):
+            raise ValueError("id: is not that of the file at this path; leave it out")
+        return self
+
+
+def path_words(path: str) -> str:
+    """Return the words of a path, which find its file too.
+
+    >>> path_words("/notes/trip-to_Hue.md")
+    'notes trip to Hue md'
+    """
+    return " ".join(_BETWEEN_WORDS.split(path)).strip()
