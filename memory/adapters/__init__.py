@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from react_mem.memory.adapters.acontext import AcontextSkills as AcontextSkills
     from react_mem.memory.adapters.acontext_sessions import AcontextSessions as AcontextSessions
     from react_mem.memory.adapters.deep_agents.files_backend import MemoryFilesBackend as MemoryFilesBackend
+    from react_mem.memory.adapters.deep_agents.learnt_skills import LearntSkillsBackend as LearntSkillsBackend
     from react_mem.memory.adapters.deep_agents.search_middleware import FileSearchMiddleware as FileSearchMiddleware
     from react_mem.memory.adapters.history import MemoryChatHistory as MemoryChatHistory
     from react_mem.memory.adapters.middleware import MemoryMiddleware as MemoryMiddleware

@@ -20,11 +20,12 @@ from typing import Annotated, Any, NotRequired
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ModelRequest, ModelResponse, PrivateStateAttr
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage
 from langgraph.runtime import Runtime
 
 from react_mem.errors import QuotaExceeded
 from react_mem.memory.adapters.blocking import drain_blocking, run_blocking
-from react_mem.memory.adapters.thread import Mark, as_said, mark_of, steps_of, turn_of
+from react_mem.memory.adapters.thread import Mark, as_said, is_delegated, mark_of, steps_of, turn_of
 from react_mem.memory.context import Frame, Layout, Window, lay_out
 from react_mem.memory.llm.budget import ASSUMED_WINDOW
 from react_mem.memory.maintenance.agent import AgentWork
@@ -59,6 +60,9 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     one case that cannot is `invoke` on the very event loop that an async store belongs to; the agent answers without
     memory then, and the event says to use `ainvoke`.
 
+    An agent of Deep Agents takes it like any other (`create_deep_agent(middleware=[MemoryMiddleware()])`). A subagent
+    that has it too reads what is remembered and stores nothing: what it is told is another agent's words.
+
     Args:
         policy: What is read and written, as a `MemoryPolicy` or its fields. How much fits is the policy's
             `context.window`: the middleware is not told which model the agent will use.
@@ -85,6 +89,14 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         self._memory = AgentMemory.of(agent_id, self._policy, models)
         self._work = AgentWork()
         self._work.register(agent_id, AgentRunner(self._memory.turns, Reflecting(models), self._policy.retention))
+
+    @property
+    def name(self) -> str:
+        """Name among the middleware of an agent, another one than that of Deep Agents' own `MemoryMiddleware`.
+
+        Of two of one name Deep Agents keeps the last: its instructions (`memory=["/AGENTS.md"]`) would be gone.
+        """
+        return "LongTermMemory"
 
     def before_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Read what is remembered for the question, and make the question durable."""
@@ -174,14 +186,25 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         thread, mark = state["messages"], state.get("memory_mark")
         if not thread:
             return {"memory_layout": None}
+        if is_delegated(memory.config):
+            return await self._begin_delegated(thread, memory)
         await memory.metering.admit()
-        said, tokens = as_said(thread, mark), self._policy.context.window
-        frame = Frame(thread=thread, policy=self._policy, window=Window(tokens or ASSUMED_WINDOW, tokens is not None))
+        said, frame = as_said(thread, mark), self._frame(thread)
         recalled = await memory.begin(lambda who: frame.query(who, self._memory.agent_id), said, mark and mark["id"])
         update: dict[str, Any] = {"memory_layout": (await memory.assemble(frame, recalled)).layout}
         if memory.switched_off:
             update["messages"] = kept_out(turn_of(thread))
         return update | {"memory_mark": mark_of(said)} if recalled.stored else update
+
+    async def _begin_delegated(self, thread: Sequence[AnyMessage], memory: TurnMemory) -> dict[str, Any]:
+        """Read what is remembered for a task that another agent has given: nobody said it, and nothing is stored."""
+        frame = self._frame(thread)
+        recalled = await memory.begin(lambda who: frame.query(who, self._memory.agent_id))
+        return {"memory_layout": (await memory.assemble(frame, recalled)).layout}
+
+    def _frame(self, thread: Sequence[AnyMessage]) -> Frame:
+        tokens = self._policy.context.window
+        return Frame(thread=thread, policy=self._policy, window=Window(tokens or ASSUMED_WINDOW, tokens is not None))
 
     def _remembering(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         layout: Layout | None = request.state.get("memory_layout")  # type: ignore[assignment]
@@ -195,6 +218,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     async def _end(self, state: MemoryState, memory: TurnMemory) -> dict[str, Any]:
         thread, mark = state["messages"], state.get("memory_mark")
         done: dict[str, Any] = {"memory_layout": None}
+        if is_delegated(memory.config):
+            return done
         turn = turn_of(thread)
         if thread and (memory.switched_off or is_kept_out(turn[0])):
             return done | {"messages": kept_out(turn)}

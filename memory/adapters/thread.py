@@ -6,12 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
 from typing_extensions import TypedDict
 
 from react_mem.memory.merging.transcript import is_said
 
 _MADE_BY_MIDDLEWARE = "lc_source"
 """LangChain marks what its middleware puts into a thread, such as a summary in the user's name: nobody said that."""
+
+
+def is_delegated(config: RunnableConfig) -> bool:
+    """Return whether a run is a subagent's of Deep Agents, whose messages another agent wrote.
+
+    Args:
+        config: The config of the run.
+    """
+    return (config.get("configurable") or {}).get("ls_agent_type") == "subagent"
 
 
 class Mark(TypedDict):

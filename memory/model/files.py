@@ -24,7 +24,6 @@ MAX_PATH_CHARS = 1_000
 
 Encoding = Literal["utf-8", "base64"]
 
-_KIND = "file"
 _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Categories of characters that no path holds: controls, halves of a pair, separators of lines."""
 
@@ -90,7 +89,7 @@ class File(Record):
 
     RARE: ClassVar[tuple[str, ...]] = (*Record.RARE, "data", "keywords")
 
-    kind: Literal["file"] = _KIND
+    kind: Literal["file"] = "file"
     origin: Origin = Origin.ASSISTANT
     path: str
     text: str = ""
@@ -102,7 +101,7 @@ class File(Record):
     @staticmethod
     def identity(path: str) -> str:
         """Return the id of the file at a path."""
-        return record_id(_KIND, path)
+        return record_id("file", path)
 
     @property
     def content(self) -> str:

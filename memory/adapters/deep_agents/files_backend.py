@@ -3,8 +3,8 @@
     agent = create_deep_agent(model, backend=MemoryFilesBackend(), store=store, checkpointer=saver)
     agent.invoke({"messages": [...]}, {"configurable": {"thread_id": "1", "user_id": "ann"}})
 
-They outlive the conversation, and are whatever else memory keeps: listed, found, exported, erased with receipts, sealed.
-A failing memory fails no turn: every call answers, if only with why it could not.
+They outlive the conversation, and are treated as all that memory keeps: listed, found, exported, erased with receipts,
+sealed. A failing memory fails no turn: every call answers, if only with why it could not.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
     """Files of a Deep Agent as memories of its user.
 
     Whose files these are follows from the run, as with `MemoryMiddleware`: the server's authenticated user, else
-    `user_id` in the run's context or under `configurable`; never from a path or what a model writes. Two users never see
-    each other's. Without a user nothing is kept, and every call says so.
+    `user_id` in the run's context or under `configurable`; never from a path or what a model writes. Two users never
+    see each other's. Without a user nothing is kept, and every call says so.
 
     A text is found by meaning and words (see `FileSearchMiddleware`), up to the limit of `memory.index.chunks`; of a
     binary file its path is. What an agent writes is the agent's words, and what is uploaded an import: neither teaches
@@ -191,6 +191,6 @@ def _replaced(text: str, *, old: str, new: str, everywhere: bool) -> tuple[int |
     done = perform_string_replacement(text, old, new, everywhere)
     if isinstance(done, str) and "\r\n" in text and "\n" in old and "\r" not in old:
         # a file with Windows' line ends is read with plain ones, and stays as it is
-        windows = [one.replace("\r\n", "\n").replace("\n", "\r\n") for one in (old, new)]
-        done = perform_string_replacement(text, *windows, everywhere)
+        old, new = (one.replace("\r\n", "\n").replace("\n", "\r\n") for one in (old, new))
+        done = perform_string_replacement(text, old, new, everywhere)
     return (done, None) if isinstance(done, str) else (done[1], done[0])

@@ -1,4 +1,4 @@
-"""Reading of files for Deep Agents, and how every call is answered: of whoever's the run is, and without ever raising."""
+"""Reading of files for Deep Agents, and how every call is answered: for the owner of the run, and never by an error."""
 
 from __future__ import annotations
 

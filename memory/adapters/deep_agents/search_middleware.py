@@ -57,6 +57,7 @@ class FileSearchMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def __init__(self, backend: BackendProtocol, *, permissions: Sequence[FilesystemPermission] = ()) -> None:
         super().__init__()
         self._places = list(_places(backend))
+        self._routes = tuple(_routes(backend))
         if not self._places:
             raise ValueError(
                 f"{type(backend).__name__} keeps its files elsewhere than in memory: give the agent's "
@@ -94,13 +95,17 @@ class FileSearchMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         for route, files, problem in answers:
             placed = [file._replace(path=route + file.path) for file in files]
             # of several places the best of each, as their scores do not compare
-            found += [file for file in placed if self._may_read(file.path)]
+            found += [file for file in placed if self._shows(route, file.path) and self._may_read(file.path)]
             if problem:
                 problems[flat(problem, 300)] = None
         lines = [part for file in found for part in _lines(file)]
         told = [f"{_FOUND}\n{block('files', lines)}" if lines else "" if problems else _NOTHING]
         told += [f"Not everything could be searched: {problem}" for problem in problems]
         return "\n".join(filter(None, told))
+
+    def _shows(self, route: str, path: str) -> bool:
+        """Return whether a path leads to the place behind a route, and to no longer one that hides it."""
+        return not any(len(other) > len(route) and path.startswith(f"{other}/") for other in self._routes)
 
     def _may_read(self, path: str) -> bool:
         """Return whether the first rule about a file lets it be read, as Deep Agents reads its rules."""
@@ -120,6 +125,16 @@ def _places(backend: BackendProtocol, route: str = "") -> Iterator[tuple[str, Me
         yield from _places(backend.default, route)
         for prefix, routed in backend.routes.items():
             yield from _places(routed, route + prefix.rstrip("/"))
+
+
+def _routes(backend: BackendProtocol, route: str = "") -> Iterator[str]:
+    """Yield what an agent's paths begin with that lead elsewhere than where they would without routes."""
+    if isinstance(backend, CompositeBackend):
+        for prefix, routed in backend.routes.items():
+            place = route + prefix.rstrip("/")
+            yield place
+            yield from _routes(routed, place)
+        yield from _routes(backend.default, route)
 
 
 def _told(request: ModelRequest[Any]) -> ModelRequest[Any]:
