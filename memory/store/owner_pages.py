@@ -13,7 +13,7 @@ from react_mem.memory.store.wall import walled
 
 _PAGE: LiteralString = """
     SELECT s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at FROM store s
-    WHERE s.owner = %s AND starts_with(s.prefix, %s) AND (s.prefix, s.key) > (%s, %s)
+    WHERE s.owner = %s AND (s.prefix = %s OR starts_with(s.prefix, %s)) AND (s.prefix, s.key) > (%s, %s)
         AND (NOT %s OR s.expires_at IS NULL OR s.expires_at > now())
     ORDER BY s.prefix, s.key LIMIT %s
 """
@@ -37,7 +37,7 @@ async def read_page(
         omit_expired: Whether what has expired is left out.
     """
     path = ".".join(namespace)
-    asked = (owner_of_path(path), f"{path}.", *behind, omit_expired, limit)
+    asked = (owner_of_path(path), path, f"{path}.", *behind, omit_expired, limit)
     async with walled(conn, asked[:1]):
         page = await conn.execute(_PAGE, asked)
     return await page.fetchall()

@@ -71,10 +71,15 @@ async def search_files(files: OwnedFiles, policy: MemoryPolicy, query: str, limi
             extra={"cut": False},
         )
     )
-    inside = [item for item in found if str(item.payload.get("path")).startswith(f"{files.folder}/")][:limit]
+    inside = [item for item in found if _is_searched(item.payload, files.folder)][:limit]
     size = sum(len(str(item.payload.get("text") or "")) for item in inside)
     shown = await off_loop(size, lambda: [_found(item, len(files.folder)) for item in inside])
     return shown, "; ".join(f"{arm}: {cause}" for arm, cause in found.missing.items())
+
+
+def _is_searched(value: Mapping[str, Any], folder: str) -> bool:
+    # LangGraph's own stores list behind what they find what is in no index of theirs
+    return str(value.get("path")).startswith(f"{folder}/") and bool(value.get("text") or value.get("keywords"))
 
 
 def _found(item: MemoryResultItem, folder: int) -> FoundFile:

@@ -33,6 +33,9 @@ SET_ASIDE = frozenset({"large_tool_results", "conversation_history"})
 They are read by their paths, and not searched, where they would bury what agents note.
 """
 
+_REMOVED_AT_ONCE = 500
+"""Files that are removed in one batch: thousands would hold up the event loop."""
+
 Outcome = TypeVar("Outcome")
 
 
@@ -130,30 +133,30 @@ class OwnedFiles:
         return await self._write([whole], made)
 
     async def remove(self, path: str) -> int:
-        """Remove the file at a path and all below it; return how many there were.
+        """Remove the file at a path and all below it, some hundred at a time; return how many there were.
 
         Raises:
             ValueError: If it is no path.
-            LegalHoldError: If one of them is under a legal hold: none is removed.
+            LegalHoldError: If one of them is under a legal hold.
         """
         at, within = self._area(path)
-        store, user_id = self.owner.store, self.owner.user_id
-
-        async def step() -> tuple[int, list[Change]]:
-            gone = [
-                item
-                async for page in in_any_order(store, FILE.namespace(user_id))
-                for item in page
-                if _is_in(str(item.value.get("path")), at, within)
-            ]
-            changes = [delete(user_id, FILE, item.key) for item in gone]
-            if gone:
-                HeldRecords(await holds_on(store, user_id), gone).check(gone, changes)
-            return len(gone), changes
-
-        count = await transact(store, user_id, step)
-        forget_count(store, user_id)
+        count = 0
+        while gone := await transact(self.owner.store, self.owner.user_id, partial(self._some_gone, at, within)):
+            count += gone
+        forget_count(self.owner.store, self.owner.user_id)
         return count
+
+    async def _some_gone(self, at: str, within: str) -> tuple[int, list[Change]]:
+        store, user_id = self.owner.store, self.owner.user_id
+        gone: list[Item] = []
+        async for page in in_any_order(store, FILE.namespace(user_id)):
+            gone += [item for item in page if _is_in(str(item.value.get("path")), at, within)]
+            if len(gone) >= _REMOVED_AT_ONCE:
+                break
+        changes = [delete(user_id, FILE, item.key) for item in gone]
+        if gone:
+            HeldRecords(await holds_on(store, user_id), gone).check(gone, changes)
+        return len(gone), changes
 
     async def _write(
         self, paths: Sequence[str], made: Callable[[Mapping[str, File]], tuple[Outcome, list[File]]], size: int = 0
