@@ -59,7 +59,7 @@ async def _write_in_memory(store: InMemoryStore, changes: Sequence[Change]) -> N
         batch: list[Change] = []
         later: list[Change] = []
         for change in rest:
-            text = str((change.value or {}).get("text") or change.key)
+            text = _embedded(change)
             (later if text in texts else batch).append(change)
             texts.add(text)
         if not later:
@@ -67,6 +67,12 @@ async def _write_in_memory(store: InMemoryStore, changes: Sequence[Change]) -> N
             return
         await store.abatch(batch)
         rest = later
+
+
+def _embedded(change: Change) -> str:
+    """Return what is embedded of a write, as far as that tells it from others."""
+    [field, *_] = change.index or ["text"]
+    return str((change.value or {}).get(field) or change.key)
 
 
 def _is_embedded(change: Change) -> bool:

@@ -198,6 +198,12 @@ async def test_bytes_come_back_as_they_went(call: Call) -> None:
     }
 
 
+async def test_files_that_say_the_same_are_uploaded_at_once(call: Call) -> None:
+    same = [("/a.md", b"tea"), ("/b.md", b"tea"), ("/a/b.png", b"\xff"), ("/a-b.png", b"\xff")]
+    assert [one.error for one in await call("upload_files", same)] == [None] * 4
+    assert len((await call("glob", "*")).matches) == 4
+
+
 @pytest.mark.parametrize(
     ("path", "why"),
     [
@@ -365,6 +371,9 @@ async def test_a_file_that_one_conversation_wrote_goes_with_it(store: Any, monke
     assert [len(ids) for kind, ids in receipt.removed.items() if kind == "file"] == [1]
     left = {one.payload["path"]: one.payload["origin"] for one in await memory.list_records("ann", [MemoryScope.FILES])}
     assert left == {"/both.md": "assistant", "/anew.md": "assistant"}
+    await memory.delete_session("ann", "tuesday")
+    [both] = await memory.list_records("ann", [MemoryScope.FILES])
+    assert both.payload["path"] == "/both.md"
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
