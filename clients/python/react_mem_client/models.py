@@ -12,7 +12,7 @@ from pydantic import Field, SkipValidation
 from react_mem_client.answers import Answer
 
 MemoryScope: TypeAlias = Annotated[
-    Literal["dialog", "state", "semantic", "episodic", "procedural", "profile", "experience"], SkipValidation
+    Literal["dialog", "state", "semantic", "episodic", "procedural", "profile", "experience", "files"], SkipValidation
 ]
 """Scope of memory: the kind of thing that is remembered."""
 

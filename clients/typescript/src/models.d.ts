@@ -249,7 +249,7 @@ export interface MemoryPage {
 }
 
 /** Scope of memory: the kind of thing that is remembered. */
-export type MemoryScope = "dialog" | "state" | "semantic" | "episodic" | "procedural" | "profile" | "experience";
+export type MemoryScope = "dialog" | "state" | "semantic" | "episodic" | "procedural" | "profile" | "experience" | "files";
 
 /** A message that a memory comes from. */
 export interface MemorySource {

@@ -37,7 +37,7 @@ class Contents(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many bytes the file has."""
+        """Bytes of the file."""
         if self.encoding == "base64":
             return len(self.content) // 4 * 3 - self.content[-2:].count("=")
         return len(self.content) if self.content.isascii() else len(self.content.encode())

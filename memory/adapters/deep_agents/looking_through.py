@@ -108,6 +108,8 @@ def _info(file: KeptFile) -> FileInfo:
 def _matcher(pattern: str) -> Callable[[str], bool]:
     if len(pattern) > MAX_PATH_CHARS:
         raise ValueError(f"a pattern has {MAX_PATH_CHARS:,} characters at most, this one {len(pattern):,}")
+    if ".." in pattern.split("/"):
+        raise ValueError("a pattern must not lead up with '..': name the folder by `path`")
     try:
         return compile_grep_include_glob(pattern)
     except ValueError as error:

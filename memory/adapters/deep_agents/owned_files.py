@@ -13,7 +13,7 @@ from langgraph.store.base import GetOp, Item
 from react_mem.memory.adapters.deep_agents.file_owner import FileOwner
 from react_mem.memory.adapters.deep_agents.kept_file import Contents, KeptFile
 from react_mem.memory.model.changes import Change, delete, put
-from react_mem.memory.model.files import MAX_FILE_BYTES, File, check_text, clean_path, file_path
+from react_mem.memory.model.files import MAX_FILE_BYTES, AgentFile, check_text, clean_path, file_path
 from react_mem.memory.model.kinds import FILE, origin_of
 from react_mem.memory.model.namespaces import meta_namespace, owner_of
 from react_mem.memory.model.off_loop import off_loop
@@ -94,7 +94,7 @@ class OwnedFiles:
         """
         wanted = {self._whole(path): contents for path, contents in given.items()}
 
-        def made(known: Mapping[str, File]) -> tuple[None, list[File]]:
+        def made(known: Mapping[str, AgentFile]) -> tuple[None, list[AgentFile]]:
             return None, [self._file(path, contents, origin, known.get(path)) for path, contents in wanted.items()]
 
         await self._write(list(wanted), made, sum(len(one.content) for one in wanted.values()))
@@ -116,7 +116,7 @@ class OwnedFiles:
         """
         whole = self._whole(path)
 
-        def made(known: Mapping[str, File]) -> tuple[Outcome | None, list[File]]:
+        def made(known: Mapping[str, AgentFile]) -> tuple[Outcome | None, list[AgentFile]]:
             before = known.get(whole)
             if before is None:
                 return None, []
@@ -159,7 +159,10 @@ class OwnedFiles:
         return len(gone), changes
 
     async def _write(
-        self, paths: Sequence[str], made: Callable[[Mapping[str, File]], tuple[Outcome, list[File]]], size: int = 0
+        self,
+        paths: Sequence[str],
+        made: Callable[[Mapping[str, AgentFile]], tuple[Outcome, list[AgentFile]]],
+        size: int = 0,
     ) -> Outcome:
         store, user_id = self.owner.store, self.owner.user_id
         # counted once, however often others are faster
@@ -168,7 +171,7 @@ class OwnedFiles:
         async def step() -> tuple[Outcome, list[Change]]:
             nonlocal counted
             items = [item for item in await self._items(paths) if item is not None]
-            known = {str(item.value["path"]): File.from_value(item.value) for item in items}
+            known = {str(item.value["path"]): AgentFile.from_value(item.value) for item in items}
             held = sum(len(file.content) for file in known.values())
             outcome, files = await off_loop(size + held, partial(made, known))
             changes = [put(user_id, file) for file in files]
@@ -181,7 +184,7 @@ class OwnedFiles:
 
         return await transact(store, user_id, step)
 
-    async def _make_room(self, known: Mapping[str, File], files: Sequence[File]) -> None:
+    async def _make_room(self, known: Mapping[str, AgentFile], files: Sequence[AgentFile]) -> None:
         store, user_id = self.owner.store, self.owner.user_id
         await make_room(store, user_id, self.quotas, [file for file in files if file.path not in known])
         # a file that is there already takes the room that it grows by, and is no further record
@@ -190,7 +193,7 @@ class OwnedFiles:
             store, user_id, self.quotas.model_copy(update={"memories": None}), [one for one in grown if one]
         )
 
-    def _file(self, path: str, contents: Contents, origin: Origin, before: File | None) -> File:
+    def _file(self, path: str, contents: Contents, origin: Origin, before: AgentFile | None) -> AgentFile:
         is_text = contents.encoding == "utf-8"
         if is_text:
             check_text(contents.content)
@@ -199,7 +202,7 @@ class OwnedFiles:
         at = now()
         aside = not SET_ASIDE.isdisjoint(path.split("/"))
         searched = is_text and not aside
-        return File.model_validate(
+        return AgentFile.model_validate(
             {
                 "path": path,
                 "text": contents.content if searched else "",
@@ -215,7 +218,7 @@ class OwnedFiles:
 
     async def _items(self, paths: Sequence[str]) -> list[Item | None]:
         namespace = FILE.namespace(self.owner.user_id)
-        ops = [GetOp(namespace, File.identity(path), refresh_ttl=False) for path in paths]
+        ops = [GetOp(namespace, AgentFile.identity(path), refresh_ttl=False) for path in paths]
         return cast("list[Item | None]", await self.owner.store.abatch(ops)) if ops else []
 
     def _whole(self, path: str) -> str:

@@ -1,4 +1,4 @@
-"""What is used of the package `deepagents`, which is optional: one place says how it is installed."""
+"""Names of the package `deepagents`, which is optional: one place imports them, and says how it is installed."""
 
 from __future__ import annotations
 
