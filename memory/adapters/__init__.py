@@ -1,4 +1,4 @@
-"""Memory behind the interfaces of others: LangChain's agents, histories and retrievers, vector stores, Acontext.
+"""Memory behind the interfaces of others: LangChain's agents and Deep Agents, histories, vector stores, Acontext.
 
 Each is imported when it is first used, so that one does not need what another one does.
 """
