@@ -55,12 +55,16 @@ def keep(store: BaseStore, query: MemoryQuery, results: MemoryResults, *, since:
     reads = kept_with(store, LastReads)
     if reads.forgotten.get(query.user_id, since) > since:
         return
-    # without the whole of long messages, of which the matched part is in the fragments
+    if set(query.scopes) == {MemoryScope.FILES}:
+        # a search of an agent's, and not what a turn begins with
+        return
+    # without files, which may be large, and the whole of long messages, of which the matched part is in the fragments
     items = [
         item.model_copy(update={"payload": {name: v for name, v in item.payload.items() if name != "content"}})
         if "content" in item.payload
         else item
         for item in results
+        if item.scope is not MemoryScope.FILES
     ]
     reads.kept[_key(query)] = _Read(time.monotonic(), MemoryResults(items, results.missing))
     reads.kept.move_to_end(_key(query))

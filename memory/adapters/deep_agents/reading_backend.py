@@ -138,14 +138,7 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
             size = sum(len(file.contents.content) for file in kept.values() if file is not None)
             return await off_loop(size, lambda: [_downloaded(path, asked[path], kept.get(path)) for path in paths])
 
-        def refused(error: str) -> list[FileDownloadResponse]:
-            return [FileDownloadResponse(path=path, error=error) for path in paths]
-
-        def nothing(error: str) -> list[FileDownloadResponse]:
-            log.warning("files that an agent asked for are taken as missing: %s", error)
-            return refused(_NOT_FOUND)
-
-        return await self._answer(work, refused, nothing)
+        return await self._answer(work, partial(_none_downloaded, paths), partial(_none_there, paths))
 
     # The same for code that is not async
 
@@ -171,10 +164,8 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
         """Return files as bytes: see `adownload_files`."""
-        return self._blocking(
-            lambda: self.adownload_files(paths),
-            lambda error: [FileDownloadResponse(path, None, error) for path in paths],
-        )
+        refused, in_run = partial(_none_downloaded, paths), partial(_none_there, paths)
+        return self._blocking(lambda: self.adownload_files(paths), refused, in_run)
 
     # How a call is answered
 
@@ -209,17 +200,22 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
     def _owner(self) -> FileOwner:
         return owner_of_files(self._store, self._user_id)
 
-    def _blocking(self, make: Callable[[], Coroutine[Any, Any, Answer]], refused: Callable[[str], Answer]) -> Answer:
+    def _blocking(
+        self,
+        make: Callable[[], Coroutine[Any, Any, Answer]],
+        refused: Callable[[str], Answer],
+        in_run: Callable[[str], Answer] | None = None,
+    ) -> Answer:
         try:
-            store = self._owner().store
+            owner = self._owner()
         except NobodysFiles:
             # it says so itself
-            store = None
+            owner = None
         try:
-            return run_blocking(make, store)
+            return run_blocking(make, owner.store if owner is not None else None)
         except RuntimeError as error:
             # it would have waited for itself
-            return refused(f"Error: {error}")
+            return (in_run if in_run is not None and owner is not None and owner.in_run else refused)(f"Error: {error}")
 
 
 def _is_the_callers(error: Exception) -> bool:
@@ -248,6 +244,15 @@ def _as_data(file: KeptFile) -> FileData:
         created_at=file.created_at,
         modified_at=file.modified_at,
     )
+
+
+def _none_downloaded(paths: Sequence[str], error: str) -> list[FileDownloadResponse]:
+    return [FileDownloadResponse(path=path, error=error) for path in paths]
+
+
+def _none_there(paths: Sequence[str], error: str) -> list[FileDownloadResponse]:
+    log.warning("files that an agent asked for are taken as missing: %s", error)
+    return _none_downloaded(paths, _NOT_FOUND)
 
 
 def _downloaded(path: str, refused: str | None, file: KeptFile | None) -> FileDownloadResponse:

@@ -143,6 +143,22 @@ async def test_a_failing_store_fails_no_turn(ask: Ask) -> None:
     assert said[-1] == "later, then"
 
 
+async def test_sync_code_on_the_stores_own_loop_is_told_so_and_answered() -> None:
+    class AtHome(InMemoryStore):
+        """A store that belongs to a loop, as those of LangGraph's do that hold connections."""
+
+        loop = asyncio.get_running_loop()
+
+    store = AtHome()
+    model = ScriptedModel(script=[calls(("ls", {"path": "/"})), "hello"])
+    graph = agent(model, store, memory=["/AGENTS.md"])
+    config = {"configurable": {"thread_id": "1", "user_id": "ann"}}
+    result = graph.invoke({"messages": [("user", "Hello.")]}, config)
+    said = [message.text for message in result["messages"]]
+    assert any("use the async call there" in one for one in said)
+    assert said[-1] == "hello"
+
+
 async def test_instructions_and_skills_are_read_from_memory_beside_what_is_remembered(ask: Ask, store: Any) -> None:
     files = MemoryFilesBackend(store=store, user_id="ann")
     await files.awrite("/AGENTS.md", AGENTS_MD)

@@ -384,3 +384,11 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "deepagents.backends", None)
     with pytest.raises(ImportError, match=r"react-mem\[deepagents\]"):
         import react_mem.memory.adapters.deep_agents.files_backend  # noqa: F401
+
+
+async def test_no_file_is_kept_by_the_process(backend: MemoryFilesBackend, store: Any) -> None:
+    from react_mem.memory.retrieval import last_known
+
+    await backend.awrite("/large.md", "tea " * 100_000)
+    assert (await backend.asearch_files("tea"))[0]
+    assert last_known.kept(store, "ann") == []
