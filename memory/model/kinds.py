@@ -225,7 +225,7 @@ FILE = declare(
         node=False,
         # it names no messages, and several conversations may have written it
         set_aside=False,
-        when_unsaid=WhenUnsaid.STAYS,
+        when_unsaid=WhenUnsaid.REWRITTEN,
     )
 )
 OUTCOME = declare(Kind(TurnOutcome, MemoryScope.EXPERIENCE, indexed=False, listed=False, node=False))

@@ -87,6 +87,15 @@ class Sayings:
         told = [target for target in self._targets if _says(text, target)]
         return bool(told) and self._beside_what_is_kept(text, told)
 
+    def may_be_in(self, text: str) -> bool:
+        """Return whether a long text has a word of it at all, which takes less than to read its sentences.
+
+        >>> Sayings(("I like tea",)).may_be_in("Green TEAS"), Sayings(("I like tea",)).may_be_in("Cakes only")
+        (True, False)
+        """
+        folded = fold(text)
+        return any(not target.starts or any(start in folded for start in target.starts) for target in self._targets)
+
     def hint(self, text: str) -> bool:
         """Return whether a sentence that the user did not say is about it.
 

@@ -13,7 +13,7 @@ from react_mem.memory.language.standing import kind_of_standing
 from react_mem.memory.language.statements import sentences
 from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.merging.blocks import captions_in
-from react_mem.memory.model.kinds import EPISODE, FACT, MESSAGE, PENDING, SUMMARY, WhenUnsaid, kind_of
+from react_mem.memory.model.kinds import EPISODE, FACT, FILE, MESSAGE, PENDING, SUMMARY, WhenUnsaid, kind_of
 from react_mem.memory.model.namespaces import ABANDONED
 from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.rights.saying import Sayings, contains, led_without, same, shown_without, texts_in
@@ -93,7 +93,7 @@ class Unsaid:
         kind = kind_of(item.value)
         match kind.when_unsaid:
             case WhenUnsaid.REWRITTEN:
-                rewritten = {MESSAGE: self._message, FACT: self._fact, PENDING: self._pending}
+                rewritten = {MESSAGE: self._message, FACT: self._fact, PENDING: self._pending, FILE: self._file}
                 return rewritten.get(kind, self._retold)(item)
             case WhenUnsaid.GONE_IF_TOLD:
                 return None if any(map(self._sayings.tell, _sentences(item.value))) else item.value
@@ -194,6 +194,18 @@ class Unsaid:
         }
         return {**value, **changed} if changed else value
 
+    def _file(self, item: Item) -> Value | None:
+        """Return a file without the sentences that say it, and otherwise letter by letter as it is."""
+        changed: Value = {}
+        for name in ("text", "data"):
+            text = str(item.value.get(name) or "")
+            if item.value.get("encoding") == "utf-8" and self._sayings.may_be_in(text):
+                changed[name] = _lines_without(text, self._sayings.tell)
+        after = {**item.value, **changed}
+        if after == item.value:
+            return item.value
+        return after if after["text"].strip() or str(after.get("data") or "").strip() else None
+
     def _retold(self, item: Item) -> Value | None:
         """Return an episode or a summary with the sentences that what is left of its sources bears out."""
         value, kind = item.value, kind_of(item.value)
@@ -243,6 +255,19 @@ def _without(text: str, goes: Callable[[str], bool]) -> str:
     parts = sentences(text)
     left = [sentence for sentence in parts if not goes(sentence)]
     return text if len(left) == len(parts) else " ".join(left)
+
+
+def _lines_without(text: str, goes: Callable[[str], bool]) -> str:
+    left: list[str] = []
+    for line in text.splitlines(keepends=True):
+        parts = sentences(line)
+        kept = [sentence for sentence in parts if not goes(sentence)]
+        if len(kept) == len(parts):
+            left.append(line)
+        elif kept:
+            start, end = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
+            left.append(f"{start}{' '.join(kept)}{end}")
+    return "".join(left)
 
 
 def _texts_of(fact: Fact, instead: str | None) -> list[str]:

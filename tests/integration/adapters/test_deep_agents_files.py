@@ -111,6 +111,31 @@ async def test_what_is_forgotten_is_gone_with_a_receipt(store: BaseStore, files:
     assert (await files.als("/")).entries == []
 
 
+async def test_a_forgotten_fact_goes_from_files_too(store: BaseStore, files: MemoryFilesBackend) -> None:
+    memory = MemoryFacade(store)
+    await memory.semantic.add(["I live in Zanzibar with my cat"], user_id="ann", session_id="1", agent_id="agent")
+    said = "# Notes\r\n\r\n    She likes tea.  I live in Zanzibar with my cat.\r\n\tindented\n"
+    await files.awrite("/AGENTS.md", said)
+    await files.awrite("/conversation_history/1.md", "I live in Zanzibar with my cat.\nAnd a dog.")
+    await files.awrite("/home.md", "- I live in Zanzibar with my cat\n")
+    await files.awrite("/other.md", "Zanzibar has 1.5 million inhabitants.")
+    await files.aupload_files([("/a.bin", b"\xff\x00")])
+    fact = next(one for one in await memory.list_records("ann", [MemoryScope.SEMANTIC]) if one.source == "fact")
+    receipt = await memory.forget("ann", fact.id)
+    assert not receipt.problems
+    assert await text(files, "/other.md") == "Zanzibar has 1.5 million inhabitants."
+    assert [one.content for one in await files.adownload_files(["/AGENTS.md", "/conversation_history/1.md"])] == [
+        b"# Notes\r\n\r\n    She likes tea.\r\n\tindented\n",
+        b"And a dog.",
+    ]
+    assert [one["path"] for one in (await files.als("/")).entries or []] == [
+        "/AGENTS.md",
+        "/a.bin",
+        "/conversation_history/",
+        "/other.md",
+    ]
+
+
 async def test_a_hold_stops_every_change_and_no_new_file(store: BaseStore, monkeypatch: pytest.MonkeyPatch) -> None:
     memory, files = MemoryFacade(store), in_conversation(store, "monday", monkeypatch)
     await files.awrite("/a.md", "tea")

@@ -13,7 +13,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.changes import put
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.interface import MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.namespaces import terminal_namespace
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.records import Summary, now
@@ -51,6 +51,8 @@ class TestExport:
     async def test_it_comes_back_byte_for_byte_for_anybody(self, memory: MemoryFacade) -> None:
         for word in ("tea", "cà phê", 'a "quoted" \u2028 word'):
             await fill(memory, "ann", word)
+        file = {"path": "/notes.md", "text": "tea\r\n"}
+        await memory.write(MemoryWriteEvent(**MONDAY, scope=MemoryScope.FILES, data=file))
         waiting = PendingTurn(id="p", text="", session_id="monday", agent_id="assistant", source_ids=("m",))
         await memory.apply([put("ann", waiting)])
         await retire(memory, *[item.id for item in await memory.list_records("ann")][:3])
