@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,6 +26,10 @@ PREFIX = "/memory/v1"
 
 NO_OWNER = "no user is named (user_id), so there is no memory of theirs"
 NO_STORE = "this server has no store"
+
+_ANY = "*"
+
+_ETAG = re.compile(r'(?:W/)?"[^"]*"')
 
 USER_ID = "Whose memory it is. Ignored where the server authenticates users: then it is theirs."
 
@@ -151,10 +156,11 @@ def wanted_revision(if_match: str, memory_revision: str) -> str:
         memory_revision: The revision that there is.
 
     Raises:
-        HTTPException: If that is none of those that the header names.
+        HTTPException: If that is none of those that the header names. A weak tag names none: it says that something is
+            alike, and not that it is the same.
     """
-    named = {part.strip() for part in if_match.split(",")} - {""}
-    if not named or "*" in named:
+    named = _etags(if_match)
+    if not if_match.strip() or _ANY in named:
         return ""
     if etag(memory_revision) not in named:
         raise HTTPException(412, "the memory has changed since you looked at it; look at it again")
@@ -162,14 +168,23 @@ def wanted_revision(if_match: str, memory_revision: str) -> str:
 
 
 def is_known(if_none_match: str, current: str) -> bool:
-    """Return whether a request knows already what it asks for.
+    """Return whether a request knows already what it asks for; a weak tag counts as the same.
 
     Args:
         if_none_match: The header.
         current: The ETag that there is.
     """
-    named = {part.strip().removeprefix("W/") for part in if_none_match.split(",")}
-    return current in named or "*" in named
+    named = {tag.removeprefix("W/") for tag in _etags(if_none_match)}
+    return current in named or _ANY in named
+
+
+def _etags(header: str) -> set[str]:
+    """Return the ETags that a header lists, as RFC 9110 has them; a comma within the quotes is part of one.
+
+    >>> sorted(_etags('"a,b" , W/"c","d"')), _etags(" * "), _etags("a, b")
+    (['"a,b"', '"d"', 'W/"c"'], {'*'}, set())
+    """
+    return {_ANY} if header.strip() == _ANY else set(_ETAG.findall(header))
 
 
 def administers(request: Request) -> bool:

@@ -122,6 +122,25 @@ class TestETags:
         any_state = await ann.delete(f"{MEMORIES}/{tea['id']}", headers={"if-match": "*"})
         assert any_state.status_code == 200
 
+    @pytest.mark.parametrize("match", ['"a", {}', '{},"a"', ' W/"a" ,\t{} , "b,c"', '"b, c", {}'])
+    async def test_of_several_etags_one_is_enough(self, match: str) -> None:
+        async with client_as(InMemoryStore(), ANN) as ann:
+            tea = await told(ann, "I like tea.")
+            headers = {"if-match": match.format(f'"{tea["revision"]}"')}
+            changed = await ann.patch(f"{MEMORIES}/{tea['id']}", json={"text": "I like milk."}, headers=headers)
+            assert changed.status_code == 200, changed.text
+            listed = (await ann.get(MEMORIES)).headers["etag"]
+            known = await ann.get(MEMORIES, headers={"if-none-match": match.format(listed)})
+            assert known.status_code == 304
+
+    async def test_a_weak_etag_knows_a_list_and_changes_nothing(self) -> None:
+        async with client_as(InMemoryStore(), ANN) as ann:
+            tea = await told(ann, "I like tea.")
+            listed = (await ann.get(MEMORIES)).headers["etag"]
+            assert (await ann.get(MEMORIES, headers={"if-none-match": f"W/{listed}"})).status_code == 304
+            weak = {"if-match": f'W/"{tea["revision"]}"'}
+            assert (await ann.delete(f"{MEMORIES}/{tea['id']}", headers=weak)).status_code == 412
+
     async def test_of_changes_at_once_one_wins(self, ann: httpx.AsyncClient) -> None:
         tea = await told(ann, "I like tea.")
         headers = {"if-match": f'"{tea["revision"]}"'}
