@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from react_mem.errors import UnknownAgent
 from react_mem.graphs.auth.permissions import ADMINISTRATOR
 from react_mem.graphs.callers import owner_of
 from react_mem.graphs.chat_summary_route import MAX_MEMORY_BYTES, BoundedMemoryRoute
+from react_mem.graphs.etags import is_the_same
 from react_mem.memory import MemoryFacade
 from react_mem.memory.runtime import OwnerId, WriteConflict
 
@@ -26,10 +26,6 @@ PREFIX = "/memory/v1"
 
 NO_OWNER = "no user is named (user_id), so there is no memory of theirs"
 NO_STORE = "this server has no store"
-
-_ANY = "*"
-
-_ETAG = re.compile(r'(?:W/)?"[^"]*"')
 
 USER_ID = "Whose memory it is. Ignored where the server authenticates users: then it is theirs."
 
@@ -156,35 +152,13 @@ def wanted_revision(if_match: str, memory_revision: str) -> str:
         memory_revision: The revision that there is.
 
     Raises:
-        HTTPException: If that is none of those that the header names. A weak tag names none: it says that something is
-            alike, and not that it is the same.
+        HTTPException: If that is none of those that the header names.
     """
-    named = _etags(if_match)
-    if not if_match.strip() or _ANY in named:
+    if if_match.strip() in ("", "*"):
         return ""
-    if etag(memory_revision) not in named:
+    if not is_the_same(if_match, etag(memory_revision)):
         raise HTTPException(412, "the memory has changed since you looked at it; look at it again")
     return memory_revision
-
-
-def is_known(if_none_match: str, current: str) -> bool:
-    """Return whether a request knows already what it asks for; a weak tag counts as the same.
-
-    Args:
-        if_none_match: The header.
-        current: The ETag that there is.
-    """
-    named = {tag.removeprefix("W/") for tag in _etags(if_none_match)}
-    return current in named or _ANY in named
-
-
-def _etags(header: str) -> set[str]:
-    """Return the ETags that a header lists, as RFC 9110 has them; a comma within the quotes is part of one.
-
-    >>> sorted(_etags('"a,b" , W/"c","d"')), _etags(" * "), _etags("a, b")
-    (['"a,b"', '"d"', 'W/"c"'], {'*'}, set())
-    """
-    return {_ANY} if header.strip() == _ANY else set(_ETAG.findall(header))
 
 
 def administers(request: Request) -> bool:

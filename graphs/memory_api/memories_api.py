@@ -8,6 +8,7 @@ from fastapi import APIRouter, Header, HTTPException, Path, Query, Request, Resp
 from pydantic import BaseModel, Field
 
 from react_mem.errors import MemoryFull
+from react_mem.graphs.etags import is_alike
 from react_mem.graphs.memory_api.callers_memory import (
     PREFIX,
     USER_ID,
@@ -17,7 +18,6 @@ from react_mem.graphs.memory_api.callers_memory import (
     MemoryRoute,
     agent_named,
     etag,
-    is_known,
     list_etag,
     memory_of,
     problems,
@@ -148,7 +148,7 @@ async def list_memories(
     """
     memory, owner = asked.memory, asked.owner
     headers = {"cache-control": "private, no-cache"}
-    if if_none_match and is_known(if_none_match, current := list_etag(await memory.revision(owner))):
+    if if_none_match and is_alike(if_none_match, current := list_etag(await memory.revision(owner))):
         return Response(status_code=304, headers={**headers, "etag": current})
     try:
         page = await memory.page(

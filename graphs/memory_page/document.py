@@ -18,6 +18,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from react_mem.graphs.etags import is_alike
+
 PATH = "/memory/ui"
 
 SCRIPTS = ("words", "base", "memories", "conversations", "why", "holdings", "drawing", "graph", "live", "start")
@@ -38,11 +40,7 @@ class OpenRoute(Route):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request by the endpoint itself, whatever the server has wrapped around it."""
-        if scope["method"] in (self.methods or ()):
-            answer = self.endpoint(Request(scope, receive))
-        else:
-            answer = Response(status_code=405, headers={"allow": ", ".join(sorted(self.methods or ()))})
-        await answer(scope, receive, send)
+        await self.endpoint(Request(scope, receive))(scope, receive, send)
 
 
 def page(request: Request) -> Response:
@@ -53,7 +51,7 @@ def page(request: Request) -> Response:
     """
     document, policy, tag = _joined()
     headers = {**_HEADERS, "content-security-policy": policy, "etag": tag, "cache-control": "no-cache"}
-    if request.headers.get("if-none-match") == tag:
+    if is_alike(request.headers.get("if-none-match", ""), tag):
         return Response(status_code=304, headers=headers)
     return Response(document, media_type="text/html", headers=headers)
 
