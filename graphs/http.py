@@ -50,6 +50,7 @@ from react_mem.graphs.memory_api.search_api import router as search
 from react_mem.graphs.memory_page.document import route as memory_page
 from react_mem.graphs.memory_route import router as memory
 from react_mem.graphs.metrics_route import router as metrics
+from react_mem.graphs.other_methods import refusing_other_methods
 from react_mem.graphs.strict_threads import warn_of_lenient_threads
 from react_mem.graphs.this_machine import OnlyThisMachine
 from react_mem.memory.runtime import (
@@ -122,6 +123,7 @@ for router in (chat_summary, conversations, erase, feedback, memory, metrics, *_
     app.router.routes.extend(router.routes)
 app.router.routes.append(mcp_route)
 app.router.routes.append(memory_page)
+app.router.routes.extend(refusing_other_methods(app.router.routes))
 
 
 @app.exception_handler(LegalHoldError)
