@@ -376,7 +376,8 @@ class MemoryFacade:
             user_id: The owner.
             score: 1 for good, -1 for bad, 0 for neither any more.
             session_id: The conversation; may be left out where the run is given.
-            message_id: The answer, or the question, by its id in the thread; empty for the last answer.
+            message_id: The answer, or the question: by its id in the thread, or by its record; empty for the last
+                answer.
             run_id: The run that answered.
             key: What is judged, such as `helpfulness`.
 

@@ -40,8 +40,8 @@ class JudgedTurn:
 
     Args:
         session_id: The conversation; empty where only the run is known.
-        message_id: The message's id in the thread, the answer's or the question's; of a flow, which remembers no
-            messages, the question's. Empty for the last answer.
+        message_id: The answer or the question, by its id in the thread or by its record; of a flow, which remembers no
+            messages, the question's id. Empty for the last answer.
         run_id: The run that answered; empty where the conversation is known.
     """
 
@@ -127,7 +127,7 @@ def _verdict(feedback: Mapping[str, int]) -> Verdict:
 async def _found(store: BaseStore, user_id: str, turn: JudgedTurn) -> tuple[Message | None, TurnOutcome | None]:
     """Return the answer of a turn, and what became of it where that was logged; of a flow's turn the latter alone."""
     where = MESSAGE.namespace(user_id)
-    session_id, id_ = turn.session_id, ""
+    session_id, named = turn.session_id, set[str]()
     if turn.run_id:
         by_run = {"kind": MESSAGE.name, "run_id": turn.run_id}
         found = await store.asearch(where, filter=by_run, limit=WHOLE, refresh_ttl=False)
@@ -135,19 +135,19 @@ async def _found(store: BaseStore, user_id: str, turn: JudgedTurn) -> tuple[Mess
         if not said:
             return None, None
         latest = max(said, key=lambda value: value["turn"])
-        session_id, id_ = str(latest["session_id"]), str(latest["id"])
+        session_id, named = str(latest["session_id"]), {str(latest["id"])}
     elif turn.message_id:
-        id_ = MESSAGE.id(session_id, turn.message_id)
+        named = {turn.message_id, MESSAGE.id(session_id, turn.message_id)}
     in_it = {"kind": MESSAGE.name, "session_id": session_id}
     found = await store.asearch(where, filter=in_it, limit=WHOLE, refresh_ttl=False)
     messages = sorted((Message.from_value(item.value) for item in found), key=lambda one: (one.turn, one.created_at))
     if not messages:
         return None, await _outcome(store, user_id, session_id, turn.message_id)
-    place = next((place for place, one in enumerate(messages) if one.id == id_), None) if id_ else 0
+    place = next((place for place, one in enumerate(messages) if one.id in named), None) if named else 0
     answers = [at for at in range(place or 0, len(messages)) if messages[at].role == "assistant"]
     if place is None or not answers:
         return None, None
-    at = answers[0] if id_ else answers[-1]
+    at = answers[0] if named else answers[-1]
     asked = next((messages[n] for n in range(at, -1, -1) if messages[n].role == "user"), None)
     return messages[at], await _outcome(store, user_id, session_id, asked.id) if asked is not None else None
 

@@ -13,6 +13,7 @@ from starlette.authentication import SimpleUser
 from react_mem.graphs.feedback_route import router
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.changes import put
+from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact
 from react_mem.memory.write.turns import Turns
@@ -64,6 +65,23 @@ async def test_what_a_user_says_moves_what_was_used(
     again = client(store, ANN).post("/memory/feedback", json=said)
     assert (again.json()["memories"], await importance(store)) == (0, pytest.approx(after))
     assert SECRET not in str([item.value for item in await store.asearch(("memory",), limit=100)])
+
+
+@pytest.mark.parametrize("message", ["a", "q"], ids=["answer", "question"])
+async def test_an_answer_is_named_by_its_record_too_as_a_conversation_shows_it(
+    store: InMemoryStore, message: str
+) -> None:
+    shown = await MemoryFacade(store).conversation("ann", "talk")
+    assert shown is not None
+    by_record = {"thread_id": "talk", "message_id": MESSAGE.id("talk", message), "score": 1}
+    assert by_record["message_id"] in [one.id for one in shown.messages.items]
+    answer = client(store, ANN).post("/memory/v1/feedback", json=by_record)
+    assert (answer.status_code, answer.json()["verdict"]) == (200, "up")
+    # the same answer, by its id in the thread
+    again = client(store, ANN).post("/memory/v1/feedback", json={**by_record, "message_id": "a"})
+    assert again.json()["memories"] == 0
+    elsewhere = {**by_record, "thread_id": "other"}
+    assert client(store, ANN).post("/memory/v1/feedback", json=elsewhere).status_code == 404
 
 
 @pytest.mark.parametrize(
