@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, HTTPException, Request
@@ -47,7 +48,10 @@ class ForgetAnswer(BaseModel):
     """Result of the request."""
 
     receipt: Receipt = Field(description="What was removed, and what was found when everything was read again.")
-    problems: list[str] = Field(description="What is left of it, or could not be looked at; empty where it is gone.")
+    problems: list[str] = Field(
+        description="What is left of it, could not be looked at, or was not there under its id; empty where all of it "
+        "is gone."
+    )
     unclear: list[str] = Field(
         description="What the text may mean, where that is not clear: nothing was forgotten then. Ask by `ids`, or in "
         "the words of one of these."
@@ -74,6 +78,8 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 async def forget_memory(body: ForgetBody, request: Request) -> ForgetAnswer:
     """Forget memories for good: a fact goes with what derives from it, and with the sentences of messages that said it.
 
+    Of several ids those that are known are forgotten, and `problems` names the others.
+
     The thread keeps its messages, which no prompt shows any more; delete it through the server's own API.
     """
     owner = owner_of(request, body.user_id)
@@ -90,4 +96,10 @@ async def forget_memory(body: ForgetBody, request: Request) -> ForgetAnswer:
         receipt, unclear = await memory.forget(owner, *body.ids), []
     if not (receipt.removed or receipt.rewritten or unclear):
         raise HTTPException(404, "this user has no such memory")
-    return ForgetAnswer(receipt=receipt, problems=list(receipt.problems), unclear=unclear)
+    return ForgetAnswer(receipt=receipt, problems=[*_unknown(body.ids, receipt), *receipt.problems], unclear=unclear)
+
+
+def _unknown(ids: Sequence[str], receipt: Receipt) -> list[str]:
+    """Return what is told of ids that were to be forgotten, and that nothing was found by."""
+    found = {id_ for part in (receipt.removed, receipt.rewritten) for named in part.values() for id_ in named}
+    return [f"{id_}: this user has no such memory" for id_ in dict.fromkeys(ids) if id_ not in found]

@@ -68,9 +68,19 @@ async def test_nobody_forgets_what_is_not_theirs(
 
 
 async def test_several_are_forgotten_at_once(store: InMemoryStore) -> None:
-    answer = client(store, SimpleUser("ann")).post("/memory/forget", json={"ids": [TEA, BOAT, "another"]})
+    answer = client(store, SimpleUser("ann")).post("/memory/forget", json={"ids": [TEA, BOAT, TEA]})
     assert sorted(answer.json()["receipt"]["removed"]["fact"]) == sorted([TEA, BOAT])
+    assert answer.json()["problems"] == []
     assert await known(store, "ann") == []
+
+
+async def test_of_several_those_that_are_not_there_are_named(store: InMemoryStore) -> None:
+    await tell(store, "I have a plane", user_id="eve")
+    theirs = fact_id("user", "I have a plane")
+    answer = client(store, SimpleUser("ann")).post("/memory/forget", json={"ids": ["nope", TEA, theirs, "nope"]})
+    assert answer.json()["problems"] == [f"{id_}: this user has no such memory" for id_ in ("nope", theirs)]
+    assert answer.json()["receipt"]["removed"] == {"fact": [TEA]}
+    assert await known(store, "ann") == ["I have a boat"]
 
 
 async def test_where_it_is_not_clear_what_is_meant_nothing_is_forgotten(store: InMemoryStore) -> None:
