@@ -53,7 +53,7 @@ class EraseAnswer(BaseModel):
 
     receipt: SignedReceipt = Field(
         description="What was removed, and what a look through everything found of it afterwards, signed: "
-        "`react-mem receipt verify` takes it as it is."
+        "`react-mem receipt verify` takes it, or this whole answer, as it is."
     )
     threads: list[str] = Field(description="The conversations that were erased.")
     problems: list[str] = Field(description="What is left, or could not be looked at; empty where everything is gone.")

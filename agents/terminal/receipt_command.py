@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from rich.console import Console
 from rich.text import Text
 
@@ -65,10 +65,21 @@ def _wrong(receipt: SignedReceipt, key: str, user_id: str | None) -> str:
     return ""
 
 
+class _Answer(BaseModel):
+    """Answer of the route that erases, saved as it came."""
+
+    receipt: SignedReceipt
+
+
 def _read(file: str) -> SignedReceipt:
     text = "\n".join(read_lines(file))
     if len(text) > _MAX_CHARS:
         raise MemoryCommandError(f"{file} is no receipt: it is longer than {_MAX_CHARS} characters")
+    try:
+        return _Answer.model_validate_json(text).receipt
+    except ValidationError:
+        # then it is the receipt alone, or is told as none
+        pass
     try:
         return SignedReceipt.model_validate_json(text)
     except ValidationError as error:

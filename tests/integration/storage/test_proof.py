@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,13 @@ def test_a_receipt_is_verified_at_the_command_line(tmp_path: Path, capsys: pytes
     file.write_text(receipt.model_dump_json().replace('"fact"', '"message"'), encoding="utf-8")
     assert main(verify) == 1
     assert "was changed after it was signed" in capsys.readouterr().out
+    answer: dict[str, Any] = {"receipt": receipt.model_dump(mode="json"), "threads": ["t"], "problems": []}
+    file.write_text(json.dumps(answer), encoding="utf-8")
+    assert main([*verify, "--user", "ann"]) == 0
+    answer["receipt"]["salt"] = "other"
+    file.write_text(json.dumps(answer), encoding="utf-8")
+    assert main(verify) == 1
+    capsys.readouterr()
     file.write_text("{}", encoding="utf-8")
     assert main(verify) == 2
     assert "is no signed receipt" in capsys.readouterr().err
