@@ -30,6 +30,7 @@ from react_mem.errors import (
 )
 from react_mem.graphs.callers import owner_of
 from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
+from react_mem.graphs.known_fields import KnownFieldsRoute
 from react_mem.memory.runtime import (
     AuditActor,
     AuditReason,
@@ -93,7 +94,7 @@ class BoundedRoute(APIRoute):
         return bounded
 
 
-class BoundedMemoryRoute(BoundedRoute):
+class BoundedMemoryRoute(BoundedRoute, KnownFieldsRoute):
     """A route under `/memory`, of the present version or an alias of before: one bound for both."""
 
     most = MAX_MEMORY_BYTES

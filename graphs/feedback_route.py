@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from fastapi import APIRouter, HTTPException, Request
 from langgraph.store.base import BaseStore
@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from react_mem.graphs.callers import owner_of
 from react_mem.graphs.chat_summary_route import BoundedMemoryRoute
+from react_mem.graphs.known_fields import AlsoTaken
 from react_mem.memory import MemoryFacade
 from react_mem.memory.runtime import OwnerId
 
@@ -19,10 +20,35 @@ _WORDS = {"up": 1, "good": 1, "yes": 1, "true": 1, "down": -1, "bad": -1, "no": 
 
 _VERDICTS: tuple[Literal[-1, 0, 1], ...] = (-1, 0, 1)
 
+_OF_LANGSMITH = frozenset(
+    [
+        "address",
+        "comparative_experiment_id",
+        "correction",
+        "created_at",
+        "error",
+        "extend_trace_retention",
+        "extra",
+        "feedback_config",
+        "feedback_group_id",
+        "feedback_source",
+        "feedback_source_type",
+        "id",
+        "metadata",
+        "modified_at",
+        "session_id",
+        "source_info",
+        "source_run_id",
+        "start_time",
+        "trace_id",
+    ]
+)
+"""What else LangSmith's clients send of a feedback."""
+
 _Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)]
 
 
-class FeedbackBody(BaseModel):
+class FeedbackBody(AlsoTaken):
     """Feedback on an answer: in our form, or as a client of LangSmith sends it.
 
     Args:
@@ -36,8 +62,12 @@ class FeedbackBody(BaseModel):
         user_id: The owner.
     """
 
+    also_taken: ClassVar = _OF_LANGSMITH
+
     thread_id: _Name = Field("", description="The conversation; not needed beside `run_id`.")
-    message_id: _Name = Field("", description="The answer or the question, by its id; by default the last answer.")
+    message_id: _Name = Field(
+        "", description="The answer or the question, by its id, or its record's; by default the last answer."
+    )
     run_id: _Name = Field("", description="The run that answered, in place of `thread_id` and `message_id`.")
     score: float | bool | Literal["up", "down"] | None = Field(
         None,

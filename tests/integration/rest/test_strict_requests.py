@@ -1,0 +1,125 @@
+"""Requests of the present version that are slightly wrong: refused with what is right, and nothing is done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from langgraph.store.memory import InMemoryStore
+from starlette.authentication import SimpleUser
+from starlette.responses import PlainTextResponse
+from starlette.routing import Mount, Route
+from starlette.types import Receive, Scope, Send
+
+from react_mem.graphs.http import app
+from tests.support.rest import MEMORIES, client_as
+
+V1 = "/memory/v1"
+
+METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
+
+PATHS = sorted({route.path for route in app.routes if isinstance(route, APIRoute)})
+
+OPERATIONS = sorted(
+    (route.path, method)
+    for route in app.routes
+    if isinstance(route, APIRoute) and route.path.startswith(V1)
+    for method in route.methods
+)
+
+
+@pytest.fixture
+async def anyone() -> AsyncIterator[httpx.AsyncClient]:
+    """HTTP of a user of whom nothing is remembered."""
+    async with client_as(InMemoryStore(), "ann") as client:
+        yield client
+
+
+def problems_of(answer: httpx.Response) -> dict[str, str]:
+    assert answer.status_code == 422, answer.text
+    return {".".join(map(str, one["loc"])): one["msg"] for one in answer.json()["detail"]}
+
+
+@pytest.mark.parametrize(("path", "method"), OPERATIONS)
+async def test_no_route_takes_a_parameter_that_it_does_not_know(
+    path: str, method: str, anyone: httpx.AsyncClient
+) -> None:
+    told = problems_of(await anyone.request(method, path, params={"us_id": "bob"}, json={}))
+    assert "us_id" in told["query.us_id"]
+
+
+@pytest.mark.parametrize(("path", "method"), [one for one in OPERATIONS if one[1] in ("POST", "PATCH")])
+async def test_no_route_takes_a_field_that_it_does_not_know(path: str, method: str, anyone: httpx.AsyncClient) -> None:
+    told = problems_of(await anyone.request(method, path, json={"user": "bob"}))
+    assert told["body.user"] == "'user' is not known here; did you mean 'user_id'?"
+
+
+async def test_what_was_meant_is_named_and_nothing_is_done(anyone: httpx.AsyncClient) -> None:
+    told = problems_of(await anyone.post(MEMORIES, json={"text": "She lives in Hue.", "abuot": "Lan"}))
+    assert told == {"body.abuot": "'abuot' is not known here; did you mean 'about'?"}
+    assert (await anyone.get(MEMORIES, params={"state": "all"})).json()["total"] == 0
+    told = problems_of(await anyone.get(MEMORIES, params={"kinds": "fact", "limt": "1"}))
+    assert told == {
+        "query.kinds": "'kinds' is not known here; did you mean 'kind'?",
+        "query.limt": "'limt' is not known here; did you mean 'limit'?",
+    }
+    beside = problems_of(await anyone.post(MEMORIES, params={"user_id": "bob"}, json={"text": "I like tea."}))
+    assert beside == {"query.user_id": "'user_id' is not known here; it belongs into the body"}
+    nothing_alike = problems_of(await anyone.get(f"{V1}/usage", params={"zzz": "1"}))
+    assert nothing_alike["query.zzz"].endswith("known are user_id")
+
+
+@pytest.mark.parametrize("odd", ["x" * 100_000, "\ud800", "a\x00b", "人", ""])
+async def test_odd_names_are_refused_in_short(odd: str, anyone: httpx.AsyncClient) -> None:
+    sent = {"content": json.dumps({"text": "I like tea.", odd: 1}), "headers": {"content-type": "application/json"}}
+    answer = await anyone.post(MEMORIES, **sent)
+    [message] = problems_of(answer).values()
+    assert len(message) < 200
+
+
+async def test_of_many_unknown_names_some_are_told(anyone: httpx.AsyncClient) -> None:
+    many: dict[str, Any] = {f"field{n}": n for n in range(10_000)}
+    assert len(problems_of(await anyone.post(MEMORIES, json=many))) == 5
+
+
+async def test_paths_of_before_and_clients_of_langsmith_are_taken_as_ever(anyone: httpx.AsyncClient) -> None:
+    odd = {"ids": ["x"], "anything": 1}
+    assert (await anyone.post("/memory/forget", json=odd, params={"more": "1"})).status_code == 404
+    assert "body.anything" in problems_of(await anyone.post(f"{V1}/forget", json=odd))
+    langsmith = {"run_id": "run", "key": "user", "score": 1, "feedback_source": {"type": "api"}, "extra": None}
+    assert (await anyone.post(f"{V1}/feedback", json={**langsmith, "session_id": "project"})).status_code == 404
+    assert "body.scor" in problems_of(await anyone.post(f"{V1}/feedback", json={**langsmith, "scor": 1}))
+
+
+@pytest.fixture
+async def among_others() -> AsyncIterator[httpx.AsyncClient]:
+    """HTTP of our routes, behind which stands one that takes whatever comes, as on LangGraph's server."""
+
+    async def whatever(scope: Scope, receive: Receive, send: Send) -> None:
+        await PlainTextResponse("nothing here", 404)(scope, receive, send)
+
+    server = FastAPI(routes=[*app.router.routes, Mount("", whatever)])
+
+    async def served(scope: Scope, receive: Receive, send: Send) -> None:
+        await server({**scope, "user": SimpleUser("ann")}, receive, send)
+
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(served), base_url="http://127.0.0.1") as client:
+        yield client
+
+
+@pytest.mark.parametrize("path", [*PATHS, "/memory/ui"])
+async def test_a_method_that_a_path_does_not_take_is_refused_with_those_it_takes(
+    path: str, among_others: httpx.AsyncClient
+) -> None:
+    ours = [one for one in app.routes if isinstance(one, Route) and one.path == path and one.include_in_schema]
+    taken = {method for route in ours for method in route.methods or ()} or {"GET", "HEAD"}
+    for method in sorted(METHODS - taken):
+        answer = await among_others.request(method, path)
+        assert (method, answer.status_code) == (method, 405)
+        assert set(answer.headers["allow"].split(", ")) == taken
+    assert (await among_others.get(f"{path}/x/y/z")).text == "nothing here"
