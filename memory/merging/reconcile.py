@@ -13,7 +13,7 @@ from typing import Any
 
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.operations import Operation
-from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.origins import Origin, is_higher, lowest
 from react_mem.memory.model.records import BELIEVED, Fact, Lapse, Message, Wording
 
 _EVER = datetime.min.replace(tzinfo=UTC)
@@ -346,6 +346,10 @@ def said_again(fact: Fact, new: Fact) -> Fact:
     Args:
         fact: The fact.
         new: The same, as it is said now. Only the user's own words add support.
+
+    Returns:
+        The fact. Where whoever says it now in the same words is trusted more than who said it before, it is theirs, as
+        if they had been first: it stands on what they say alone, so that it goes with that.
     """
     if lowest([fact.origin, new.origin]) is not fact.origin:
         # whoever is trusted less bears nothing out: if the user's own message goes, this must not stay in its name
@@ -380,7 +384,33 @@ def said_again(fact: Fact, new: Fact) -> Fact:
     over = not fact.current and (fact.is_withdrawn or new.said_at > (fact.ending.said_at or fact.said_at))
     if new.current and over and (new.origin is Origin.USER or fact.origin is not Origin.USER):
         update |= revived(fact, new.created_at)
+    if is_higher(new.origin, fact.origin) and _is_told_anew(fact, new):
+        update |= _taken_over(new, is_believed=bool(update.get("current", fact.current)))
     return fact.model_copy(update=update)
+
+
+def can_be_taken_over(fact: Fact, text: str) -> bool:
+    """Return whether a fact says just what is said now; one that was also put otherwise does not say by whom."""
+    return not fact.wordings and normalise(text) == normalise(fact.text)
+
+
+def _is_told_anew(fact: Fact, new: Fact) -> bool:
+    """Return whether a message that was not known to say it says a fact in its own words."""
+    heard = {*fact.source_ids, *fact.withdrawn}
+    return can_be_taken_over(fact, new.text) and not heard.issuperset(new.source_ids)
+
+
+def _taken_over(new: Fact, *, is_believed: bool) -> dict[str, Any]:
+    """Return what changes of a fact that was known from others: what they bear out, and how they date it, goes.
+
+    Args:
+        new: The fact, as it is said now.
+        is_believed: Whether it is believed; of what is over the end stays.
+    """
+    told: dict[str, Any] = {"origin": new.origin, "quote": new.quote, "reading": new.reading}
+    told |= {"source_ids": new.source_ids, "withdrawn": (), "support": max(1, len(new.source_ids))}
+    told |= {"event_at": new.event_at, "valid_from": new.valid_from}
+    return told | ({"valid_to": new.valid_to} if is_believed else {})
 
 
 def _until(fact: Fact, new: Fact) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Provenance: who vouches for a record. It decides what a record may teach, and never rises by being derived or moved.
 
+What somebody says who is trusted more is another piece of evidence, and a fact that they say is theirs from then on.
+
 The idea is that of integrity levels (Biba, 1977): what is made of several sources is trusted as little as the least of
 them, and only the highest level may change what is known of the user.
 """
@@ -38,6 +40,15 @@ LABELS = {
 """Prefix of a displayed text that is not in the user's own words."""
 
 _RANK = {origin: place for place, origin in enumerate(Origin)}
+
+
+def is_higher(origin: Origin, other: Origin) -> bool:
+    """Return whether an origin is trusted more than another one.
+
+    >>> is_higher(Origin.USER, Origin.IMPORT), is_higher(Origin.WEB, Origin.WEB)
+    (True, False)
+    """
+    return _RANK[origin] < _RANK[other]
 
 
 def lowest(origins: Iterable[Origin]) -> Origin:

@@ -17,12 +17,13 @@ from react_mem.memory.index.over import is_over
 from react_mem.memory.language.statements import asks_to_forget, sentences, statements_in
 from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.merging.facts import fact_changes, load_facts
-from react_mem.memory.merging.reconcile import reconcile, ways
+from react_mem.memory.merging.reconcile import can_be_taken_over, reconcile, ways
 from react_mem.memory.merging.transcript import to_records
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE
 from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, Message, fact_id, now
 from react_mem.memory.model.shown import MemoryItem
 from react_mem.memory.store.room import make_room
@@ -82,7 +83,7 @@ async def remember(
         stored = await load_facts(memory.store, user_id, (), ids)
         known = [_believed(stored, id_, one) for id_, one in zip(ids, statements, strict=True)]
         there = {fact.id: fact for fact in known if fact is not None}
-        if len([fact for fact in known if fact is not None and not fact.doubts]) == len(ids):
+        if all(fact is not None and _adds_nothing(fact, one) for fact, one in zip(known, statements, strict=True)):
             return (there, frozenset()), []
         kept = message.model_copy(update={"turn": await _next_turn(memory, user_id)})
         session = Session(memory, None, user_id, REMEMBERED, agent_id)
@@ -134,6 +135,11 @@ def _believed(stored: Mapping[str, Fact], id_: str, statement: str) -> Fact | No
         seen.add(fact.id)
         fact = stored.get(fact.superseded_by or "")
     return None
+
+
+def _adds_nothing(fact: Fact, statement: str) -> bool:
+    """Return whether a believed fact is no other when its owner says it: settled by no word, and theirs already."""
+    return not fact.doubts and (fact.origin is Origin.USER or not can_be_taken_over(fact, statement))
 
 
 async def _about(

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from react_mem.memory.branches import beliefs
 from react_mem.memory.merging.reconcile import doubted, reconcile, retire, said_again
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
@@ -77,6 +78,32 @@ def test_only_the_users_own_words_add_support(origin: Origin) -> None:
     for again in (say(OSLO, "m2", origin=origin), say("Oslo is home.", "m2", "same", OSLO, origin=origin)):
         [fact] = apply([say(OSLO), again]).values()
         assert (fact.support, fact.origin) == (1, Origin.USER)
+
+
+ORDERED = [(one, other) for one in Origin for other in list(Origin)[list(Origin).index(one) + 1 :]]
+
+
+@pytest.mark.parametrize(("higher", "lower"), ORDERED, ids=[" before ".join(one) for one in ORDERED])
+def test_whose_a_fact_is_does_not_depend_on_who_said_it_first(higher: Origin, lower: Origin) -> None:
+    theirs = say(OSLO, "m2", origin=higher, valid_from=DAYS["m1"])
+    others = say(OSLO, "m3", origin=lower, valid_to=DAYS["m9"], quote="Oslo, until Sunday")
+    [first], [last] = apply([theirs, others]).values(), apply([others, theirs]).values()
+    assert first.model_copy(update={"said_at": last.said_at}) == last
+    assert (last.origin, last.source_ids, last.support, last.valid_to) == (higher, ("m2",), 1, None)
+    # nobody else's message keeps up what somebody is said to have said, once theirs is gone
+    [gone] = beliefs.believed({last.id: last}, ["m2"], DAYS, START)
+    assert not gone.current
+
+
+def test_other_words_a_message_that_is_known_and_an_end_make_a_fact_nobody_elses() -> None:
+    stored = apply([say(OSLO, origin=Origin.WEB)])
+    for again in (say("Oslo is home.", "m2", "same", OSLO), say(OSLO, "m1")):
+        assert apply([again], stored)[id_of(OSLO)].origin is Origin.WEB
+    over = retire(stored[id_of(OSLO)], DAYS["m3"], START)
+    [still_over] = apply([say(OSLO, "m2")], {over.id: over}).values()
+    assert (still_over.current, still_over.valid_to, still_over.origin) == (False, DAYS["m3"], Origin.USER)
+    [believed_again] = apply([say(OSLO, "m5")], {over.id: over}).values()
+    assert (believed_again.current, believed_again.valid_to, believed_again.origin) == (True, None, Origin.USER)
 
 
 def test_a_message_counts_once() -> None:
@@ -324,7 +351,7 @@ def test_two_facts_in_doubt_about_each_other_are_so_together_even_if_one_needs_t
     operations = [
         say(HUE, "m1"),
         replace(say(ROME, "m2"), origin=Origin.ASSENT),
-        say(ROME, "m4", needs=(id_of(HUE),)),
+        replace(say(ROME, "m4", needs=(id_of(HUE),)), origin=Origin.ASSENT),
         replace(say(ROME, "m5", "changes", HUE), origin=Origin.ASSENT),
         say(ROME, "m8"),
     ]
