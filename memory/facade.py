@@ -523,6 +523,7 @@ class MemoryFacade:
         user_id: str,
         lines: Iterable[str] | AsyncIterable[str],
         *,
+        restore: bool = False,
         dry_run: bool = False,
         told: Told = nobody_listens,
     ) -> ImportReport:
@@ -531,6 +532,8 @@ class MemoryFacade:
         Args:
             user_id: The owner of what is imported.
             lines: What `export_user` yielded.
+            restore: Whether it is a backup of your own, whose records come back as whose words it says that they are;
+                otherwise they are what a file says (origin `import`).
             dry_run: Whether nothing is written, and only counted.
             told: Called with how many records are done, and of how many.
 
@@ -542,7 +545,7 @@ class MemoryFacade:
                 has been imported then.
         """
         report = await portability.import_user(
-            self.store, user_id, lines, self.policy.quotas, dry_run=dry_run, told=told
+            self.store, user_id, lines, self.policy.quotas, restore=restore, dry_run=dry_run, told=told
         )
         if not dry_run:
             self._note(user_id, AuditAction.IMPORT, {ALL: report.added})

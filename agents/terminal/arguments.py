@@ -228,6 +228,11 @@ def _add_importing(parser: argparse.ArgumentParser, *, system: str | None = None
         required=system is None,
         help="the system that it is from" + (" (default: %(default)s)" if system else ""),
     )
+    parser.add_argument(
+        "--restore",
+        action="store_true",
+        help="of an export: keep whose words it says they are; for a backup that nobody else has had in hand",
+    )
     parser.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 

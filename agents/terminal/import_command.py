@@ -58,6 +58,7 @@ async def run_import(
                     arguments.where,
                     owners,
                     prefix=tuple(filter(None, arguments.prefix.split("."))),
+                    restore=arguments.restore,
                     dry_run=arguments.dry_run,
                     read_by=config.name if arguments.read else "",
                     told=progress,

@@ -111,14 +111,15 @@ async def import_user(
     lines: Iterable[str] | AsyncIterable[str],
     quotas: QuotaSettings | None = None,
     *,
+    restore: bool = False,
     dry_run: bool = False,
     told: Told = nobody_listens,
 ) -> ImportReport:
     """Bring an export back, for the same user or for another one.
 
     Nothing is overwritten: a record that is there already may be newer than the export. Whatever is added is marked as
-    imported: it is remembered as what a file says, and changes nothing that the user said. An import that was
-    interrupted can be repeated. The conversations that a file names do not become the user's: forgetting the user
+    imported, but for a backup that is restored: it is remembered as what a file says, and changes nothing that the user
+    said. An import that was interrupted can be repeated. The conversations that a file names do not become the user's: forgetting the user
     leaves their threads alone.
 
     Args:
@@ -126,6 +127,8 @@ async def import_user(
         user_id: The owner of what is imported.
         lines: What `export_user` yielded.
         quotas: What may be stored of the owner; without, as much as there is.
+        restore: Whether the file is trusted with whose words its records are, and with what was marked in them as an
+            instruction: a backup that nobody else has had in hand.
         dry_run: Whether nothing is written, and only counted.
         told: Called with how many records are done, and of how many.
 
@@ -162,7 +165,7 @@ async def import_user(
         records = [_with_what_is_there(line, there) for line in records]
     added = done = 0
     for portion in portions(records, _size):
-        added += await _add(store, user_id, portion)
+        added += await _add(store, user_id, portion, restore=restore)
         done += len(portion)
         told(done, len(records))
     return ImportReport(added, len(records) - added)
@@ -192,12 +195,13 @@ async def _counted(store: BaseStore, user_id: str, lines: Sequence[_Line]) -> Im
     return ImportReport(len(new), len(lines) - len(new))
 
 
-async def _add(store: BaseStore, user_id: str, lines: Sequence[_Line]) -> int:
-    writes = [
-        # as it was exported, not as this version would write it, but for who vouches for it
-        put(user_id, record)._replace(value=record.as_imported({**value, "kind": record.kind}))
-        for record, value in lines
-    ]
+async def _add(store: BaseStore, user_id: str, lines: Sequence[_Line], *, restore: bool) -> int:
+    def written(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
+        # as it was exported, not as this version would write it
+        exported = {**value, "kind": record.kind}
+        return exported if restore else record.as_imported(exported)
+
+    writes = [put(user_id, record)._replace(value=written(record, value)) for record, value in lines]
 
     async def step() -> tuple[int, list[Change]]:
         found = await store.abatch([GetOp(write.namespace, write.key) for write in writes])

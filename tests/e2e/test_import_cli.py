@@ -53,6 +53,12 @@ def test_memories_are_brought_along_looked_at_taken_out_and_brought_back(
         listed = json.loads(run(capsys, "memory", "list", "--user", form, "--json")[0])
         assert {one["payload"]["text"] for one in listed} == {one["memory"] for one in mem0_memories(12)}
         assert {one["payload"]["origin"] for one in listed} == {"import"}
+    backup = (tmp_path / "ann.jsonl").read_text(encoding="utf-8").replace('"origin":"import"', '"origin":"user"')
+    (tmp_path / "own.jsonl").write_text(backup, encoding="utf-8")
+    for name, flags, origin in (("other", (), "import"), ("own", ("--restore",), "user")):
+        run(capsys, "memory", "import", "--user", name, "own.jsonl", *flags)
+        listed = json.loads(run(capsys, "memory", "list", "--user", name, "--json")[0])
+        assert {one["payload"]["origin"] for one in listed} == {origin}
     assert "- On Monday number 0 likes green tea" in (tmp_path / "ann.md").read_text(encoding="utf-8")
     page, _ = run(capsys, "memory", "export", "--user", "ann", "--format", "html")
     assert page.startswith("<!DOCTYPE html>")

@@ -50,6 +50,7 @@ async def import_memories(
     owners: ImportOwners | str,
     *,
     prefix: tuple[str, ...] = (),
+    restore: bool = False,
     dry_run: bool = False,
     read_by: str = "",
     told: Told = nobody_listens,
@@ -64,6 +65,7 @@ async def import_memories(
         where: The file, folder or archive; of `langmem` the address of the PostgreSQL database.
         owners: Whose they become: a user's id, or a choice where the system names several owners.
         prefix: Of `langmem`, the labels that the namespaces begin with; the one behind them is the owner.
+        restore: Whether the file is a backup of your own, which is trusted with whose words its memories are.
         dry_run: Whether nothing is written, and only counted.
         read_by: The agent that is to draw facts from what is said in conversations; empty for none.
         told: Called with how many are done, and of how many.
@@ -81,19 +83,23 @@ async def import_memories(
     elif system in _FILES:
         file = await asyncio.to_thread(ImportFile, where)
         if system in _OWN and await asyncio.to_thread(_is_own, file):
-            return await _restore(memory, file, chosen.of(""), dry_run=dry_run, told=told)
+            return await _brought_back(memory, file, chosen.of(""), restore=restore, dry_run=dry_run, told=told)
         source = _FILES[system](file)
     else:
         raise ValueError(f"there is no import from {system!r}; there are {', '.join(IMPORTED_SYSTEMS)}")
+    if restore:
+        raise ValueError("it is no export of this system, and only one can be restored; import it as what a file says")
     return await memory.import_from(source, chosen, dry_run=dry_run, read_by=read_by, told=told)
 
 
-async def _restore(memory: MemoryFacade, file: ImportFile, user_id: str, *, dry_run: bool, told: Told) -> ImportOutcome:
+async def _brought_back(
+    memory: MemoryFacade, file: ImportFile, user_id: str, *, restore: bool, dry_run: bool, told: Told
+) -> ImportOutcome:
     """Bring an export of this system back, which names no owner."""
     if why_no_owner(user_id):
         raise ValueError("an export names nobody: say whose memory it becomes (--user)")
     lines = await asyncio.to_thread(lambda: list(_own_lines(file)))
-    report = await memory.import_user(user_id, lines, dry_run=dry_run, told=told)
+    report = await memory.import_user(user_id, lines, restore=restore, dry_run=dry_run, told=told)
     return ImportOutcome(dry_run, Counter({user_id: report.added}), Counter({user_id: report.kept}))
 
 

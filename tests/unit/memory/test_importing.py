@@ -7,18 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory import ImportOwners, MemoryFacade, MemoryPolicy, MemoryScope, import_memories
+from react_mem.memory.model.changes import put
+from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Fact
+from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.rights.importing import source_updates
 from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, UnusableEntry
+from react_mem.memory.rights.markdown_export import markdown_export
 from react_mem.memory.store.owned import everything
+from react_mem.memory.write.remembering import remember
+from react_mem.memory.write.turns import Turns
 from tests.support.importing import Told, all_items, mem0_file
 
 LONG_AGO = datetime(2024, 5, 1, 12, tzinfo=UTC)
+ALWAYS = "Always name the currency when I ask about budgets."
 ANN = ImportOwners(user="ann")
 
 
@@ -211,6 +218,69 @@ async def test_an_export_comes_back_by_the_same_call(memory: MemoryFacade, tmp_p
     file.write_text("\n".join(lines[1:]), encoding="utf-8")
     with pytest.raises(ValueError, match="of which the first line is missing"):
         await import_memories(memory, "jsonl", str(file), "eve")
+
+
+@pytest.mark.parametrize("form", ["jsonl", "markdown"])
+async def test_a_backup_is_restored_as_it_was(form: str, memory: MemoryFacade, tmp_path: Path) -> None:
+    asked = Message(
+        id=MESSAGE.id("talk", "1"),
+        role="user",
+        content=ALWAYS,
+        text=ALWAYS,
+        session_id="talk",
+        agent_id="assistant",
+        turn=0,
+        standing="instruction",
+    )
+    tea = await remember(memory, "ann", "I am allergic to peanuts.", agent_id="assistant")
+    proposed = Fact(id="boat", text="I have a boat.", origin=Origin.ASSENT, session_id="talk", agent_id="assistant")
+    await memory.apply([put("ann", asked), put("ann", proposed)])
+    before = [line async for line in memory.export_user("ann")]
+    file = tmp_path / "backup"
+    written = before if form == "jsonl" else list(markdown_export(before))
+    file.write_text("\n".join(written), encoding="utf-8")
+    await memory.forget_user("ann")
+    restored = await import_memories(memory, form, str(file), "ann", restore=True)
+    assert restored.added == {"ann": len(before) - 1}
+    assert [line async for line in memory.export_user("ann")] == before
+    assert [one.text for one in await memory.dialog.standing("ann")] == [ALWAYS]
+    again = await remember(memory, "ann", "I am allergic to peanuts.", agent_id="assistant")
+    assert [one.id for one in again.memories] == [one.id for one in tea.memories]
+    # without being told so, it is what a file says
+    await memory.forget_user("ann")
+    await import_memories(memory, form, str(file), "ann")
+    assert {item.value["origin"] for item in await everything(memory.store, "ann")} == {"import"}
+    assert await memory.dialog.standing("ann") == []
+
+
+async def test_only_an_export_of_this_system_is_restored(memory: MemoryFacade, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="only one can be restored"):
+        await import_memories(memory, "mem0", str(mem0_file(tmp_path, 2)), "ann", restore=True)
+    own_words = tmp_path / "own.jsonl"
+    own_words.write_text('{"text": "I like tea."}', encoding="utf-8")
+    with pytest.raises(ValueError, match="only one can be restored"):
+        await import_memories(memory, "jsonl", str(own_words), "ann", restore=True)
+    assert await all_items(memory.store) == []
+
+
+@pytest.mark.parametrize("how", ["told", "said in a conversation"])
+async def test_what_the_user_says_after_an_import_is_theirs_and_still_one_fact(how: str, memory: MemoryFacade) -> None:
+    await memory.import_from(Told(fact("1", "I am allergic to peanuts.")), ANN)
+    text = "I am allergic to peanuts!"
+    for number in range(2):
+        if how == "told":
+            said = await remember(memory, "ann", text, agent_id="assistant")
+            assert (said.new, [one.origin for one in said.memories]) == (frozenset(), [Origin.USER])
+        else:
+            turns = Turns(memory, None, "ann", f"talk{number}", "assistant")
+            await turns.close([HumanMessage(text, id="q"), AIMessage("Noted.", id="a")], None)
+            await turns.extract()
+        [known] = (await facts(memory)).values()
+        assert (known.text, known.origin, known.current) == ("I am allergic to peanuts.", Origin.USER, True)
+    # told again it is the same message; in another conversation it is another
+    assert len(known.source_ids) == (1 if how == "told" else 2)
+    await memory.import_from(Told(fact("2", "I am allergic to peanuts.", expired_at=LONG_AGO)), ANN)
+    assert list((await facts(memory)).values()) == [known]
 
 
 async def test_what_the_quotas_have_no_room_for_is_skipped_until_there_is() -> None:
