@@ -73,7 +73,7 @@ class MemoryClient(Transport):
 
         Args:
             thread_id: The conversation; not needed beside `run_id`.
-            message_id: The answer or the question, by its id; by default the last answer.
+            message_id: The answer or the question, by its id, or its record's; by default the last answer.
             run_id: The run that answered, in place of `thread_id` and `message_id`.
             score: 1 or `up`, -1 or `down`, 0 for neither any more. With `run_id` alone it is LangSmith's, where 0
                 is bad and 1 is good.
@@ -106,6 +106,8 @@ class MemoryClient(Transport):
     async def forget_memory(self, *, ids: Sequence[str] | None = None, text: str | None = None) -> ForgetAnswer:
         """Forget memories for good: a fact goes with what derives from it, and with the sentences of messages that
         said it.
+
+        Of several ids those that are known are forgotten, and `problems` names the others.
 
         The thread keeps its messages, which no prompt shows any more; delete it through the server's own API.
 

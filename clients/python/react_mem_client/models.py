@@ -123,7 +123,7 @@ class EraseAnswer(Answer):
 
     receipt: SignedReceipt
     """What was removed, and what a look through everything found of it afterwards, signed: `react-mem receipt verify`
-    takes it as it is.
+    takes it, or this whole answer, as it is.
     """
 
     threads: list[str]
@@ -153,7 +153,7 @@ class ForgetAnswer(Answer):
     """What was removed, and what was found when everything was read again."""
 
     problems: list[str]
-    """What is left of it, or could not be looked at; empty where it is gone."""
+    """What is left of it, could not be looked at, or was not there under its id; empty where all of it is gone."""
 
     unclear: list[str]
     """What the text may mean, where that is not clear: nothing was forgotten then. Ask by `ids`, or in the words of

@@ -30,7 +30,7 @@ import { Transport } from "./transport.js";
 export interface GiveFeedbackOptions extends RequestOptions {
   /** The conversation; not needed beside `run_id`. */
   thread_id?: string | undefined;
-  /** The answer or the question, by its id; by default the last answer. */
+  /** The answer or the question, by its id, or its record's; by default the last answer. */
   message_id?: string | undefined;
   /** The run that answered, in place of `thread_id` and `message_id`. */
   run_id?: string | undefined;
@@ -178,6 +178,8 @@ export class MemoryClient extends Transport {
 
   /**
    * Forget memories for good: a fact goes with what derives from it, and with the sentences of messages that said it.
+   *
+   * Of several ids those that are known are forgotten, and `problems` names the others.
    *
    * The thread keeps its messages, which no prompt shows any more; delete it through the server's own API.
    *

@@ -75,7 +75,7 @@ export interface ConversationPage {
 export interface EraseAnswer {
   /**
    * What was removed, and what a look through everything found of it afterwards, signed: `react-mem receipt verify`
-   * takes it as it is.
+   * takes it, or this whole answer, as it is.
    */
   readonly receipt: SignedReceipt;
   /** The conversations that were erased. */
@@ -98,7 +98,7 @@ export interface FeedbackAnswer {
 export interface ForgetAnswer {
   /** What was removed, and what was found when everything was read again. */
   readonly receipt: Receipt;
-  /** What is left of it, or could not be looked at; empty where it is gone. */
+  /** What is left of it, could not be looked at, or was not there under its id; empty where all of it is gone. */
   readonly problems: readonly string[];
   /**
    * What the text may mean, where that is not clear: nothing was forgotten then. Ask by `ids`, or in the words of one
