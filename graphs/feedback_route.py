@@ -43,7 +43,7 @@ _OF_LANGSMITH = frozenset(
         "trace_id",
     ]
 )
-"""What else LangSmith's clients send of a feedback."""
+"""Further fields of a feedback that LangSmith's clients send."""
 
 _Name = Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)]
 

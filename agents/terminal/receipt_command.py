@@ -65,7 +65,7 @@ def _wrong(receipt: SignedReceipt, key: str, user_id: str | None) -> str:
     return ""
 
 
-class _Answer(BaseModel):
+class _SavedAnswer(BaseModel):
     """Answer of the route that erases, saved as it came."""
 
     receipt: SignedReceipt
@@ -76,7 +76,7 @@ def _read(file: str) -> SignedReceipt:
     if len(text) > _MAX_CHARS:
         raise MemoryCommandError(f"{file} is no receipt: it is longer than {_MAX_CHARS} characters")
     try:
-        return _Answer.model_validate_json(text).receipt
+        return _SavedAnswer.model_validate_json(text).receipt
     except ValidationError:
         # then it is the receipt alone, or is told as none
         pass

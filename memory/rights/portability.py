@@ -119,8 +119,8 @@ async def import_user(
 
     Nothing is overwritten: a record that is there already may be newer than the export. Whatever is added is marked as
     imported, but for a backup that is restored: it is remembered as what a file says, and changes nothing that the user
-    said. An import that was interrupted can be repeated. The conversations that a file names do not become the user's: forgetting the user
-    leaves their threads alone.
+    said. An import that was interrupted can be repeated. The conversations that a file names do not become the user's:
+    forgetting the user leaves their threads alone.
 
     Args:
         store: The store.
