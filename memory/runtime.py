@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from react_mem._lazy import door
 
 if TYPE_CHECKING:
+    from react_mem.memory.adapters.imports.import_files import STANDARD_INPUT as STANDARD_INPUT
     from react_mem.memory.adapters.imports.import_memories import IMPORTED_SYSTEMS as IMPORTED_SYSTEMS
     from react_mem.memory.adapters.quality.audit_quality import audit_quality as audit_quality
     from react_mem.memory.adapters.quality.quality_report import QUALITY_CHECKS as QUALITY_CHECKS
@@ -118,6 +119,7 @@ if TYPE_CHECKING:
     from react_mem.memory.rights.holds import all_holds as all_holds
     from react_mem.memory.rights.holds import refuse_held as refuse_held
     from react_mem.memory.rights.markdown_export import markdown_export as markdown_export
+    from react_mem.memory.rights.portability import own_records as own_records
     from react_mem.memory.rights.readable_export import readable_export as readable_export
     from react_mem.memory.rights.retention import in_words as in_words
     from react_mem.memory.rights.saying import says as says

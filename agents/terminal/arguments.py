@@ -212,7 +212,10 @@ def _add_import(import_: argparse.ArgumentParser) -> None:
         "--read", action="store_true", help="have the agent's worker draw facts from imported conversations"
     )
     import_.add_argument(
-        "--prefix", default="", help="of langmem: the labels before the owner's, with dots, such as memories"
+        "--prefix",
+        default="",
+        help="of langmem: the labels before the owner's, with dots, such as memories; where more follow behind the "
+        "owner's, {user} stands in its place, as in memories.{user}",
     )
     import_.add_argument("--agent", default="assistant", help="whose embedding model to use (default: %(default)s)")
     import_.add_argument("--json", action="store_true", help="print JSON")

@@ -11,11 +11,11 @@ from rich.console import Console
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.logged_in import user_name
 from react_mem.agents.terminal.column import printable
-from react_mem.agents.terminal.output import Output
+from react_mem.agents.terminal.output import Output, counted
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import ImportOutcome, ImportOwners, MemoryFacade, StorageSettings, import_memories
-from react_mem.memory.runtime import AuditActor, AuditReason, acting, open_storage
+from react_mem.memory.runtime import STANDARD_INPUT, AuditActor, AuditReason, acting, open_storage
 
 _OWNERS = 10
 """Owners that are named; --json has all of them."""
@@ -33,10 +33,10 @@ async def run_import(
         console: Where to draw.
 
     Returns:
-        The exit code.
+        The exit code: 1 if it could be read, and all of it was skipped for want of room or of somebody whose it is.
 
     Raises:
-        MemoryCommandError: If what is there cannot be read; nothing is imported.
+        MemoryCommandError: If what is there cannot be read, or has nothing to import; nothing is imported.
         StorageError: If the database cannot be opened.
     """
     is_file = arguments.system != "langmem" and arguments.where != "-"
@@ -65,34 +65,55 @@ async def run_import(
                 )
             except ValueError as error:
                 # of an address nothing is shown: it may have a password
-                where = "" if arguments.system == "langmem" else f"{arguments.where}: "
-                raise MemoryCommandError(f"{where}{error}; nothing was imported") from error
-    Output(console, as_json=arguments.json).report(outcome.to_data(), _in_words(outcome))
-    return 0
+                told = str(error) if arguments.system == "langmem" else _placed(arguments.where, str(error))
+                raise MemoryCommandError(f"{told}; nothing was imported") from error
+    Output(console, as_json=arguments.json).report(outcome.to_data(), _in_words(outcome, arguments.user or ""))
+    return 1 if outcome.is_nothing else 0
 
 
-def _in_words(outcome: ImportOutcome) -> str:
-    """Return an outcome as a person reads it."""
-    added, updated, known = outcome.added.total(), outcome.updated.total(), outcome.known.total()
-    kinds = ", ".join(f"{count} {kind}s" for kind, count in sorted(outcome.kinds.items()) if count)
+def _placed(where: str, message: str) -> str:
+    """Return a message about a file that names the file once, as the user did."""
+    name = STANDARD_INPUT if where == "-" else Path(where).name
+    rest = message.removeprefix(name)
+    if rest != message and rest[:1] in {":", ",", " "}:
+        return f"{name if where == '-' else where}{rest}"
+    return f"{name if where == '-' else where}: {message}"
+
+
+def _in_words(outcome: ImportOutcome, user_id: str) -> str:
+    """Return an outcome as a person reads it, who said whose it becomes or did not."""
+    added, updated, same = outcome.added.total(), outcome.updated.total(), outcome.same.total()
+    known = outcome.known.total() - same
+    kinds = ", ".join(counted(count, kind) for kind, count in sorted(outcome.kinds.items()) if count)
     would = "would be " if outcome.dry_run else ""
-    changed = f"{updated} {would}updated to what their source says by now, " if updated else ""
-    lines = [f"{added} memories {would}added{f' ({kinds})' if kinds else ''}, {changed}{known} were there already"]
+    said = [
+        f"{counted(added, 'memory', 'memories')} {would}added{f' ({kinds})' if kinds else ''}",
+        *([f"{updated} {would}updated to what their source says by now"] if updated else []),
+        *([_same_in_words(same)] if same else []),
+        *([f"{known} {'was' if known == 1 else 'were'} there already"] if known or not same else []),
+        *([f"and {counted(outcome.own, 'record')} that memory keeps for itself"] if outcome.own else []),
+    ]
+    lines = ["all of it was skipped"] if outcome.is_nothing else []
+    lines.append(", ".join(said))
     owners = outcome.owners
-    for owner in owners[:_OWNERS] if len(owners) > 1 else []:
+    for owner in owners[:_OWNERS] if owners != [user_id] else []:
         renewed = f"{outcome.updated[owner]} updated, " if updated else ""
-        lines.append(
-            f"  {printable(owner)}: {outcome.added[owner]} added, {renewed}{outcome.known[owner]} there already"
-        )
+        alike = f"{outcome.same[owner]} the same as another or as what is remembered, " if same else ""
+        there = f"{outcome.known[owner] - outcome.same[owner]} there already"
+        lines.append(f"  {printable(owner)}: {outcome.added[owner]} added, {renewed}{alike}{there}")
     if len(owners) > _OWNERS:
         lines.append(f"  and {len(owners) - _OWNERS} more owners; --json names them")
-    for reason, count in outcome.skipped.most_common():
-        places = ", ".join(outcome.places.get(reason, []))
-        lines.append(printable(f"{count} skipped: {reason} ({places}{', ...' if count > 3 else ''})"))
+    lines += map(printable, outcome.skipped_in_words())
     if outcome.undated:
-        lines.append(f"{outcome.undated} are dated now: the time that they give cannot be")
+        are_dated, they_give = ("is dated", "it gives") if outcome.undated == 1 else ("are dated", "they give")
+        lines.append(f"{outcome.undated} {are_dated} now: the time that {they_give} cannot be")
     if outcome.to_read:
-        lines.append(f"{outcome.to_read} turns {would}queued: facts are drawn from them when the agent's worker runs")
+        turns = counted(outcome.to_read, "turn")
+        lines.append(f"{turns} {would}queued: facts are drawn from what was said when the agent's worker runs")
     elif outcome.kinds["message"]:
         lines.append("what was said is found; no facts were drawn from it (--read has the agent's worker do so)")
     return "\n".join(lines)
+
+
+def _same_in_words(same: int) -> str:
+    return f"{same} {'says' if same == 1 else 'say'} the same as another entry or as what is remembered"

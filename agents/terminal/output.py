@@ -22,6 +22,15 @@ CELL = 300
 """Characters of a memory in a table; `show` has all of it."""
 
 
+def counted(count: int, one: str, several: str = "") -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "memory", "memories"), counted(0, "fact")
+    ('1 memory', '0 facts')
+    """
+    return f"{count} {one if count == 1 else several or f'{one}s'}"
+
+
 class Output:
     """Destination of a command's output.
 

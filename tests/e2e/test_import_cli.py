@@ -73,8 +73,9 @@ def test_owners_are_given_by_name_and_what_is_wrong_is_told(capsys: pytest.Captu
     assert "both.json: it has the memories of 2 owners ('ann', 'bob')" in told
     assert "nothing was imported" in told
     mapped, _ = run(capsys, "import", "--from", "mem0", "both.json", "--map", "bob=eve", "--map", "=eve")
-    assert mapped.splitlines()[:2] == [
+    assert mapped.splitlines()[:3] == [
         "2 memories added (2 facts), 0 were there already",
+        "  eve: 2 added, 0 there already",
         "2 skipped: belongs to nobody who was named (fact 00000000-0000-4000-8000-000000000000, "
         "fact 00000000-0000-4000-8000-000000000001)",
     ]
@@ -84,9 +85,16 @@ def test_owners_are_given_by_name_and_what_is_wrong_is_told(capsys: pytest.Captu
     }
     Path("broken.json").write_text('[\n{"id": "1", "memory": "x"},\n{"id": }]', encoding="utf-8")
     _, told = run(capsys, "import", "--from", "mem0", "broken.json", code=2)
-    assert "broken.json, line 3: is not JSON that can be read (expecting value)" in told.replace("\n", " ")
+    assert told.startswith("broken.json, line 3: is not JSON that can be read (expecting value)")
     _, told = run(capsys, "import", "--from", "mem0", "none.json", code=2)
     assert "there is no such file" in told
+    for content, why in (("", "has nothing in it"), ('{"colour": "red"}\n' * 2, "2 skipped: has a field 'colour'")):
+        Path("nothing.jsonl").write_text(content, encoding="utf-8")
+        _, told = run(capsys, "memory", "import", "--user", "eve", "nothing.jsonl", code=2)
+        assert why in told
+    Path("unprintable.json").write_text(json.dumps(mem0_memories(1, "a\nb")), encoding="utf-8")
+    skipped, _ = run(capsys, "import", "--from", "mem0", "unprintable.json", code=1)
+    assert skipped.startswith("all of it was skipped\n0 memories added")
     address = "postgresql://ann:secret@127.0.0.1:1/x"
     _, told = run(capsys, "import", "--from", "langmem", address, "--prefix", "memories", code=2)
     assert "cannot be read" in told
@@ -104,6 +112,34 @@ def test_what_is_said_is_read_where_that_is_asked_for(capsys: pytest.CaptureFixt
     done, _ = run(capsys, "import", "--from", "jsonl", "said.jsonl", "--user", "ann")
     assert "no facts were drawn from it (--read has the agent's worker do so)" in done
     done, _ = run(capsys, "import", "--from", "jsonl", "said.jsonl", "--user", "bob", "--read")
-    assert "1 turns queued" in done
+    assert "1 turn queued" in done
     waiting = json.loads(run(capsys, "memory", "pending", "--user", "bob", "--json")[0])
     assert [turn["session_id"] for turn in waiting] == ["jsonl:c"]
+    Path("list.md").write_text("- Likes tea\n- Likes tea!\n", encoding="utf-8")
+    done, _ = run(capsys, "import", "--from", "markdown", "list.md", "--user", "eve")
+    assert done == "1 memory added (1 fact), 1 says the same as another entry or as what is remembered\n"
+    done, _ = run(capsys, "import", "--from", "markdown", "list.md", "--user", "eve")
+    assert done == "0 memories added, 2 were there already\n"
+
+
+def test_what_memory_keeps_for_itself_is_counted_apart_from_memories(capsys: pytest.CaptureFixture[str]) -> None:
+    made = {"session_id": "s", "agent_id": "a"}
+    tea = {"name": "tea", "since": "2026-01-01T00:00:00Z", "source_ids": ["1"]}
+    lines = [
+        {"format": "react-mem memory", "version": 1},
+        {"in": "semantic", "record": {"kind": "fact", "id": "1", "text": "I like tea", **made}},
+        {"in": "semantic", "record": {"kind": "fact", "id": "2", "text": "I like jazz", **made}},
+        {
+            "in": "semantic",
+            "record": {"kind": "concept", "id": "3", "name": "tea", "aliases": [tea], "text": "tea", **made},
+        },
+    ]
+    Path("own.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    done, _ = run(capsys, "memory", "import", "--user", "ann", "own.jsonl")
+    assert done.startswith("2 memories added, 0 were there already, and 1 record that memory keeps for itself")
+    done, _ = run(capsys, "memory", "import", "--user", "ann", "own.jsonl")
+    assert done.startswith("0 memories added, 2 were there already\n")
+    done, _ = run(capsys, "memory", "export", "--user", "ann", "ann.jsonl")
+    assert done.startswith("2 memories, and 1 record that memory keeps for itself, are in ann.jsonl")
+    shown = json.loads(run(capsys, "memory", "list", "--user", "ann", "--json")[0])
+    assert len(shown) == 2

@@ -15,7 +15,7 @@ from typing import Any
 from react_mem.memory.adapters.imports.file_source import FileSource, text_of
 from react_mem.memory.adapters.imports.import_times import written_at
 from react_mem.memory.adapters.imports.json_stream import json_elements
-from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, UnusableEntry
+from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, NothingToImportError, UnusableEntry
 
 CONVERSATIONS = re.compile(r"(^|/)conversations(-\d+)?\.json$")
 _SAID = ("text", "multimodal_text")
@@ -43,7 +43,7 @@ class ChatGptExport(FileSource):
                 yield from _conversation(value, place)
             found = True
         if strange or not found:
-            raise ValueError(
+            raise NothingToImportError(
                 f"{self.file.name}: has no conversations of ChatGPT; give the archive that was mailed, or the "
                 "conversations.json in it"
             )

@@ -1,7 +1,8 @@
 """Claude's data export: `conversations.json`, `memories.json` and `projects.json` in the archive that is mailed.
 
 What is said becomes messages; pasted and attached texts, the documents of projects and what Claude remembers of its
-user become documents. Of a team's export each account is an owner, by the mail address that `users.json` has for it.
+user become documents. Of a team's export each account is an owner, by the mail address that `users.json` has for it or
+by its id.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from react_mem.memory.adapters.imports.file_source import NO_OBJECT, FileSource,
 from react_mem.memory.adapters.imports.import_times import written_at
 from react_mem.memory.adapters.imports.json_stream import json_elements
 from react_mem.memory.model.records import Role
-from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, UnusableEntry, digest_of
+from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, NothingToImportError, UnusableEntry, digest_of
 
 _FILES = re.compile(r"(^|/)(conversations(-\d+)?|memories|projects)\.json$|(^|/)(memories|projects)/[^/]+\.json$")
 _USERS = re.compile(r"(^|/)users\.json$")
@@ -47,7 +48,7 @@ class ClaudeExport(FileSource):
                 yield from _read(whole, f"{name}, line {first}", accounts)
             found = True
         if not found:
-            raise ValueError(
+            raise NothingToImportError(
                 f"{self.file.name}: has nothing of Claude's export; give the archive that was mailed, or the "
                 "conversations.json in it"
             )
@@ -71,7 +72,10 @@ def _read(value: Any, place: str, accounts: Mapping[str, str]) -> Iterator[Forei
         return
     account = value.get("account")
     uuid = text_of(value.get("account_uuid") or (account.get("uuid") if isinstance(account, dict) else ""))
-    owner = accounts.get(uuid) or uuid
+    creator = value.get("creator")
+    if not uuid and isinstance(creator, dict):
+        uuid = text_of(creator.get("uuid"))
+    owner = {"owner": accounts.get(uuid) or uuid, "owner_also": uuid}
     if isinstance(value.get("chat_messages"), list):
         yield from _conversation(value, place, owner)
     elif "conversations_memory" in value or "project_memories" in value:
@@ -82,7 +86,7 @@ def _read(value: Any, place: str, accounts: Mapping[str, str]) -> Iterator[Forei
         yield UnusableEntry(place, "is neither a conversation of Claude, nor a memory, nor a project")
 
 
-def _conversation(value: dict[str, Any], place: str, owner: str) -> Iterator[ForeignEntry | UnusableEntry]:
+def _conversation(value: dict[str, Any], place: str, owner: dict[str, str]) -> Iterator[ForeignEntry | UnusableEntry]:
     id_, title = text_of(value.get("uuid")), text_of(value.get("name"))
     if not id_:
         yield UnusableEntry(place, "is a conversation without an id")
@@ -97,7 +101,7 @@ def _conversation(value: dict[str, Any], place: str, owner: str) -> Iterator[For
         uuid = text_of(message.get("uuid"))
         role = _ROLES.get(text_of(message.get("sender")))
         at, misdated = written_at(message.get("created_at"), begun)
-        common: dict[str, Any] = {"owner": owner, "at": at, "misdated": misdated, "conversation": id_}
+        common: dict[str, Any] = {**owner, "at": at, "misdated": misdated, "conversation": id_}
         if not uuid or role is None:
             yield UnusableEntry(where, "has no id, or nobody who says it")
             continue
@@ -123,8 +127,9 @@ def _words(message: Mapping[str, Any]) -> str:
     return said or text_of(message.get("text"))
 
 
-def _memories(value: dict[str, Any], owner: str) -> Iterator[ForeignEntry]:
+def _memories(value: dict[str, Any], owner: dict[str, str]) -> Iterator[ForeignEntry]:
     told = value.get("project_memories")
+    said: dict[str, Any] = {**owner}
     texts = [("What Claude remembers", text_of(value.get("conversations_memory")))]
     texts += [
         (f"What Claude remembers of project {project}"[:200], text_of(text))
@@ -134,13 +139,12 @@ def _memories(value: dict[str, Any], owner: str) -> Iterator[ForeignEntry]:
         if text.strip():
             # it is written anew from time to time, and then another memory
             yield ForeignEntry(
-                id=digest_of(title, text), text=text, kind="document", title=title, owner=owner, conversation="memories"
+                id=digest_of(title, text), text=text, kind="document", title=title, conversation="memories", **said
             )
 
 
-def _project(value: dict[str, Any], place: str, owner: str) -> Iterator[ForeignEntry | UnusableEntry]:
-    creator = value.get("creator")
-    owner = owner or (text_of(creator.get("uuid")) if isinstance(creator, dict) else "")
+def _project(value: dict[str, Any], place: str, owner: dict[str, str]) -> Iterator[ForeignEntry | UnusableEntry]:
+    said: dict[str, Any] = {**owner}
     for number, doc in enumerate(value["docs"], start=1):
         if not isinstance(doc, dict) or not text_of(doc.get("content")).strip():
             yield UnusableEntry(f"{place}, document {number}", "is a document without a text")
@@ -150,10 +154,10 @@ def _project(value: dict[str, Any], place: str, owner: str) -> Iterator[ForeignE
             id=text_of(doc.get("uuid")) or digest_of(text_of(value.get("uuid")), text_of(doc.get("filename"))),
             text=text_of(doc["content"]),
             kind="document",
-            owner=owner,
             at=at,
             misdated=misdated,
             title=text_of(doc.get("filename")),
             conversation=f"project {text_of(value.get('uuid'))}",
             notes={"project": text_of(value.get("name"))},
+            **said,
         )

@@ -13,6 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+STANDARD_INPUT = "the standard input"
+"""Name in messages of what is read of it."""
+
 _IN_MEMORY = 1 << 24
 _MAX_MEMBERS = 100_000
 _MAX_UNPACKED = 1 << 34
@@ -36,7 +39,7 @@ class ImportFile:
     """
 
     def __init__(self, where: str) -> None:
-        self.name = "the standard input" if where == "-" else Path(where).name
+        self.name = STANDARD_INPUT if where == "-" else Path(where).name
         self._path = Path(where)
         self._kept: BinaryIO | None = None
         if where == "-":

@@ -6,6 +6,8 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 
 from react_mem.memory.adapters.imports.chatgpt_export import ChatGptExport
 from react_mem.memory.adapters.imports.claude_export import ClaudeExport
@@ -17,7 +19,7 @@ from react_mem.memory.adapters.imports.markdown_list import MarkdownList
 from react_mem.memory.adapters.imports.mem0_memories import Mem0Memories
 from react_mem.memory.adapters.imports.zep_graph import ZepGraph
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.rights.importing.foreign_entry import ForeignSource
+from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, ForeignSource, NothingToImportError
 from react_mem.memory.rights.importing.import_outcome import ImportOutcome
 from react_mem.memory.rights.importing.importer import Told, nobody_listens
 from react_mem.memory.rights.importing.owners import ImportOwners, why_no_owner
@@ -36,6 +38,9 @@ _OWN = ("jsonl", "markdown")
 
 _HEAD = 20
 """Lines in which a file says that it is one."""
+
+_HEAD_ENTRIES = 200
+"""Entries from which a file is told to be another system's."""
 
 _SHORT = 1_000
 """Characters of such a line, at most."""
@@ -64,7 +69,8 @@ async def import_memories(
         system: The system: `mem0`, `langmem`, `zep`, `chatgpt`, `claude`, `jsonl` or `markdown`.
         where: The file, folder or archive; of `langmem` the address of the PostgreSQL database.
         owners: Whose they become: a user's id, or a choice where the system names several owners.
-        prefix: Of `langmem`, the labels that the namespaces begin with; the one behind them is the owner.
+        prefix: Of `langmem`, the labels that the namespaces begin with; the one behind them is the owner, and the
+            last, unless `{user}` stands in its place.
         restore: Whether the file is a backup of your own, which is trusted with whose words its memories are.
         dry_run: Whether nothing is written, and only counted.
         read_by: The agent that is to draw facts from what is said in conversations; empty for none.
@@ -89,7 +95,25 @@ async def import_memories(
         raise ValueError(f"there is no import from {system!r}; there are {', '.join(IMPORTED_SYSTEMS)}")
     if restore:
         raise ValueError("it is no export of this system, and only one can be restored; import it as what a file says")
-    return await memory.import_from(source, chosen, dry_run=dry_run, read_by=read_by, told=told)
+    try:
+        return await memory.import_from(source, chosen, dry_run=dry_run, read_by=read_by, told=told)
+    except NothingToImportError as error:
+        if isinstance(source, FileSource) and (fitting := await asyncio.to_thread(_fitting, source)):
+            raise NothingToImportError(f"{error}; it looks like what --from {fitting} imports") from None
+        raise
+
+
+def _fitting(tried: FileSource) -> str:
+    """Return the system that can read the beginning of a file from which another one takes nothing; empty for none."""
+    if _is_own(tried.file):
+        return MarkdownList.name if any(map(is_header, exported_lines(_head(tried.file)))) else JsonlEntries.name
+    for name, source in _FILES.items():
+        if name == tried.name:
+            continue
+        with suppress(ValueError):
+            if any(isinstance(one, ForeignEntry) for one in islice(source(tried.file).entries(), _HEAD_ENTRIES)):
+                return name
+    return ""
 
 
 async def _brought_back(
@@ -100,7 +124,8 @@ async def _brought_back(
         raise ValueError("an export names nobody: say whose memory it becomes (--user)")
     lines = await asyncio.to_thread(lambda: list(_own_lines(file)))
     report = await memory.import_user(user_id, lines, restore=restore, dry_run=dry_run, told=told)
-    return ImportOutcome(dry_run, Counter({user_id: report.added}), Counter({user_id: report.kept}))
+    added, known = report.added - report.own_added, report.kept - report.own_kept
+    return ImportOutcome(dry_run, Counter({user_id: added}), Counter({user_id: known}), own=report.own_added)
 
 
 def _is_own(file: ImportFile) -> bool:

@@ -10,7 +10,13 @@ from react_mem.memory.adapters.imports.file_source import NO_OBJECT, FileSource,
 from react_mem.memory.adapters.imports.import_times import time_in, written_at
 from react_mem.memory.adapters.imports.json_stream import json_elements
 from react_mem.memory.model.records import Role
-from react_mem.memory.rights.importing.foreign_entry import EntryKind, ForeignEntry, UnusableEntry, digest_of
+from react_mem.memory.rights.importing.foreign_entry import (
+    EntryKind,
+    ForeignEntry,
+    NothingToImportError,
+    UnusableEntry,
+    digest_of,
+)
 
 _FILES = re.compile(r"\.jsonl?$", re.IGNORECASE)
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_to")
@@ -30,7 +36,9 @@ class JsonlEntries(FileSource):
             for section, line, value in json_elements(stream, name):
                 place = f"{name}, line {line}"
                 if section:
-                    raise ValueError(f"{place}: must be an object a line, or an array of them, and not one object")
+                    raise NothingToImportError(
+                        f"{place}: must be an object a line, or an array of them, and not one object"
+                    )
                 yield _entry(value, place, turns)
 
 
@@ -46,6 +54,8 @@ def _entry(value: Any, place: str, turns: dict[tuple[str, str], int]) -> Foreign
         return UnusableEntry(place, f"has a `kind` that is none of {', '.join(get_args(EntryKind))}")
     if role not in get_args(Role):
         return UnusableEntry(place, f"has a `role` that is none of {', '.join(get_args(Role))}")
+    if isinstance(value.get("user"), dict | list | bool):
+        return UnusableEntry(place, "has a `user` that is neither a text nor a number")
     text, owner, where = (text_of(value.get(name)) for name in ("text", "user", "conversation"))
     told = str(value.get("created_at") or "")
     at, misdated = written_at(value.get("created_at"))

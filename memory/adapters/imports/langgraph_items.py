@@ -2,12 +2,17 @@
 
 LangMem's tools keep {"content": text}, its managers {"kind": name of the schema, "content": fields}; the schemas of its
 documentation (Memory, Triple, Episode) become facts and episodes, any other a document with its fields.
+
+Whose an item is, is a label of its namespace, and nothing in the store says which one: the prefix does. Where it does
+not fit the namespaces, all is refused, since a wrong label would give one person the memories of others.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -22,6 +27,11 @@ from react_mem.memory.store.whole_store import read_all
 
 _TEXTS = ("content", "text", "memory", "fact")
 _MAX_CONTENT = 1_000_000
+_OWNERS_PLACE = re.compile(r"\{\w*\}")
+_LOOKED_AT = 1_000
+"""Namespaces of which the beginnings are told where none fits."""
+
+_SHOWN = 8
 
 
 class LangGraphItems:
@@ -29,26 +39,44 @@ class LangGraphItems:
 
     Args:
         where: The store, or the address of the PostgreSQL database that it is in.
-        prefix: The labels that the namespaces begin with; the one behind them is the owner.
+        prefix: The labels that the namespaces begin with; the one behind them is the owner, and the last. One in
+            braces stands for the owner's: more may follow then, in the prefix too.
     """
 
     name = "langmem"
     personal = False
 
     def __init__(self, where: BaseStore | str, prefix: tuple[str, ...] = ()) -> None:
+        places = [place for place, label in enumerate(prefix) if _OWNERS_PLACE.fullmatch(label)]
         self._where = where
         self._prefix = prefix
+        self._above = prefix[: places[0]] if places else prefix
+        self._below = prefix[places[0] + 1 :] if places else ()
+        self._is_placed = bool(places)
 
     async def batches(self) -> AsyncIterator[Entries]:
         """Yield the items, a page at a time.
 
         Raises:
-            ValueError: If there is no such store; the message says why.
+            ValueError: If there is no such store, or the prefix does not tell whose its items are; the message says
+                why.
         """
+        found = False
         try:
             async with self._store() as store:
-                async for page in read_all(store, self._prefix, page=BATCH):
-                    yield [self._entry(item) for item in page]
+                if not self._prefix:
+                    raise ValueError(f"say which label of the namespaces is the owner's: {await _choices(store)}")
+                async for page in read_all(store, self._above, page=BATCH):
+                    meant = [item for item in page if self._is_meant(item)]
+                    if deeper := next((item.namespace for item in meant if self._is_unclear(item)), None):
+                        raise ValueError(
+                            f"whose its memories are cannot be told: {'.'.join(deeper)!r:.200} goes on behind the "
+                            f"label {deeper[len(self._above)]!r:.60}, which would be the owner; {await _choices(store)}"
+                        )
+                    found = found or bool(meant)
+                    yield [self._entry(item) for item in meant]
+                if not found:
+                    raise ValueError(f"has nothing below {'.'.join(self._prefix)!r:.200}; {await _choices(store)}")
         except psycopg.errors.UndefinedTable:
             raise ValueError(
                 "the database has no LangGraph store (no table `store` where it is looked for); name the schema in the "
@@ -66,8 +94,15 @@ class LangGraphItems:
         async with AsyncPostgresStore.from_conn_string(self._where) as store:
             yield store
 
+    def _is_meant(self, item: Item) -> bool:
+        behind = item.namespace[len(self._above) + 1 :]
+        return behind[: len(self._below)] == self._below
+
+    def _is_unclear(self, item: Item) -> bool:
+        return not self._is_placed and len(item.namespace) > len(self._above) + 1
+
     def _entry(self, item: Item) -> ForeignEntry | UnusableEntry:
-        rest = item.namespace[len(self._prefix) :]
+        rest = item.namespace[len(self._above) :]
         at, misdated = written_at(item.created_at.isoformat())
         said: dict[str, Any] = {
             "id": "/".join([*item.namespace, item.key]),
@@ -78,6 +113,25 @@ class LangGraphItems:
             "notes": {"namespace": list(item.namespace)},
         }
         return ForeignEntry(**_told(item.value), **said)
+
+
+async def _choices(store: BaseStore) -> str:
+    """Return how to say which label is the owner's, and the beginnings of the namespaces that there are."""
+    namespaces = await store.alist_namespaces(limit=_LOOKED_AT)
+    return f"{_HOW_TO_SAY}. There are {_in_words(namespaces)}" if namespaces else "the store is empty"
+
+
+def _in_words(namespaces: Sequence[tuple[str, ...]]) -> str:
+    below = Counter(namespace[:-1] or namespace for namespace in namespaces)
+    shown = [f"{'.'.join(labels)!r:.100} ({count})" for labels, count in below.most_common(_SHOWN)]
+    more = f" and {len(below) - _SHOWN} more" if len(below) > _SHOWN else ""
+    return f"namespaces below {', '.join(shown)}{more}"
+
+
+_HOW_TO_SAY = (
+    "--prefix names the labels before the owner's, as in --prefix memories; where more follow behind it, {user} stands "
+    "in its place, as in --prefix 'memories.{user}'"
+)
 
 
 def text_in(value: Mapping[str, Any]) -> str:

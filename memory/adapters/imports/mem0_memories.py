@@ -2,23 +2,26 @@
 
 An array, {"results": [...]} (or "memories"), or JSON Lines of {"id", "memory", "user_id", "agent_id", "run_id",
 "created_at", "updated_at", "expiration_date", "metadata", "categories"}; each page of the platform is a file. Rows of
-the library's `history()`, {"memory_id", "old_memory", "new_memory", "event", ...}, become dated history.
+the library's `history()`, {"memory_id", "old_memory", "new_memory", "event", ...}, become dated history of whoever has
+the memory. What is of an agent, an app or a run alone is of no user, and of each of these apart from the others.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from react_mem.memory.adapters.imports.file_source import NO_OBJECT, FileSource, noted, text_of
 from react_mem.memory.adapters.imports.import_times import time_in, written_at
 from react_mem.memory.adapters.imports.json_stream import json_elements
-from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, UnusableEntry
+from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, NothingToImportError, UnusableEntry
 
 _FILES = re.compile(r"\.jsonl?$", re.IGNORECASE)
 _SECTIONS = ("", "results", "memories", "history")
 _PAGE = ("count", "next", "previous")
+_OF_NO_USER = ("agent_id", "app_id", "run_id")
+_MAX_IDS = 1_000_000
 _NOTED = ("agent_id", "app_id", "run_id", "actor_id", "role", "categories", "metadata")
 
 
@@ -29,7 +32,10 @@ class Mem0Memories(FileSource):
 
     def entries(self) -> Iterator[ForeignEntry | UnusableEntry]:
         """Yield the memories, and what an earlier version of one said as dated history."""
+        owners = self._owners()
+        any_file = False
         for name, stream in self.file.parts(_FILES):
+            any_file = True
             found, strange = False, False
             for section, line, value in json_elements(stream, name):
                 place = f"{name}, line {line}"
@@ -37,21 +43,52 @@ class Mem0Memories(FileSource):
                     yield UnusableEntry(place, "is a relation between two names, which the memories say in words")
                 elif section in _SECTIONS:
                     found = True
-                    yield _entry(value, place)
+                    yield _entry(value, place, owners)
                 else:
                     strange = strange or section not in _PAGE
             if strange and not found:
-                raise ValueError(
+                raise NothingToImportError(
                     f'{name}: has no memories of Mem0, neither an array nor {{"results": [...]}}; give what '
                     "`get_all()` returned, as JSON"
                 )
+        if not any_file:
+            raise NothingToImportError(
+                f"{self.file.name}: has no file of JSON in it; give what `get_all()` returned, as JSON"
+            )
+
+    def _owners(self) -> dict[str, dict[str, Any]]:
+        """Return whose the memories are, by their ids; empty where there is no history, which alone does not say so."""
+        owners: dict[str, dict[str, Any]] = {}
+        is_needed = False
+        for name, stream in self.file.parts(_FILES):
+            for _, _, value in json_elements(stream, name):
+                if not isinstance(value, dict):
+                    continue
+                is_needed = is_needed or _is_past(value)
+                if not _is_past(value) and len(owners) < _MAX_IDS and (owner := _owner_of(value)):
+                    owners[text_of(value.get("id"))] = owner
+        return owners if is_needed else {}
 
 
-def _entry(value: Any, place: str) -> ForeignEntry | UnusableEntry:
+def _is_past(value: dict[str, Any]) -> bool:
+    return "memory_id" in value and "event" in value
+
+
+def _owner_of(value: dict[str, Any]) -> dict[str, Any]:
+    """Return whose a memory is, as fields of an entry; empty where nothing says it."""
+    if user := text_of(value.get("user_id")):
+        return {"owner": user}
+    named = next((f"{name} {id_}" for name in _OF_NO_USER if (id_ := text_of(value.get(name)))), "")
+    return {"owner": named, "is_persons": False} if named else {}
+
+
+def _entry(value: Any, place: str, owners: Mapping[str, dict[str, Any]]) -> ForeignEntry | UnusableEntry:
     if not isinstance(value, dict):
         return UnusableEntry(place, NO_OBJECT)
-    if "memory_id" in value and "event" in value:
-        return _past(value, place)
+    if isinstance(value.get("user_id"), dict | list | bool):
+        return UnusableEntry(place, "has a `user_id` that is neither a text nor a number")
+    if _is_past(value):
+        return _past(value, place, owners)
     text = text_of(value.get("memory") or value.get("data") or value.get("text"))
     id_ = text_of(value.get("id"))
     if not id_ or not text.strip():
@@ -60,7 +97,7 @@ def _entry(value: Any, place: str) -> ForeignEntry | UnusableEntry:
     return ForeignEntry(
         id=id_,
         text=text,
-        owner=text_of(value.get("user_id")),
+        **_owner_of(value),
         at=at,
         misdated=misdated,
         updated_at=written_at(value.get("updated_at"))[0],
@@ -69,7 +106,7 @@ def _entry(value: Any, place: str) -> ForeignEntry | UnusableEntry:
     )
 
 
-def _past(value: dict[str, Any], place: str) -> ForeignEntry | UnusableEntry:
+def _past(value: dict[str, Any], place: str, owners: Mapping[str, dict[str, Any]]) -> ForeignEntry | UnusableEntry:
     """Return what a memory said before it was changed or deleted."""
     text = text_of(value.get("old_memory"))
     if not text.strip():
@@ -81,7 +118,7 @@ def _past(value: dict[str, Any], place: str) -> ForeignEntry | UnusableEntry:
     return ForeignEntry(
         id=f"{text_of(value['memory_id'])}/{text_of(value.get('id'))}",
         text=text,
-        owner=text_of(value.get("user_id")),
+        **(_owner_of(value) or owners.get(text_of(value["memory_id"]), {})),
         at=min(began or changed, changed),
         misdated=misdated,
         valid_to=changed,

@@ -19,6 +19,9 @@ from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, Unusab
 _FILES = re.compile(r"\.jsonl?$", re.IGNORECASE)
 _ROLES: Mapping[str, Role] = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
 _SPOKEN = re.compile(r"\s*([^:\n]{1,100}):\s")
+_OWNERS = ("user_id", "group_id", "graph_id", "graph_uuid")
+"""Fields that say whose it is; a group and a graph are named as owners too, since Graphiti has users as groups."""
+
 _MAX_NAMES = 1_000_000
 
 
@@ -40,6 +43,8 @@ class ZepGraph(FileSource):
             if not isinstance(value, dict):
                 if not section or section in ("nodes", "edges", "episodes"):
                     yield UnusableEntry(place, NO_OBJECT)
+            elif any(isinstance(value.get(name), dict | list | bool) for name in _OWNERS):
+                yield UnusableEntry(place, "names an owner that is neither a text nor a number")
             elif "fact" in value:
                 yield _fact(value, place, names)
             elif "content" in value:
@@ -65,7 +70,7 @@ def _name_of(node: Mapping[str, Any]) -> str:
 
 
 def _owner_of(value: Mapping[str, Any]) -> str:
-    return text_of(value.get("user_id") or value.get("group_id") or value.get("graph_uuid"))
+    return next((owner for name in _OWNERS if (owner := text_of(value.get(name)))), "")
 
 
 def _fact(value: dict[str, Any], place: str, names: Mapping[str, str]) -> ForeignEntry | UnusableEntry:

@@ -25,6 +25,8 @@ class ForeignEntry:
         text: What it says.
         kind: What it becomes.
         owner: Whose it is, as the system names them; empty where it does not say.
+        owner_also: Another name that the system has for the same owner.
+        is_persons: Whether the owner is somebody; an agent, say, is nobody, and has no memory here of its own.
         at: When it was first written; None where nobody knows.
         updated_at: When it was last confirmed or changed, where that is later.
         misdated: Whether the system gives a time that cannot be.
@@ -46,6 +48,8 @@ class ForeignEntry:
     text: str
     kind: EntryKind = "fact"
     owner: str = ""
+    owner_also: str = ""
+    is_persons: bool = True
     at: datetime | None = None
     updated_at: datetime | None = None
     misdated: bool = False
@@ -74,6 +78,10 @@ class UnusableEntry:
 
     place: str
     reason: str
+
+
+class NothingToImportError(ValueError):
+    """A source has nothing that could become a memory: it is empty, or not what it was said to be."""
 
 
 Entries = Sequence[ForeignEntry | UnusableEntry]

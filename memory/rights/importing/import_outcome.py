@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from react_mem.memory.rights.importing.source_updates import SETTLED
+
 _EXAMPLES = 3
 """Places that are named of those with the same reason."""
 
@@ -24,6 +26,9 @@ class ImportOutcome:
         undated: Entries whose own time cannot be: they are dated with the import.
         to_read: Turns that were queued for a worker to draw facts from.
         updated: Memories that were imported before and say by now what their source says, by owner.
+        same: Of the known entries, those that were not imported before: another one says the same, or what is
+            remembered from elsewhere does.
+        own: Records of an export that are new and no memories: memory keeps them for itself.
     """
 
     dry_run: bool = False
@@ -35,11 +40,19 @@ class ImportOutcome:
     undated: int = 0
     to_read: int = 0
     updated: Counter[str] = field(default_factory=Counter)
+    same: Counter[str] = field(default_factory=Counter)
+    own: int = 0
 
     @property
     def owners(self) -> list[str]:
         """The owners of what was imported, or was there."""
         return sorted({*self.added, *self.updated, *self.known})
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether all of it was skipped, and not because of what the user did with it since."""
+        is_any = self.added.total() + self.updated.total() + self.known.total() + self.own
+        return not is_any and bool(self.skipped.keys() - SETTLED)
 
     def skip(self, place: str, reason: str) -> None:
         """Count what became no memory.
@@ -53,6 +66,14 @@ class ImportOutcome:
         if len(named) < _EXAMPLES:
             named.append(place)
 
+    def skipped_in_words(self) -> list[str]:
+        """Return why entries became no memory, and where the first of each kind stand."""
+        said = []
+        for reason, count in self.skipped.most_common():
+            places = self.places.get(reason, [])
+            said.append(f"{count} skipped: {reason} ({', '.join(places)}{', ...' if count > len(places) else ''})")
+        return said
+
     def to_data(self) -> dict[str, Any]:
         """Return the outcome as JSON has it."""
         return {
@@ -60,6 +81,8 @@ class ImportOutcome:
             "added": self.added.total(),
             "updated": self.updated.total(),
             "known": self.known.total(),
+            "same": self.same.total(),
+            "own_records": self.own,
             "kinds": dict(sorted(self.kinds.items())),
             "skipped": [
                 {"reason": reason, "count": count, "such_as": self.places.get(reason, [])}

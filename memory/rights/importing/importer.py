@@ -25,8 +25,9 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.quota_settings import QuotaSettings
 from react_mem.memory.model.records import Fact, Message, Record, now
 from react_mem.memory.model.states import PendingTurn
-from react_mem.memory.rights.importing.as_records import MAX_TEXT, as_record
+from react_mem.memory.rights.importing.as_records import as_record
 from react_mem.memory.rights.importing.earlier_imports import EarlierImports
+from react_mem.memory.rights.importing.first_reading import FirstReading, why_unfit
 from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, ForeignSource, UnusableEntry, digest_of
 from react_mem.memory.rights.importing.import_outcome import ImportOutcome
 from react_mem.memory.rights.importing.ledger import imported_before, is_noted, noting
@@ -86,15 +87,15 @@ async def bring_in(
         What became of all of it.
 
     Raises:
-        ValueError: If the source cannot be read to its end, or has owners who are not named: nothing is imported.
+        ValueError: If the source cannot be read to its end, has nothing that could become a memory, or has owners who
+            are not named: nothing is imported.
     """
-    named: set[str] = set()
-    total = 0
+    found = FirstReading()
     async for batch in source.batches():
-        total += len(batch)
-        named.update(entry.owner for entry in batch if isinstance(entry, ForeignEntry) and entry.owner)
-        told(0, total)
-    owners = owners.check(named, personal=source.personal)
+        found.take_in(batch)
+        told(0, found.total)
+    owners = found.owners(owners, personal=source.personal)
+    total = found.total
     importing = _Importing(store, source.name, quotas, dry_run, read_by)
     done = 0
     async for batch in source.batches():
@@ -103,8 +104,8 @@ async def bring_in(
             if isinstance(entry, UnusableEntry):
                 importing.outcome.skip(entry.place, entry.reason)
                 continue
-            user_id = owners.of(entry.owner)
-            if reason := why_no_owner(user_id) or _why_unfit(entry):
+            user_id = owners.of(entry.owner, entry.owner_also)
+            if reason := why_no_owner(user_id) or why_unfit(entry):
                 importing.outcome.skip(f"{entry.kind} {entry.id}"[:80], reason)
                 continue
             by_owner.setdefault(user_id, []).append(entry)
@@ -121,14 +122,6 @@ def _size(entry: ForeignEntry) -> int:
     return len(entry.text) + len(entry.outcome) + sum(map(len, entry.steps))
 
 
-def _why_unfit(entry: ForeignEntry) -> str:
-    if not entry.text.strip():
-        return "says nothing"
-    if len(entry.text) > MAX_TEXT:
-        return f"has more than {MAX_TEXT:,} characters"
-    return ""
-
-
 @dataclass
 class _Decided:
     """Decision about a batch of one owner's entries.
@@ -139,6 +132,8 @@ class _Decided:
         removed: Records in whose place one of another kind comes.
         updated: How many entries say something else than they did.
         known: How many entries are remembered already.
+        same: How many of them were not imported before.
+        fresh: The entries that are noted now for the first time.
         unfit: The entries that become nothing, and why.
         undated: How many of the new ones have no time of their own that can be.
     """
@@ -148,6 +143,8 @@ class _Decided:
     removed: list[Record] = field(default_factory=list)
     updated: int = 0
     known: int = 0
+    same: int = 0
+    fresh: list[ForeignEntry] = field(default_factory=list)
     unfit: list[tuple[ForeignEntry, str]] = field(default_factory=list)
     undated: int = 0
 
@@ -171,6 +168,8 @@ class _Importing:
         self._read_by = read_by
         self._would_be: set[int] = set()
         """Records that a dry run would have written, since the store does not tell."""
+        self._noted: set[int] = set()
+        """Entries that this import has noted in the ledger: what comes again under the same id was not there before."""
         self._earlier: dict[str, EarlierImports] = {}
 
     def digest(self, entry: ForeignEntry) -> str:
@@ -214,6 +213,7 @@ class _Importing:
             for entry in entries:
                 outcome.skip(f"{entry.kind} {entry.id}"[:80], _FULL)
             return
+        self._noted.update(hash((user_id, self.digest(entry))) for entry in decided.fresh)
         if outcome.dry_run:
             self._would_be.update(hash((user_id, id_)) for id_ in (*decided.new, *decided.changed))
         if user_id in self._earlier:
@@ -221,6 +221,7 @@ class _Importing:
         outcome.added[user_id] += len(decided.new)
         outcome.updated[user_id] += decided.updated
         outcome.known[user_id] += decided.known
+        outcome.same[user_id] += decided.same
         outcome.kinds.update(Counter(record.kind for record in decided.new.values()))
         outcome.undated += decided.undated
         outcome.to_read += turns
@@ -236,13 +237,18 @@ class _Importing:
         there = await self._there(user_id, {(record.kind, record.id) for _, record in made})
         for (entry, record), digest in zip(made, digests, strict=True):
             before = _record(there.get(record.id))
+            if not is_noted(ledger, digest):
+                decided.fresh.append(entry)
             if is_noted(ledger, digest):
-                _take_in(decided, entry, await self._update(user_id, entry, record, before))
+                update = await self._update(user_id, entry, record, before)
+                decided.same += update is KNOWN and hash((user_id, digest)) in self._noted
+                _take_in(decided, entry, update)
             elif before is None and record.id not in decided.new and not self._would_have(user_id, record):
                 decided.new[record.id] = record
                 decided.undated += entry.misdated
             else:
                 decided.known += 1
+                decided.same += 1
                 fact = decided.new.get(record.id) if before is None else before
                 if again := _said_again(fact, record):
                     (decided.changed if before else decided.new)[record.id] = again

@@ -26,35 +26,51 @@ class ImportOwners:
     mapped: Mapping[str, str] = field(default_factory=dict)
     nobodys: str = ""
 
-    def check(self, named: Collection[str], *, personal: bool) -> ImportOwners:
+    def check(self, named: Collection[str], *, personal: bool, nobody: Collection[str] = ()) -> ImportOwners:
         """Return the choice for a source that names these owners.
 
         Args:
             named: The owners, without the empty one.
             personal: Whether the source is one person's.
+            nobody: Those among them who are no person.
 
         Raises:
-            ValueError: If everything is to be one user's, and the source names several.
+            ValueError: If everything is to be one user's, and the source names several; or if nobody says whose it
+                becomes what is no person's.
         """
         if self.user and len(named) > 1:
-            shown = ", ".join(repr(name)[:60] for name in sorted(named)[:_SHOWN])
-            more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
             raise ValueError(
-                f"it has the memories of {len(named)} owners ({shown}{more}), which cannot all be one user's: say "
-                "whose is whose (react-mem import --map NAME=USER, more than once), or leave --user out there, and "
+                f"it has the memories of {len(named)} owners ({names_shown(named)}), which cannot all be one user's: "
+                "say whose is whose (react-mem import --map NAME=USER, more than once), or leave --user out there, and "
                 "each keeps their own"
+            )
+        if nobody and not self.user and not self.mapped:
+            raise ValueError(
+                f"it has memories of no user, but of {names_shown(nobody)}: say whose they become (react-mem import "
+                "--map NAME=USER, more than once, and what is anybody else's stays out)"
             )
         if not self.user and not self.mapped and personal and len(named) == 1 and self.nobodys:
             return ImportOwners(user=self.nobodys)
         return self
 
-    def of(self, named: str) -> str:
-        """Return who an owner of the source is here; empty where nobody is."""
+    def of(self, named: str, also: str = "") -> str:
+        """Return who an owner of the source is here; empty where nobody is.
+
+        Args:
+            named: What the source calls them.
+            also: What else it calls them.
+        """
         if self.user:
             return self.user
         if self.mapped:
-            return self.mapped.get(named, "")
+            return self.mapped.get(named) or (self.mapped.get(also, "") if also else "")
         return named or self.nobodys
+
+
+def names_shown(named: Collection[str]) -> str:
+    """Return some owners of a source as a message names them."""
+    shown = ", ".join(repr(name)[:60] for name in sorted(named)[:_SHOWN])
+    return shown + (f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else "")
 
 
 def why_no_owner(user_id: str) -> str:

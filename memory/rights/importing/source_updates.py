@@ -20,6 +20,9 @@ KEPT = "says something else at its source by now; what was corrected or said aga
 OLDER = "is an older version of what was imported of it"
 SAID = "says something else here or at its source by now; a message stays as it was imported"
 
+SETTLED = frozenset({FORGOTTEN, KEPT, OLDER, SAID})
+"""Reasons for which an entry is left as it is here: nothing is wrong with it, or with the import."""
+
 
 @dataclass(frozen=True)
 class SourceUpdate:

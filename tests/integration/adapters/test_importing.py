@@ -59,6 +59,8 @@ async def test_a_thousand_memories_of_mem0_imported_searched_exported_and_import
         "owners": {"ann": {"added": ALL, "updated": 0, "known": 0}},
         "undated": 0,
         "to_read": 0,
+        "same": 0,
+        "own_records": 0,
         "places": None,
     }
     assert await texts(memory_store) == wanted
@@ -149,6 +151,11 @@ async def test_memories_of_langmem_are_read_from_its_database_and_not_changed_th
         for added in (225, 0):
             outcome = await import_memories(memory, "langmem", url, ImportOwners(), prefix=("memories",))
             assert outcome.added == {"user 0": added, "user 1": added}
+        with pytest.raises(ValueError, match=r"the owner's: .*namespaces below 'memories' \(2\)"):
+            await import_memories(memory, "langmem", url, "eve")
+        for prefix in (("nope",), ("memories",)):
+            with pytest.raises(ValueError, match=r"has nothing below 'nope'|2 owners"):
+                await import_memories(memory, "langmem", url, "eve", prefix=prefix)
         assert await all_items(theirs) == before
         [first] = [item for item in await everything(memory_store, "user 0") if item.value["text"].endswith("r 0")]
         stored = await theirs.aget(("memories", "user 0"), "0")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import zipfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,8 @@ from react_mem.memory.rights.markdown_export import markdown_export
 from react_mem.memory.store.owned import everything
 from react_mem.memory.write.remembering import remember
 from react_mem.memory.write.turns import Turns
-from tests.support.importing import Told, all_items, mem0_file
+from tests.support.importing import Told, all_items, mem0_file, mem0_memories
+from tests.unit.adapters.imports.test_import_sources import CLAUDE, GRAPH, chat
 
 LONG_AGO = datetime(2024, 5, 1, 12, tzinfo=UTC)
 ALWAYS = "Always name the currency when I ask about budgets."
@@ -160,6 +163,57 @@ async def test_owners_are_kept_mapped_or_one_and_nobody_else_is_touched(memory: 
     assert one.added == {"kim": 1}
     bad = await memory.import_from(Told(fact("1", "x", owner="a\nb"), fact("2", "x", owner="y" * 600)), ImportOwners())
     assert bad.skipped == {"names an owner who is not 1 to 512 printable characters": 2}
+
+
+async def test_whose_it_becomes_is_said_where_it_is_of_no_person_and_by_either_name(memory: MemoryFacade) -> None:
+    bots = Told(fact("1", "Likes tea", owner="agent bot", is_persons=False), fact("2", "Nobody's"))
+    with pytest.raises(ValueError, match=r"of no user, but of 'agent bot': say whose .*--map NAME=USER"):
+        await memory.import_from(bots, ImportOwners(nobodys="eve"))
+    with pytest.raises(ValueError, match=r"anybody's who was named: they are those of 'agent bot'"):
+        await memory.import_from(bots, ImportOwners(mapped={"bot": "eve"}))
+    assert await all_items(memory.store) == []
+    for owners, added in ((ImportOwners(mapped={"agent bot": "eve"}), {"eve": 1}), (ANN, {"ann": 2})):
+        assert (await memory.import_from(bots, owners)).added == added
+    account = Told(fact("1", "Likes tea", owner="a@example.com", owner_also="acc-1"), personal=True)
+    for name, user in (("a@example.com", "dan"), ("acc-1", "kim")):
+        assert (await memory.import_from(account, ImportOwners(mapped={name: user}))).added == {user: 1}
+
+
+async def test_a_source_with_nothing_to_import_is_refused_and_says_so(memory: MemoryFacade) -> None:
+    with pytest.raises(ValueError, match="has nothing in it that could be imported"):
+        await memory.import_from(Told(), ANN)
+    odd = Told(UnusableEntry("line 1", "is broken"), UnusableEntry("line 2", "is broken"), fact("e", " "))
+    with pytest.raises(
+        ValueError, match=r"none of it can become a memory: 2 skipped: is broken \(line 1, line 2\); 1 "
+    ):
+        await memory.import_from(odd, ANN)
+
+
+@pytest.mark.parametrize(
+    ("system", "other", "content"),
+    [
+        ("claude", "chatgpt", {"conversations.json": [chat()]}),
+        ("chatgpt", "claude", {"conversations.json": [CLAUDE]}),
+        ("mem0", "zep", {"graph.json": GRAPH}),
+        ("zep", "mem0", {"memories.json": mem0_memories(2)}),
+        ("mem0", "jsonl", {"own.jsonl": [{"text": "Likes tea", "user": "ann"}]}),
+        ("jsonl", "markdown", {"list.md": "- Likes tea\n"}),
+        ("jsonl", "mem0", {"memories.json": {"results": mem0_memories(2)}}),
+        ("mem0", "", {"notes.txt": "no list"}),
+    ],
+)
+async def test_another_systems_archive_is_refused_and_told(
+    memory: MemoryFacade, system: str, other: str, content: dict[str, Any], tmp_path: Path
+) -> None:
+    archive = tmp_path / "export.zip"
+    with zipfile.ZipFile(archive, "w") as zipped:
+        for name, value in content.items():
+            zipped.writestr(name, value if isinstance(value, str) else json.dumps(value))
+    with pytest.raises(ValueError, match=f"it looks like what --from {other} imports" if other else "no file of JSON"):
+        await import_memories(memory, system, str(archive), "ann")
+    assert await all_items(memory.store) == []
+    if other:
+        assert (await import_memories(memory, other, str(archive), "ann")).added["ann"]
 
 
 async def test_of_a_personal_export_its_one_account_is_whoever_imports_it(memory: MemoryFacade) -> None:

@@ -76,6 +76,31 @@ def test_of_mem0s_history_what_was_so_is_dated_history(tmp_path: Path) -> None:
     assert "beginning of a memory's history" in unusable.reason
 
 
+def test_of_mem0_what_is_of_no_user_is_of_nobody_else_and_history_is_of_whoever_has_the_memory(tmp_path: Path) -> None:
+    row = {"id": "r2", "memory_id": "4d1b", "old_memory": "Lives in Hue", "new_memory": "Lives in Hội An"}
+    past = {**row, "event": "UPDATE", "created_at": "2026-03-03T20:00:00Z", "updated_at": "2026-04-01T00:00:00Z"}
+    nobodys = {"user_id": None}
+    values = [
+        past,
+        mem0(),
+        mem0(id="2", agent_id="bot", run_id="r1", **nobodys),
+        mem0(id="3", run_id="r1", **nobodys),
+        mem0(id="4", **nobodys),
+        mem0(id="5", agent_id="bot"),
+        mem0(id="6", user_id=["ann"]),
+    ]
+    entries, [unusable] = read(Mem0Memories, in_file(tmp_path, values))
+    assert [(entry.owner, entry.is_persons) for entry in entries] == [
+        ("ann", True),
+        ("ann", True),
+        ("agent_id bot", False),
+        ("run_id r1", False),
+        ("", True),
+        ("ann", True),
+    ]
+    assert unusable.reason == "has a `user_id` that is neither a text nor a number"
+
+
 GRAPH = {
     "edges": [
         {
@@ -269,7 +294,7 @@ def test_conversations_memories_and_documents_of_claude(tmp_path: Path) -> None:
         ("document", "What Claude remembers of project p1", "Writes"),
         ("document", "plan.md", "# Plan"),
     ]
-    assert {entry.owner for entry in entries[:5]} == {"ann@example.com"}
+    assert {(entry.owner, entry.owner_also) for entry in entries} == {("ann@example.com", "a1")}
     assert [entry.at for entry in entries if entry.kind == "message"] == [MARCH, MARCH.replace(second=1)]
     assert len(unusable) == 2
 
@@ -299,7 +324,7 @@ async def test_items_of_a_langgraph_store() -> None:
     await store.aput(("memories", "bob", "deep"), "4", {"kind": "Episode", "content": episode})
     await store.aput(("memories",), "5", {"kind": "Card", "content": {"name": "Ann", "age": 9}})
     await store.aput(("other", "ann"), "6", {"content": "elsewhere"})
-    found = [entry async for batch in LangGraphItems(store, ("memories",)).batches() for entry in batch]
+    found = [entry async for batch in LangGraphItems(store, ("memories", "{user}")).batches() for entry in batch]
     assert all(isinstance(entry, ForeignEntry) for entry in found)
     told = {(e.owner, e.kind, e.text, e.about) for e in found if isinstance(e, ForeignEntry)}
     assert told == {
@@ -311,6 +336,32 @@ async def test_items_of_a_langgraph_store() -> None:
     }
 
 
+async def test_whose_items_of_a_store_are_is_said_by_a_prefix_that_fits_or_nothing_is_read() -> None:
+    store = InMemoryStore()
+    for namespace in (("memories", "ann"), ("memories", "bob"), ("app", "x", "carl"), ("app", "x", "carl", "deep")):
+        await store.aput(namespace, "1", {"content": f"Of {namespace[-1]}"})
+
+    async def owners(*prefix: str) -> list[str]:
+        batches = LangGraphItems(store, prefix).batches()
+        return sorted([one.owner async for batch in batches for one in batch if isinstance(one, ForeignEntry)])
+
+    assert await owners("memories") == ["ann", "bob"]
+    assert await owners("app", "x", "{user}") == ["carl", "carl"]
+    assert await owners("app", "x", "{user_id}", "deep") == ["carl"]
+    there = r"There are namespaces below 'memories' \(2\), 'app.x' \(1\), 'app.x.carl' \(1\)"
+    for prefix, told in (
+        ((), "say which label of the namespaces is the owner's"),
+        (("app",), "'app.x.carl.*' goes on behind the label 'x', which would be the owner"),
+        (("app", "x"), "'app.x.carl.deep' goes on behind the label 'carl'"),
+        (("nope",), "has nothing below 'nope'"),
+        (("app", "{user}", "deep"), "has nothing below"),
+    ):
+        with pytest.raises(ValueError, match=f"{told}.*{there}"):
+            await owners(*prefix)
+    with pytest.raises(ValueError, match="the store is empty"):
+        [batch async for batch in LangGraphItems(InMemoryStore(), ("memories",)).batches()]
+
+
 def test_entries_that_anybody_can_write(tmp_path: Path) -> None:
     lines = [
         {"text": "Sister lives in Đà Nẵng", "user": "ann", "about": "sister", "created_at": "2026-03-03T20:00:00Z"},
@@ -320,13 +371,15 @@ def test_entries_that_anybody_can_write(tmp_path: Path) -> None:
         {"text": "x", "role": "king"},
         {"text": "x", "colour": "red"},
         ["x"],
+        {"text": "x", "user": {"id": "bob"}},
     ]
     file = in_file(tmp_path, "\n".join(json.dumps(line) for line in lines))
     (fact, first, second), unusable = read(JsonlEntries, file)
     assert (fact.text, fact.owner, fact.about, fact.at) == ("Sister lives in Đà Nẵng", "ann", "sister", MARCH)
     assert (first.turn, second.turn) == (0, 1)
     assert first.id != second.id
-    assert [one.place.split(", ")[1] for one in unusable] == ["line 4", "line 5", "line 6", "line 7"]
+    assert [one.place.split(", ")[1] for one in unusable] == [f"line {n}" for n in range(4, 9)]
+    assert unusable[4].reason == "has a `user` that is neither a text nor a number"
     assert "of which nobody knows what it means" in unusable[2].reason
 
 

@@ -1,0 +1,66 @@
+"""First reading of a source: whether it has anything to import, and whose that is, before any of it is written."""
+
+from __future__ import annotations
+
+from react_mem.memory.rights.importing.as_records import MAX_TEXT
+from react_mem.memory.rights.importing.foreign_entry import Entries, ForeignEntry, NothingToImportError, UnusableEntry
+from react_mem.memory.rights.importing.import_outcome import ImportOutcome
+from react_mem.memory.rights.importing.owners import ImportOwners, names_shown
+
+
+class FirstReading:
+    """What a source has, as it is read through."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._named: set[tuple[str, str]] = set()
+        self._nobody: set[str] = set()
+        self._says_of_nobody = False
+        self._unusable = ImportOutcome()
+
+    def take_in(self, batch: Entries) -> None:
+        """Take in some entries."""
+        self.total += len(batch)
+        for entry in batch:
+            if isinstance(entry, UnusableEntry):
+                self._unusable.skip(entry.place, entry.reason)
+            elif reason := why_unfit(entry):
+                self._unusable.skip(f"{entry.kind} {entry.id}"[:80], reason)
+            elif entry.owner:
+                self._named.add((entry.owner, entry.owner_also))
+                if not entry.is_persons:
+                    self._nobody.add(entry.owner)
+            else:
+                self._says_of_nobody = True
+
+    def owners(self, chosen: ImportOwners, *, personal: bool) -> ImportOwners:
+        """Return whose everything becomes.
+
+        Args:
+            chosen: What was said of it.
+            personal: Whether the source is one person's.
+
+        Raises:
+            ValueError: If nothing would become anybody's memory, or it cannot be told whose.
+        """
+        if not self.total:
+            raise NothingToImportError("has nothing in it that could be imported")
+        if not self._named and not self._says_of_nobody:
+            raise NothingToImportError(
+                f"none of it can become a memory: {'; '.join(self._unusable.skipped_in_words())}"
+            )
+        named = {name for name, _ in self._named}
+        owners = chosen.check(named, personal=personal, nobody=self._nobody)
+        if not (self._says_of_nobody and owners.of("")) and not any(owners.of(*names) for names in self._named):
+            whose = f"those of {names_shown(named)}" if named else "those of nobody, whom --map names as =USER"
+            raise ValueError(f"none of its memories is anybody's who was named: they are {whose}")
+        return owners
+
+
+def why_unfit(entry: ForeignEntry) -> str:
+    """Return why an entry becomes no memory, whosever it is; empty where it may."""
+    if not entry.text.strip():
+        return "says nothing"
+    if len(entry.text) > MAX_TEXT:
+        return f"has more than {MAX_TEXT:,} characters"
+    return ""
