@@ -17,7 +17,7 @@ from rich.text import Text
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.terminal.arguments import FORMATS
 from react_mem.agents.terminal.column import one_line
-from react_mem.agents.terminal.output import CELL, Output, write_lines, written_lines
+from react_mem.agents.terminal.output import CELL, Output, counted, write_lines, written_lines
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import (
@@ -42,6 +42,7 @@ from react_mem.memory.runtime import (
     markdown_export,
     now,
     open_storage,
+    own_records,
     readable_export,
     searched_scopes,
     title_of,
@@ -132,7 +133,7 @@ class _Command:
         found = await memory.list_records(self._user, self.arguments.scope or list(MemoryScope))
         if not self.arguments.scope and not self.arguments.all:
             found = [item for item in found if kind_named(item.source).listed]
-        found.sort(key=rank)
+        found.sort(key=lambda item: place(item.source))
         return self._show_items(found[: self.arguments.limit], len(found))
 
     async def search(self, memory: MemoryFacade) -> int:
@@ -221,23 +222,29 @@ class _Command:
     async def export(self, memory: MemoryFacade) -> int:
         """Write everything: as JSON Lines, as a page, or as Markdown to read, of which the first and last come back."""
         where, form = self.arguments.file, "html" if self.arguments.html else self.arguments.format
-        done = 0
-        with Progress(
-            "Exporting", "memories", quiet=self.arguments.quiet or self._out.as_json, go_on=_ANEW
-        ) as progress:
+        own = done = 0
+        with Progress("Exporting", "records", quiet=self.arguments.quiet or self._out.as_json, go_on=_ANEW) as progress:
             lines: list[str] = []
             with written_lines(where) as write:
                 async for line in memory.export_user(self._user, told=progress):
                     lines.append(line)
                     done += 1
                     if form == "jsonl" and len(lines) == _LINES:
+                        own += await asyncio.to_thread(own_records, lines)
                         await asyncio.to_thread(write, lines)
                         lines = []
+                own += await asyncio.to_thread(own_records, lines)
                 if form != "jsonl":
                     lines = await asyncio.to_thread(_READABLE[form], lines)
                 await asyncio.to_thread(write, lines)
         if where != "-":
-            self._out.report({"exported": done - 1, "file": where}, f"{done - 1} memories are in {where}")
+            shown = done - 1 - own
+            also = f", and {counted(own, 'record')} that memory keeps for itself," if own else ""
+            is_one = shown + own == 1
+            self._out.report(
+                {"exported": done - 1, "memories": shown, "own_records": own, "file": where},
+                f"{counted(shown, 'memory', 'memories')}{also} {'is' if is_one else 'are'} in {where}",
+            )
         return 0
 
     async def graph(self, memory: MemoryFacade) -> int:
@@ -270,7 +277,7 @@ class _Command:
 
     def _show_items(self, items: Sequence[MemoryResultItem], total: int) -> int:
         data = [item.model_dump(mode="json") for item in items]
-        rows = [(_day(item.payload["created_at"]), item.source, _short(item.id), _text(item)) for item in items]
+        rows = [(_day(item.payload.get("created_at", "")), item.source, _short(item.id), _text(item)) for item in items]
         code = self._out.table(("date", "kind", "id", "memory"), rows, data)
         if total > len(items) and not self._out.as_json:
             self._out.console.print(Text(f"and {total - len(items)} more; --limit shows them", style="dim"))
@@ -280,13 +287,17 @@ class _Command:
 _ID = 8
 
 
+def place(kind: str) -> int:
+    """Return where memories of a kind stand in a list, within which the order stays: facts first."""
+    return [*KINDS].index(kind) if kind in KINDS and KINDS[kind].listed else len(KINDS)
+
+
 def rank(item: MemoryResultItem) -> tuple[int, int]:
-    """Return where a memory stands in a list, within which the order stays: facts first, questions last."""
+    """Return where a memory stands among what was found: by its kind, and what is over or asks behind what says."""
     payload = item.payload
     past = _is_past(payload)
     asks = MESSAGE.matches(payload) and (payload.get("role") != "user" or is_question(str(payload.get("text", ""))))
-    place = [*KINDS].index(item.source) if item.source in KINDS and KINDS[item.source].listed else len(KINDS)
-    return (place, 1) if past or asks else (place, 0)
+    return place(item.source), int(past or asks)
 
 
 def _is_past(payload: Mapping[str, Any]) -> bool:

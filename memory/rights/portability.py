@@ -19,6 +19,7 @@ from langgraph.store.base import BaseStore, GetOp, Item
 from react_mem.memory.merging.blocks import without_data
 from react_mem.memory.merging.speakers import speaker_changes
 from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.kinds import kind_named, kind_of
 from react_mem.memory.model.namespaces import Namespace
 from react_mem.memory.model.off_loop import off_loop
 from react_mem.memory.model.quota_settings import QuotaSettings
@@ -54,10 +55,14 @@ class ImportReport:
     Args:
         added: Records that are new.
         kept: Records that were there already and stay as they are.
+        own_added: Of the new ones, those that are no memories to look at: memory keeps them for itself.
+        own_kept: Of those that were there, such ones.
     """
 
     added: int
     kept: int
+    own_added: int = 0
+    own_kept: int = 0
 
 
 async def export_user(store: BaseStore, user_id: str, told: Told = nobody_listens) -> AsyncIterator[str]:
@@ -163,12 +168,13 @@ async def import_user(
     if named:
         there |= (await sizes(store, user_id)).keys()
         records = [_with_what_is_there(line, there) for line in records]
-    added = done = 0
+    added: list[Record] = []
+    done = 0
     for portion in portions(records, _size):
         added += await _add(store, user_id, portion, restore=restore)
         done += len(portion)
         told(done, len(records))
-    return ImportReport(added, len(records) - added)
+    return _report(added, records)
 
 
 def is_header(line: str) -> bool:
@@ -187,15 +193,38 @@ def _size(line: _Line) -> int:
 
 async def _counted(store: BaseStore, user_id: str, lines: Sequence[_Line]) -> ImportReport:
     """Return what an import would come to."""
-    new: set[tuple[Namespace, str]] = set()
+    new: dict[tuple[Namespace, str], Record] = {}
     for portion in portions(lines, _size):
         writes = [put(user_id, record) for record, _ in portion]
         found = await store.abatch([GetOp(write.namespace, write.key) for write in writes])
-        new.update((write.namespace, write.key) for write, known in zip(writes, found, strict=True) if not known)
-    return ImportReport(len(new), len(lines) - len(new))
+        new.update(
+            ((write.namespace, write.key), record)
+            for (record, _), write, known in zip(portion, writes, found, strict=True)
+            if not known
+        )
+    return _report([*new.values()], lines)
 
 
-async def _add(store: BaseStore, user_id: str, lines: Sequence[_Line], *, restore: bool) -> int:
+def _report(added: Sequence[Record], lines: Sequence[_Line]) -> ImportReport:
+    own = sum(not kind_named(record.kind).listed for record in added)
+    all_own = sum(not kind_named(record.kind).listed for record, _ in lines)
+    return ImportReport(len(added), len(lines) - len(added), own, all_own - own)
+
+
+def own_records(lines: Iterable[str]) -> int:
+    """Return how many lines of an export are no memories to look at, but what memory keeps for itself.
+
+    Args:
+        lines: Lines as `export_user` yields them; the first of an export is none of them.
+    """
+    count = 0
+    for line in lines:
+        value = json.loads(line)
+        count += "in" in value and (value["in"] == _ATTACHMENTS or not kind_of(value["record"]).listed)
+    return count
+
+
+async def _add(store: BaseStore, user_id: str, lines: Sequence[_Line], *, restore: bool) -> list[Record]:
     def written(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
         # as it was exported, not as this version would write it
         exported = {**value, "kind": record.kind}
@@ -203,11 +232,12 @@ async def _add(store: BaseStore, user_id: str, lines: Sequence[_Line], *, restor
 
     writes = [put(user_id, record)._replace(value=written(record, value)) for record, value in lines]
 
-    async def step() -> tuple[int, list[Change]]:
+    async def step() -> tuple[list[Record], list[Change]]:
         found = await store.abatch([GetOp(write.namespace, write.key) for write in writes])
         changes = {(write.namespace, write.key): write for write, known in zip(writes, found, strict=True) if not known}
+        new = {(one.namespace, one.key): record for one, (record, _) in zip(writes, lines, strict=True)}
         messages = [record for record, _ in lines if isinstance(record, Message)]
-        return len(changes), [*changes.values(), *speaker_changes(store, user_id, messages)]
+        return [new[place] for place in changes], [*changes.values(), *speaker_changes(store, user_id, messages)]
 
     return await transact(store, user_id, step)
 

@@ -21,6 +21,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.changes import put
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
+from react_mem.memory.store.owned import everything
 from react_mem.memory.write.turns import Turns
 from tests.e2e.test_terminal import REACT_MEM, Environment, environment, on_server
 from tests.support.imported import but_for_origin
@@ -115,12 +116,17 @@ async def test_a_list_begins_with_facts_and_a_search_ends_with_questions(
     async with open_storage(settings) as storage:
         memory = MemoryFacade(storage.store)
         await memory.semantic.add([{"text": "User keeps a cat", "source_ids": ["1"]}], **ANN)
-        said = [HumanMessage("Do I keep a cat?", id="1"), HumanMessage("My cat sleeps all day.", id="2")]
+        said = [HumanMessage("My cat sleeps all day.", id="2"), HumanMessage("Do I keep a cat?", id="1")]
         turns = Turns(memory, None, "ann", "monday", "assistant")
         await memory.dialog.append("ann", "monday", said, agent_id="assistant")
         await memory.apply([put("ann", turns.conversation(ended=False))])
-    listed = [item["source"] for item in await read("list")]
-    assert listed == ["fact", "message", "message"]
+        # from which something was drawn: written again, and said when it was said
+        [drawn] = [one for one in await everything(storage.store, "ann") if one.value.get("text") == said[0].text]
+        await storage.store.aput(drawn.namespace, drawn.key, {**drawn.value, "meta": {"read": True}})
+    listed = await read("list")
+    assert [item["source"] for item in listed] == ["fact", "message", "message"]
+    # the latest first, and no question behind what was said before it
+    assert [item["payload"]["text"] for item in listed[1:]] == ["Do I keep a cat?", "My cat sleeps all day."]
     assert "conversation" in [item["source"] for item in await read("list", "--all")]
     assert "conversation" in [item["source"] for item in await read("list", "--scope", "state")]
     found = [item["payload"]["text"] for item in await read("search", "Do I keep a cat?")]
@@ -130,9 +136,9 @@ async def test_a_list_begins_with_facts_and_a_search_ends_with_questions(
         "monday",
         "assistant",
         2,
-        "Do I keep a cat?",
+        "My cat sleeps all day.",
     )
-    assert "Do I keep a cat?" in (await run("threads")).stdout
+    assert "My cat sleeps all day." in (await run("threads")).stdout
 
 
 async def test_one_memory_is_corrected_and_keeps_its_history(filled: Environment, run: Run, read: Run) -> None:
@@ -203,7 +209,8 @@ async def test_an_export_comes_back_and_garbage_does_not(
     file = tmp_path / "ann.jsonl"
     assert (await read("export", str(file)))["exported"] == len(whole.splitlines()) - 1
     assert file.read_text(encoding="utf-8") == whole
-    assert (await read("import", str(file), user="bob"))["added"] == len(whole.splitlines()) - 1
+    done = await read("import", str(file), user="bob")
+    assert (done["added"], done["added"] + done["own_records"]) == (4, len(whole.splitlines()) - 1)
     taken = (await run("export", user="bob")).stdout
     assert but_for_origin(taken.splitlines()) == but_for_origin(whole.splitlines())
     said = (await run("import", "-", user="eve", said=whole + "garbage\n", code=2)).stderr
