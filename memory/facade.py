@@ -75,7 +75,7 @@ from react_mem.memory.scopes.scope import question_of
 from react_mem.memory.store.attachments import bytes_of, read_attachment
 from react_mem.memory.store.audit.audit_entries import ALL, AuditAction
 from react_mem.memory.store.audit.audit_log import note
-from react_mem.memory.store.listing import revision_of
+from react_mem.memory.store.listing import latest_first, revision_of
 from react_mem.memory.store.owned import WHOLE, everything
 
 log = logging.getLogger(__name__)
@@ -590,7 +590,7 @@ class MemoryFacade:
     async def list_records(
         self, user_id: str, scopes: Sequence[MemoryScope] = tuple(MemoryScope)
     ) -> list[MemoryResultItem]:
-        """Return every record of some scopes of a user, whatever the policy says, the latest first.
+        """Return every record of some scopes of a user, whatever the policy says, the latest first, as `page` has them.
 
         Args:
             user_id: The owner.
@@ -598,11 +598,11 @@ class MemoryFacade:
         """
         found = [
             self._scopes[MemoryScope(item.namespace[2])].shown(item)
-            for item in await everything(self.store, user_id)
+            for item in await asyncio.to_thread(latest_first, await everything(self.store, user_id))
             if item.namespace[2] in scopes
         ]
         self._note(user_id, AuditAction.READ, Counter(item.payload.get("kind", "") for item in found))
-        return sorted(found, key=lambda item: str(item.payload.get("created_at")), reverse=True)
+        return found
 
     async def page(
         self,

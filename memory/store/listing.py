@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, LiteralString, NamedTuple, Protocol, runtime_checkable
@@ -173,6 +173,11 @@ async def revision_of(store: BaseStore, user_id: str) -> str:
     latest = await store.asearch(owner_namespace(user_id), limit=room, refresh_ttl=False)
     told = repr((done.value if done is not None else None, [(item.key, item.updated_at) for item in latest]))
     return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def latest_first(items: Iterable[Item]) -> list[Item]:
+    """Return records in the order in which they are listed page by page."""
+    return sorted(items, key=place_of, reverse=True)
 
 
 def place_of(item: Item) -> ListPlace:
