@@ -173,7 +173,7 @@ async def _seal(store: MemoryStore, ring: KeyRing) -> float:
 
 
 async def _rewrap(store: MemoryStore, ring: KeyRing) -> float:
-    return await rewrap(store.pool, ring.master, lambda done, total: None)
+    return sum(await rewrap(store.pool, ring.master, lambda done, total: None))
 
 
 async def _renew(store: MemoryStore, ring: KeyRing) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.text import Text
 
-from react_mem.agents.terminal.output import print_json
+from react_mem.agents.terminal.output import counted, print_json
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import StorageSettings
@@ -50,7 +50,7 @@ async def run_keys(arguments: argparse.Namespace, settings: StorageSettings, con
         return 0
     told: list[str] = []
     try:
-        with Progress("Sealing", "memories", quiet=arguments.quiet) as progress:
+        with Progress("Sealing", "records", quiet=arguments.quiet) as progress:
             async with open_storage(settings) as storage:
                 if arguments.verb == "rotate":
                     await _rotate(storage.store, progress, told.append, data_keys=arguments.data_keys)
@@ -72,8 +72,10 @@ async def _status(store: MemoryStore, console: Console) -> None:
 async def _rotate(store: MemoryStore, progress: Progress, tell: Callable[[str], None], *, data_keys: bool) -> None:
     ring = _ring(store)
     progress.turn_to("Wrapping", "data keys")
-    count = await rewrap(store.pool, ring.master, progress)
-    tell(f"{count} data keys are wrapped anew, by the master key {ring.master.id}")
+    done = await rewrap(store.pool, ring.master, progress)
+    of_owners = counted(done.of_owners, "data key of an owner is", "data keys of owners are")
+    own = counted(done.own, "key")
+    tell(f"{of_owners} wrapped anew by the master key {ring.master.id}, and {own} that the store keeps for itself")
     if not data_keys:
         return
     begun, before = await begin_rotation(store.pool, ring)
@@ -82,16 +84,20 @@ async def _rotate(store: MemoryStore, progress: Progress, tell: Callable[[str], 
         tell(f"the rotation of {at} has gone on: who had a newer data key keeps it")
     progress.turn_to("Making data keys", "owners")
     owners = await renew_all(store.pool, ring, begun, progress)
-    tell(f"{owners} owners have a new data key")
+    tell(f"{counted(owners, 'owner has', 'owners have')} a new data key")
     await _seal(store, progress, tell)
     await end_rotation(store.pool, ring)
 
 
 async def _seal(store: MemoryStore, progress: Progress, tell: Callable[[str], None]) -> None:
     ring = _ring(store)
-    progress.turn_to("Sealing", "memories")
+    progress.turn_to("Sealing", "records")
     done = await reseal(store.pool, ring, progress)
-    tell(f"{done.from_plain} memories that were in plain are sealed, and {done.anew} with another data key")
+    # memories among them, and as much that memory keeps for itself: which is which is sealed
+    tell(
+        counted(done.from_plain, "record that was in plain is", "records that were in plain are")
+        + f" sealed, and {done.anew} with another data key"
+    )
     if done.from_plain:
         tell(
             "What was in plain stays in the database's files until they are written anew: VACUUM FULL store, "

@@ -18,6 +18,9 @@ from rich.text import Text
 from react_mem.agents.terminal.column import one_line, printable
 from react_mem.errors import MemoryCommandError
 
+NOT_FORGOTTEN = "nothing was forgotten"
+"""Answer to a no."""
+
 CELL = 300
 """Characters of a memory in a table; `show` has all of it."""
 

@@ -185,10 +185,10 @@ async def test_sealing(how: signal.Signals, command: Command, database_url: str)
         stopped = await command.stopped(how, ("keys", "seal"), stands)
     assert await asked(database_url, SEALED) == [EACH]
     if how == signal.SIGINT:
-        assert stopped.err == f"Stopped after 120 of 360 memories. {GOES_ON}\n"
+        assert stopped.err == f"Stopped after 120 of 360 records. {GOES_ON}\n"
     again = await command.run("keys", "seal")
     assert (again.code, again.err) == (0, "")
-    assert again.out.startswith("240 memories that were in plain are sealed, and 0 with")
+    assert again.out.startswith("240 records that were in plain are sealed, and 0 with")
     assert await asked(database_url, SEALED) == [3 * EACH]
 
 
@@ -205,7 +205,7 @@ async def test_wrapping_data_keys_anew(command: Command, database_url: str) -> N
     assert re.fullmatch(rf"Stopped after 500 of 51\d data keys\. {re.escape(GOES_ON)}\n", stopped.err)
     again = await command.run("keys", "rotate")
     assert (again.code, again.err) == (0, "")
-    assert re.match(r"1\d data keys are wrapped anew", again.out)
+    assert re.match(r"\d+ data keys of owners are wrapped anew", again.out)
     assert await asked(database_url, "SELECT DISTINCT wrapped_by FROM memory_keys") == [MasterKey.of_bytes(NEW_KEY).id]
 
 

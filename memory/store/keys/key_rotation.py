@@ -31,6 +31,7 @@ _REWRAP = """
     UPDATE memory_keys k SET wrapped = new.wrapped, wrapped_by = %s
     FROM unnest(%s::text[], %s::bigint[], %b::bytea[], %s::text[]) AS new (owner, version, wrapped, before)
     WHERE k.owner = new.owner AND k.version = new.version AND k.wrapped_by = new.before
+    RETURNING k.owner LIKE ':%%' AS is_own
 """
 
 
@@ -48,6 +49,18 @@ class KeyCounts(NamedTuple):
     wrapped_by: dict[str, int]
 
 
+class Rewrapped(NamedTuple):
+    """Number of data keys that were wrapped anew.
+
+    Args:
+        of_owners: Those of owners, as `KeyCounts` has them.
+        own: Those that the store keeps for itself, such as that of the threads.
+    """
+
+    of_owners: int = 0
+    own: int = 0
+
+
 async def key_counts(pool: AsyncConnectionPool[AsyncConnection[DictRow]]) -> KeyCounts:
     """Count the data keys of a database's owners."""
     async with pool.connection() as conn:
@@ -61,7 +74,7 @@ async def key_counts(pool: AsyncConnectionPool[AsyncConnection[DictRow]]) -> Key
 
 async def rewrap(
     pool: AsyncConnectionPool[AsyncConnection[DictRow]], master: MasterKey, report: Callable[[int, int], None]
-) -> int:
+) -> Rewrapped:
     """Wrap all data keys by the master key in use that a former one has wrapped.
 
     Args:
@@ -77,9 +90,9 @@ async def rewrap(
     """
     async with pool.connection() as conn:
         row = await (await conn.execute(_ALL, (master.id,))).fetchone()
-    done, total = 0, row["keys"] if row is not None else 0
+    done, total = Rewrapped(), row["keys"] if row is not None else 0
     while True:
-        report(done, max(done, total))
+        report(sum(done), max(sum(done), total))
         async with pool.connection() as conn:
             rows = await (await conn.execute(_NEXT, (master.id, _ROWS))).fetchall()
         if not rows:
@@ -92,4 +105,5 @@ async def rewrap(
         owners, versions, before = ([row[name] for row in rows] for name in ("owner", "version", "wrapped_by"))
         async with pool.connection() as conn:
             cursor = await conn.execute(_REWRAP, (master.id, owners, versions, wrapped, before))
-        done += cursor.rowcount
+            own = [one["is_own"] for one in await cursor.fetchall()]
+        done = Rewrapped(done.of_owners + own.count(False), done.own + own.count(True))
