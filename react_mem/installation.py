@@ -1,0 +1,52 @@
+"""Installation of this package: how to install an extra of it, from where it was installed itself.
+
+A folder, a wheel or a repository notes where it is from (PEP 610); what comes from a registry is installed by its name.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import PackageNotFoundError, distribution
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+_NAME = "react-mem"
+
+
+def with_extra(extra: str) -> str:
+    """Return what pip, pipx and uvx are to install for an extra.
+
+    Args:
+        extra: Its name.
+    """
+    origin = _origin()
+    if "dir_info" in origin:
+        return f"{url2pathname(urlsplit(origin['url']).path)}[{extra}]"
+    named = f"{_NAME}[{extra}]"
+    match origin:
+        case {"vcs_info": {"vcs": vcs, "commit_id": commit}}:
+            return f"{named} @ {vcs}+{origin['url']}@{commit}"
+        case {"archive_info": _}:
+            return f"{named} @ {origin['url']}"
+    return named
+
+
+def pip_install(extra: str) -> str:
+    """Return the command that adds an extra to what is installed.
+
+    Args:
+        extra: Its name.
+    """
+    editable = "-e " if _origin().get("dir_info", {}).get("editable") else ""
+    return f"pip install {editable}'{with_extra(extra)}'"
+
+
+def _origin() -> dict[str, Any]:
+    """Return where the package was installed from, as PEP 610 has it; empty where that is not noted."""
+    try:
+        noted = distribution(_NAME).read_text("direct_url.json")
+        origin = json.loads(noted) if noted else {}
+    except (PackageNotFoundError, ValueError):
+        return {}
+    return origin if isinstance(origin, dict) and isinstance(origin.get("url"), str) else {}
