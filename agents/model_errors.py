@@ -104,7 +104,7 @@ def _explain(error: BaseException, chosen: str) -> tuple[FailureKind, str]:
     if failed_as(core.ModelTimeoutError, 408) or _called(chain, "timeout"):
         return "timeout", (
             f"The model {chosen!r} did not answer in time. Send it again; if it stays, check the network"
-            f"{address_hint(chosen)} or use a faster model."
+            f"{address_hint(chosen)}, use a faster model, or let it take longer (models: {{fallback_after: SECONDS}})."
         )
     if failed_as(core.ModelConnectionError) or _called(chain, "connect", "transporterror", "networkerror"):
         return "connection", (

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from react_mem.agents.logged_in import MAX_USER, is_user_id, user_name
 from react_mem.memory import MemoryScope
 from react_mem.memory.runtime import IMPORTED_SYSTEMS, QUALITY_CHECKS, Graph, to_graphml, to_html, to_json
+from react_mem.tools.suggest import valid_names
 
 FORMATS: dict[str, Callable[[Graph], str]] = {"html": to_html, "json": to_json, "graphml": to_graphml}
 """Forms of `react-mem memory graph`."""
@@ -112,7 +113,9 @@ def _add_audit(audit: argparse.ArgumentParser) -> None:
         "memories themselves (default: %(default)s)",
     )
     audit.add_argument("--user", type=_user_id, help="only what was done with this user's memory")
-    audit.add_argument("--since", type=datetime.fromisoformat, help="from when on, such as 2026-01-31")
+    audit.add_argument(
+        "--since", type=_since, metavar="TIME", help="from when on: a date, or a time, in ISO 8601, such as 2026-01-31"
+    )
     audit.add_argument("--json", action="store_true", help="print JSON: of the log a line an entry")
     audit.add_argument(
         "--after", metavar="NUMBER:HASH", help="verify what comes after an entry that was verified before"
@@ -255,7 +258,11 @@ def _add_memory(memory: argparse.ArgumentParser, owner: argparse.ArgumentParser)
     shared.add_argument("--json", action="store_true", help="print JSON")
     scoped = argparse.ArgumentParser(add_help=False)
     scoped.add_argument(
-        "--scope", action="append", type=MemoryScope, choices=list(MemoryScope), help="only this scope; may be repeated"
+        "--scope",
+        action="append",
+        type=_scope,
+        metavar="SCOPE",
+        help=f"only this scope; may be repeated: {', '.join(MemoryScope)}",
     )
     scoped.add_argument("--limit", type=_count, default=50, help="how many, at most (default: %(default)s)")
 
@@ -331,14 +338,28 @@ def _count(value: str) -> int:
     return number
 
 
-def _time(value: str) -> datetime:
+def _scope(value: str) -> MemoryScope:
+    if value in [*MemoryScope]:
+        return MemoryScope(value)
+    raise argparse.ArgumentTypeError(
+        f"there is no scope {value!r}; {valid_names(value, [scope.value for scope in MemoryScope])}"
+    )
+
+
+def _since(value: str) -> datetime:
+    return _time(value, of_a_day=time.min)
+
+
+def _time(value: str, of_a_day: time = time.max) -> datetime:
     try:
         if re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
-            return datetime.combine(date.fromisoformat(value), time.max).astimezone()
+            return datetime.combine(date.fromisoformat(value), of_a_day).astimezone()
         at = datetime.fromisoformat(value)
         return at if at.tzinfo else at.astimezone()
     except (ValueError, OverflowError, OSError):
-        raise argparse.ArgumentTypeError("a time is an ISO 8601 date or time, such as 2026-03-03") from None
+        raise argparse.ArgumentTypeError(
+            "a time is an ISO 8601 date or time, such as 2026-03-03 or 2026-03-03T20:00"
+        ) from None
 
 
 def _user_id(value: str) -> str:

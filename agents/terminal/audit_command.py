@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from react_mem.agents.terminal.output import counted
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import StorageSettings
@@ -36,17 +37,25 @@ async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, co
     known, after = _head(arguments.head), _head(arguments.after)
     if known is not None and after is not None and known.seq < after.seq:
         raise MemoryCommandError("--head is before --after: what comes before --after is not looked at")
+    if not settings.audit:
+        note = Text("MEMORY_AUDIT is off: nothing is recorded now; what there is was recorded while it was on")
+        Console(stderr=True, highlight=False).print(note, soft_wrap=True)
     # it is read whether or not anything is recorded at present
     settings = settings.model_copy(update={"audit": True})
     if arguments.verb == "verify":
         head = await _verified(settings, known, after, quiet=arguments.quiet)
-        console.print(Text(f"{head.seq} entries, nothing changed; the end is {head.seq}:{head.hash}"), soft_wrap=True)
+        told = f"{counted(head.seq, 'entry', 'entries')}, nothing changed; the end is {head.seq}:{head.hash}"
+        console.print(Text(told if head.seq else "the audit log is empty: nothing has been recorded"), soft_wrap=True)
         return 0
     owner = encode(arguments.user) if arguments.user else None
+    is_any = False
     async with open_storage(settings) as storage:
         async for entry in _entries(_log(storage.store), arguments.since, owner):
+            is_any = True
             line = json.dumps(entry) if arguments.json else "  ".join(map(str, entry.values()))
             console.print(Text(line), soft_wrap=True)
+    if not is_any and not arguments.json:
+        console.print(Text("nothing", style="dim"))
     return 0
 
 

@@ -14,6 +14,7 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.terminal.column import Column, one_line
 from react_mem.agents.terminal.console import Terminal
 from react_mem.agents.terminal.loop import LoopThread
+from react_mem.agents.terminal.output import NOT_FORGOTTEN
 from react_mem.agents.terminal.prompting import InputLine
 from react_mem.agents.terminal.render import TurnView
 from react_mem.agents.terminal.sessions import Sessions
@@ -88,7 +89,10 @@ class Chat:
                 while not self._console.abandoned and (line := self._read()) is not None:
                     if line in {"/exit", "/quit"}:
                         break
-                    if not line or (line == "/forget" and not self._is_sure()):
+                    if not line:
+                        continue
+                    if line == "/forget" and not self._is_sure():
+                        self._console.print(Text(NOT_FORGOTTEN, style="dim"))
                         continue
                     thread_id = self._do(loop, agent, sessions, line, thread_id)
             finally:

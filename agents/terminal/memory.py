@@ -17,7 +17,7 @@ from rich.text import Text
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.terminal.arguments import FORMATS
 from react_mem.agents.terminal.column import one_line
-from react_mem.agents.terminal.output import CELL, Output, counted, write_lines, written_lines
+from react_mem.agents.terminal.output import CELL, NOT_FORGOTTEN, Output, counted, write_lines, written_lines
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import (
@@ -65,7 +65,7 @@ _READABLE: dict[str, Callable[[Sequence[str]], list[str]]] = {
 }
 """Forms of an export for people."""
 
-_ENDINGS = {".json": "json", ".graphml": "graphml", ".xml": "graphml"}
+_ENDINGS = {".html": "html", ".htm": "html", ".json": "json", ".graphml": "graphml", ".xml": "graphml"}
 
 
 async def run_memory(
@@ -126,7 +126,10 @@ class _Command:
             answer = self._out.console.input(Text(f"forget {what}, for good? (yes/no) "))
         except (EOFError, KeyboardInterrupt):
             answer = ""
-        return answer.strip().lower() in {"y", "yes"}
+        is_sure = answer.strip().lower() in {"y", "yes"}
+        if not is_sure:
+            self._out.console.print(Text(NOT_FORGOTTEN, style="dim"))
+        return is_sure
 
     async def list(self, memory: MemoryFacade) -> int:
         """Show what is remembered: facts first, then the rest; the latest first."""
@@ -250,15 +253,21 @@ class _Command:
     async def graph(self, memory: MemoryFacade) -> int:
         """Write the links between memories."""
         where = self.arguments.out
+        name = self.arguments.format or ("html" if where == "-" else _ENDINGS.get(PurePath(where).suffix.lower()))
+        if name is None:
+            raise MemoryCommandError(
+                f"the ending of {where!r} says nothing of what is to be written: say --format "
+                f"{', '.join(FORMATS)}, or end it with {', '.join(_ENDINGS)}"
+            )
         graph = await memory.graph.whole(self._user)
-        name = self.arguments.format or _ENDINGS.get(PurePath(where).suffix.lower(), "html")
         shown = graph.largest(_MAX_DRAWN) if name == "html" else graph
         await asyncio.to_thread(write_lines, where, [FORMATS[name](shown)])
         if where != "-":
             nodes, links, left_out = len(shown.nodes), len(shown.links), len(graph.nodes) - len(shown.nodes)
             rest = f"; {left_out} more memories, with fewer links, are left out" if left_out else ""
-            data = {"memories": nodes, "links": links, "left_out": left_out, "file": where}
-            self._out.report(data, f"{nodes} memories and {links} links are in {where}{rest}")
+            data = {"memories": nodes, "links": links, "left_out": left_out, "file": where, "format": name}
+            shown_nodes = counted(nodes, "memory", "memories")
+            self._out.report(data, f"{shown_nodes} and {counted(links, 'link')} are in {where} ({name}){rest}")
         return 0
 
     async def forget(self, memory: MemoryFacade) -> int:

@@ -72,7 +72,9 @@ def not_available(cause: str, place: str) -> DatabaseUnavailable:
         cause: Why.
         place: Where the database is.
     """
-    return DatabaseUnavailable(f"The database at {place} is not available: {cause}. {_CHECK_IT}")
+    # the client's own words may end as a question
+    ended = cause if cause.rstrip().endswith((".", "?", "!")) else f"{cause}."
+    return DatabaseUnavailable(f"The database at {place} is not available: {ended} {_CHECK_IT}")
 
 
 def no_connection(failure: Exception | None, place: str, seconds: float) -> DatabaseUnavailable:

@@ -231,6 +231,7 @@ async def test_forgetting_asks_and_reaches_the_thread(filled: Environment, run: 
     with AtTerminal(command, filled, Path.cwd()) as terminal:
         terminal.expect(r"\(yes/no\)")
         terminal.enter("no")
+        terminal.expect("nothing was forgotten")
         assert terminal.exit_code() == 1
     listed = await read("list")
     assert listed

@@ -378,7 +378,8 @@ def test_ctrl_d_closes_the_embedded_database(environment: Environment, tmp_path:
         assert not database_is_closed(environment)
         terminal.enter("/forget")
         terminal.expect(r"\(yes/no\)")
-        terminal.interrupt(until="you +")
+        terminal.interrupt(until="nothing was forgotten")
+        terminal.expect("you +")
         terminal.press(CTRL_D)
         assert terminal.exit_code() == 0
     assert database_is_closed(environment)

@@ -347,6 +347,7 @@ def test_a_database_that_refuses(tmp_path: Path) -> None:
     assert process.returncode == 2
     assert f"The database at 127.0.0.1:{port}/mem is not available" in process.stderr
     assert "Check that it runs and that DATABASE_URL is right" in process.stderr
+    assert "?." not in process.stderr
     assert KEY not in process.stderr + process.stdout
 
 

@@ -326,7 +326,13 @@ def test_the_terminal_shows_and_verifies_the_log(
     assert main(["memory", "list", "--user", "bob@x"]) == 0
     assert main(["audit", "verify"]) == 0
     # nothing is recorded that nobody asked for
-    assert "0 entries" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert told.out.endswith("the audit log is empty: nothing has been recorded\n")
+    assert "MEMORY_AUDIT is off" in told.err
+    assert main(["audit"]) == 0
+    told = capsys.readouterr()
+    assert told.out == "nothing\n"
+    assert "MEMORY_AUDIT is off" in told.err
     monkeypatch.setenv("MEMORY_AUDIT", "1")
     for user in ("ann@x", "bob@x"):
         assert main(["memory", "export", "--user", user]) == 0
@@ -339,6 +345,9 @@ def test_the_terminal_shows_and_verifies_the_log(
     [entry] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert (entry["actor"], entry["action"], entry["why"]) == ("operator", "export", "request")
     assert main(["audit", "--since", "2999-01-01"]) == 0
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("nothing\n", "")
+    assert main(["audit", "--json", "--since", "2999-01-01"]) == 0
     assert capsys.readouterr().out == ""
     assert main(["audit", "quality", "--json", "--fail-on", "secrets"]) == 0
     assert json.loads(capsys.readouterr().out)["findings"]["secrets"]["count"] == 0

@@ -155,6 +155,7 @@ async def test_a_timeout_is_explained(openai_server: OpenAIServer) -> None:
     message = await failure(scripted(openai_server, timeout=0.05))
     release.set()
     assert "did not answer in time" in message
+    assert "models: {fallback_after: SECONDS}" in message
 
 
 async def test_a_server_that_is_not_there_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
