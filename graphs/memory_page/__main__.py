@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import time
 import urllib.request
 import webbrowser
 from pathlib import Path
+from types import FrameType
 from urllib.parse import urlencode
 
 from react_mem.graphs.memory_page.document import PATH
@@ -22,7 +24,7 @@ _READY_SECONDS = 120
 
 
 def main() -> int:
-    """Serve until it is interrupted, and open the page as soon as it is there.
+    """Serve until it is interrupted or ended, and open the page as soon as it is there.
 
     Returns:
         The exit code of the server.
@@ -42,6 +44,7 @@ def main() -> int:
         sys.stderr.write(f"Port {options.port} is in use, by another server perhaps; serving on {port} instead.\n")
     server = f"http://localhost:{port}"
     with subprocess.Popen([command, "dev", "--no-browser", "--port", str(port)]) as process:  # noqa: S603 - our own arguments
+        _end_with_us(process)
         try:
             if _answers_in_time(f"{server}/ok", process):
                 _open(server, chat)
@@ -49,6 +52,16 @@ def main() -> int:
         except KeyboardInterrupt:
             # the server has heard it too, and ends by itself
             return process.wait()
+
+
+def _end_with_us(process: subprocess.Popen[bytes]) -> None:
+    """Have a process end when this one is told to: from a terminal both hear of it, from elsewhere this one alone."""
+
+    def pass_on(_number: int, _frame: FrameType | None) -> None:
+        process.terminate()
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, pass_on)
 
 
 def free_port(wanted: int) -> int:
