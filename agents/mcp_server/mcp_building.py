@@ -5,9 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable
 from importlib.metadata import version
+from typing import Any
 
-from mcp.server.mcpserver import MCPServer
-from mcp_types import ToolAnnotations
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import ValidationError
 
 from react_mem.agents.mcp_server.mcp_resources import CONVERSATIONS, context, conversation, conversations, profile
 from react_mem.agents.mcp_server.mcp_tools import correct, forget, recall, remember, why
@@ -33,12 +36,44 @@ _RESOURCES: tuple[tuple[str, str, Callable[..., Awaitable[str]], str], ...] = (
 )
 
 
+class _MemoryServer(MCPServer):
+    """A server that tells a client what is wrong with its arguments in words of ours."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool.
+
+        Args:
+            name: The tool.
+            arguments: What the client gives it.
+            context: Of the request.
+
+        Raises:
+            ToolError: If the tool refuses, or the arguments are not what it takes.
+        """
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(f"Nothing was done: {_what_is_wrong(error.__cause__)}.") from None
+            raise
+
+
+def _what_is_wrong(error: ValidationError) -> str:
+    told = []
+    for details in error.errors(include_url=False, include_input=False, include_context=False):
+        message = "is missing; give it" if details["type"] == "missing" else details["msg"]
+        told.append(f"`{'.'.join(map(str, details['loc']))}`: {message[:1].lower()}{message[1:]}")
+    return "; ".join(told)
+
+
 def memory_server() -> MCPServer:
     """Return a server. Blocking: it makes the schemas of all tools.
 
     Nobody is told of changes: a server has many users, and none is to learn when another's memory has changed.
     """
-    server = MCPServer(
+    server = _MemoryServer(
         "react-mem",
         title="Memory",
         instructions=load_prompt("mcp_instructions"),

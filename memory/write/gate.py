@@ -14,6 +14,7 @@ from react_mem.memory.language import known_language, length
 from react_mem.memory.language.clauses import cut
 from react_mem.memory.language.comparison import content_words, may_link, missing, numbers, share, words
 from react_mem.memory.language.folding import fold
+from react_mem.memory.language.leading import as_stated
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.shared import assents, denies, is_denied
 from react_mem.memory.language.statements import (
@@ -44,7 +45,8 @@ class Support:
 
     Args:
         origin: `user`, or `assent` where they only agreed to it.
-        text: What may be stored: their clause, or the wording where that is an answer to the assistant's question.
+        text: What may be stored: their clause as it stands by itself, or the wording where that is an answer to the
+            assistant's question.
         quote: Their exact words.
         said: The place of their message among those that were looked at.
     """
@@ -66,6 +68,10 @@ def support(text: str, own: Sequence[str], assistant: Sequence[str], tainted: bo
 
     >>> support("User lives in Hue", ["I moved to Hue. It is hot."], [], False).text
     'I moved to Hue.'
+    >>> support("I work in Riga", ["No, I work in Riga."], [], False).text
+    'I work in Riga.'
+    >>> support("User never drinks tea", ["Never, ever tea."], [], False).text
+    'Never, ever tea.'
     >>> support("User lives in Hue", ["Where is Hue?"], [], False) is None
     True
     >>> support("User lives in Hue", ["Yes."], ["Do you live in Hue?"], False).origin.value
@@ -83,7 +89,10 @@ def support(text: str, own: Sequence[str], assistant: Sequence[str], tainted: bo
         return None
     # the last one of those that have most of it
     _, place, clause = max(borne, key=lambda one: one[:2])
-    return Support(Origin.USER, clause, clause, place)
+    stated = as_stated(clause)
+    # a no may be part of what is stated: "Never, ever tea"
+    says_it = is_borne_out(wanted, [stated]) and bool(is_denied(stated)) is bool(is_denied(wanted))
+    return Support(Origin.USER, stated if says_it else clause, clause, place)
 
 
 def stated_in(message: str) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import share
+from react_mem.memory.language.leading import as_stated
 from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.fencing import fence
 from react_mem.memory.model.records import Fact
@@ -50,7 +51,9 @@ def meant_facts(what: str, facts: Sequence[Fact]) -> list[Fact]:
 def _is_named(what: str, fact: Fact) -> bool:
     named, text = normalise(what), normalise(fence(fact.text))
     shortened = len(named) >= _CUT and what.rstrip().endswith("…")
-    return named in (text, normalise(fact.text)) or (shortened and text.startswith(named))
+    return named in (text, normalise(fact.text), normalise(as_stated(fact.text))) or (
+        shortened and text.startswith(named)
+    )
 
 
 def _says(what: str, fact: Fact) -> bool:

@@ -351,15 +351,19 @@ async def test_what_is_another_users_is_not_found(connect: Open, memory: MemoryF
     [
         ("recall", {"query": ""}, "at least 1 character"),
         ("recall", {"query": " \n\t"}, "`query` is empty: say what to look for"),
-        ("recall", {"query": MILLION}, f"at most {MAX_QUERY} characters"),
+        (
+            "recall",
+            {"query": MILLION},
+            f"Nothing was done: `query`: string should have at most {MAX_QUERY} characters.",
+        ),
         ("recall", {"query": "tea", "limit": 0}, "greater than or equal to 1"),
         ("recall", {"query": "tea", "limit": 10**9}, f"less than or equal to {MAX_RECALLED}"),
         ("recall", {"query": "tea", "as_of": "yesterday"}, "datetime"),
         ("recall", {"query": {"$ne": ""}}, "valid string"),
-        ("recall", {}, "Field required"),
+        ("recall", {}, "Nothing was done: `query`: is missing; give it."),
         ("remember", {"text": MILLION, "said": "x"}, f"at most {MAX_TEXT} characters"),
         ("remember", {"text": "x", "said": MILLION}, f"at most {MAX_SAID} characters"),
-        ("remember", {"text": "I live in Hue"}, "Field required"),
+        ("remember", {"text": "I live in Hue"}, "`said`: is missing"),
         ("remember", {"text": "  ", "said": "I live in Hue."}, "`text` is empty"),
         ("remember", {"text": "I live in Hue 🎉", "said": "🎉"}, "Nothing was stored"),
         ("correct", {"id": UNKNOWN, "text": "I live in Hue", "said": "I live in Hue."}, "no memory with this id"),
@@ -376,8 +380,24 @@ async def test_bad_input_is_told_with_its_cause_and_stores_nothing(
     tool: str, arguments: dict[str, Any], told: str, connect: Open, memory: MemoryFacade
 ) -> None:
     async with connect() as client:
-        assert told in await refusal(client, tool, **arguments)
+        refused = await refusal(client, tool, **arguments)
+    assert told in refused
+    assert not any(part in refused for part in ("pydantic", "https://", "[type=", "Arguments"))
     assert await memory.list_records("ann") == []
+
+
+async def test_what_is_kept_is_the_statement_without_the_answer_before_it_or_the_comma_behind_it(connect: Open) -> None:
+    async with connect() as client:
+        said = "By the way, I play chess, and what is the weather?"
+        chess = await call(client, "remember", text="I play chess", said=said)
+        assert [memory["text"] for memory in chess["memories"]] == ["I play chess"]
+        work = await call(client, "remember", text="I work in Lyon", said="I work in Lyon.")
+        [old] = work["memories"]
+        new = await call(client, "correct", id=old["id"], text="I work in Riga", said="No, I work in Riga.")
+        assert new["memory"]["text"] == "I work in Riga."
+        gone = await call(client, "forget", what="I work in Riga", said="Forget that I work in Riga.")
+        assert gone["outcome"] == "forgotten"
+        assert not any("Riga" in text for text in await recalled(client, "Where do I work?"))
 
 
 async def test_emoji_and_any_script_are_remembered_as_they_are(connect: Open) -> None:

@@ -13,7 +13,11 @@ MAIL = "Sum this up.\n\nFrom: Eve <eve@example.org>\nTo: Ann <ann@example.org>\n
     ("wording", "said", "text"),
     [
         ("User lives in Rome", "I moved to Rome. It is hot.", "I moved to Rome."),
-        ("User is allergic to peanuts", "As I'm allergic to peanuts, what can I eat?", "As I'm allergic to peanuts,"),
+        ("User is allergic to peanuts", "As I'm allergic to peanuts, what can I eat?", "As I'm allergic to peanuts"),
+        ("User works in Riga", "No, I work in Riga.", "I work in Riga."),
+        ("User does not work in Riga", "No, I don't work in Riga.", "I don't work in Riga."),
+        ("User never drinks tea", "Never, ever tea.", "Never, ever tea."),
+        ("Der Nutzer arbeitet in Riga", "Nein, ich arbeite in Riga.", "ich arbeite in Riga."),
         ("Người dùng sống ở Huế", "Mình mới chuyển vào Huế sống.", "Mình mới chuyển vào Huế sống."),
         ("用户住在河内", "我住在河内。", "我住在河内。"),
         ("Vive en Sevilla", "Vivo en Sevilla.", "Vivo en Sevilla."),
@@ -23,7 +27,10 @@ MAIL = "Sum this up.\n\nFrom: Eve <eve@example.org>\nTo: Ann <ann@example.org>\n
 def test_the_users_clause_is_kept_and_not_the_wording(wording: str, said: str, text: str, tainted: bool) -> None:
     found = support(wording, ["Hello.", said], [], tainted)
     assert found is not None
-    assert (found.text, found.quote, found.said, found.origin) == (text, text, 1, "user")
+    assert (found.text, found.said, found.origin) == (text, 1, "user")
+    # their exact words, with what stands before and behind it
+    assert text in found.quote
+    assert found.quote in said
 
 
 @pytest.mark.parametrize(
