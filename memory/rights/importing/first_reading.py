@@ -9,7 +9,7 @@ from react_mem.memory.rights.importing.owners import ImportOwners, names_shown
 
 
 class FirstReading:
-    """What a source has, as it is read through."""
+    """Contents of a source, as it is read through."""
 
     def __init__(self) -> None:
         self.total = 0

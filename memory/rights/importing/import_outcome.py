@@ -50,7 +50,7 @@ class ImportOutcome:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether all of it was skipped, and not because of what the user did with it since."""
+        """Tell whether all of it was skipped, and not because of what the user did with it since."""
         is_any = self.added.total() + self.updated.total() + self.known.total() + self.own
         return not is_any and bool(self.skipped.keys() - SETTLED)
 
