@@ -66,13 +66,13 @@ bench: $(INSTALLED) ## Measure, and write the numbers to benchmarks/results
 	$(BIN)/python -m benchmarks.locomo --data benchmarks/stress --ablate --json benchmarks/results/stress.json \
 	    --save-plots benchmarks/results
 	$(BIN)/python -m benchmarks.embedding --json benchmarks/results/embedding.json
-	$(BIN)/python -m benchmarks.tenants --rows 1000 10000 100000 --json benchmarks/results/tenants.json
+	$(BIN)/python -m benchmarks.tenants --rows 1000 10000 --json benchmarks/results/tenants_1k_10k.json
+	$(BIN)/python -m benchmarks.tenants --rows 100000 --json benchmarks/results/tenants_100k.json
 	$(BIN)/python -m benchmarks.rotation --json benchmarks/results/rotation.json
 	$(BIN)/python -m benchmarks.trust_cost --json benchmarks/results/trust_cost.json
 	$(BIN)/python -m benchmarks.overhead --json benchmarks/results/overhead.json --save-plots benchmarks/results
 	$(BIN)/python -m benchmarks.waiting --json benchmarks/results/waiting.json
 	$(BIN)/python -m benchmarks.coding_hooks --json benchmarks/results/coding_hooks.json
-	$(BIN)/python -m benchmarks.load --json benchmarks/results/load.json --two --save-plots benchmarks/results
 	$(BIN)/python -m benchmarks.thread_storage --json benchmarks/results/thread_storage.json
 	$(BIN)/python -m benchmarks.long_conversation --json benchmarks/results/long_conversation.json
 	$(BIN)/python -m benchmarks.graph_reads --json benchmarks/results/graph_reads.json

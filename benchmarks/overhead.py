@@ -26,9 +26,9 @@ from pathlib import Path
 
 from benchmarks.locomo.metrics import percentile
 from benchmarks.loops import MANAGERS, PEERS, System, Turn, open_bench
-from benchmarks.plots import lines, require_matplotlib
+from benchmarks.plots import add_plots_option, check_plots, lines
 from benchmarks.progress import interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from benchmarks.stand_ins import HashEmbeddings
 
 EMBEDDERS = ("stub", "local")
@@ -160,17 +160,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.overhead", description=(__doc__ or "").partition("\n")[0]
     )
-    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    add_json_option(parser)
     parser.add_argument(
         "--memories", type=int, nargs="+", default=SIZES, help="memories of a user (default: %(default)s)"
     )
     parser.add_argument("--samples", type=int, default=60, help="turns for each number (default: %(default)s)")
     parser.add_argument("--turns", type=int, default=500, help="turns of the one that grows (default: %(default)s)")
-    parser.add_argument("--save-plots", type=Path, metavar="FOLDER", help="draw a chart into this folder")
+    add_plots_option(parser)
     parser.add_argument("--embedders", nargs="+", choices=EMBEDDERS, default=EMBEDDERS)
     arguments = parser.parse_args(argv)
-    if arguments.save_plots:
-        require_matplotlib()
+    check_plots(parser, arguments)
     load = [os.getloadavg()[0]]
     costs, growth = asyncio.run(measure(arguments.memories, arguments.samples, arguments.turns, arguments.embedders))
     _print(costs, growth, arguments.samples)
@@ -182,7 +181,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     }
     load.append(os.getloadavg()[0])
     told = {"memories": list(arguments.memories), "samples": arguments.samples, "turns": arguments.turns}
-    write_json(arguments.json, ours, theirs, {**environment(), **told, "load_average": load})
+    write_json(arguments.json, ours, theirs, {**told, "load_average": load})
     if arguments.save_plots:
         save_plots(arguments.json, arguments.save_plots)
 

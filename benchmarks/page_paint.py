@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, Page
 from benchmarks.filling import fill, in_bulk
 from benchmarks.locomo.metrics import percentile
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.store.embedded import embedded_database
 from react_mem.memory.store.postgres import MemoryStore
@@ -139,14 +139,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.page_paint", description="Time until a user sees something on the page of memories."
     )
-    parser.add_argument("--json", type=Path, required=True, metavar="OUT", help="where to write the result")
+    add_json_option(parser)
     parser.add_argument("--memories", type=int, nargs="+", default=SIZES, help="memories of a user")
     parser.add_argument("--visits", type=int, default=20, help="visits of each user")
     arguments = parser.parse_args(argv)
     rows = run(arguments.memories, arguments.visits)
     print_table("The page of memories", list(next(iter(rows.values()))), rows)
     metrics = {f"{name}.{size}": value for size, row in rows.items() for name, value in row.items()}
-    write_json(arguments.json, metrics, {}, {**environment(), "visits": arguments.visits})
+    write_json(arguments.json, metrics, {}, {"visits": arguments.visits})
 
 
 if __name__ == "__main__":

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 from collections.abc import Iterable, Mapping
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from benchmarks.report import how_to_install
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,14 +34,30 @@ _OTHERS = ("#999999", "#bcbd22", "#d55e00", "#cc79a7", "#56b4e9", "#8c564b")
 Rows = Mapping[str, Mapping[str, float]]
 
 
-def require_matplotlib() -> None:
-    """Check that charts can be drawn, before anything is measured for them.
+def add_plots_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--save-plots`.
 
-    Raises:
-        RuntimeError: If matplotlib is not installed; the message says how to.
+    Args:
+        parser: The benchmark's command line.
     """
+    parser.add_argument(
+        "--save-plots", type=Path, metavar="FOLDER", help="draw charts of what --json names into this folder"
+    )
+
+
+def check_plots(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """End with a sentence where charts cannot be drawn, before anything is measured for them.
+
+    Args:
+        parser: The benchmark's command line.
+        arguments: What it was told.
+    """
+    if not arguments.save_plots:
+        return
+    if arguments.json is None:
+        parser.error("--save-plots: charts are drawn from the file that --json names; name one")
     if importlib.util.find_spec("matplotlib") is None:
-        raise RuntimeError("charts need matplotlib: pip install 'react-mem[bench]'")
+        parser.error(f"--save-plots: charts need matplotlib. {how_to_install('bench')}")
 
 
 def read_rows(result: Path) -> dict[str, dict[str, float]]:

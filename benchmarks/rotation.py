@@ -25,7 +25,7 @@ import numpy as np
 from langgraph.store.base import PutOp
 
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from benchmarks.stand_ins import words
 from react_mem.memory.store.embedded import embedded_database
 from react_mem.memory.store.keys.key_ring import KeyRing
@@ -203,13 +203,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         prog="python -m benchmarks.rotation", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("--rows", type=int, default=100_000, help="memories (default: %(default)s)")
-    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    add_json_option(parser)
     arguments = parser.parse_args(argv)
     steps, metrics = asyncio.run(measure(arguments.rows))
     print_table(f"{arguments.rows} memories", tuple(next(iter(steps.values()))), steps)
     print_table("In the end", tuple(metrics), {"react_mem": metrics})
     found = {f"{name}.{key}": value for name, step in steps.items() for key, value in step.items()}
-    write_json(arguments.json, {**metrics, **found}, {}, {**environment(), "rows": arguments.rows})
+    write_json(arguments.json, {**metrics, **found}, {}, {"rows": arguments.rows})
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from psycopg.rows import DictRow
 from psycopg.sql import SQL, Composed, Identifier
 
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from react_mem.agents.answering_model import AnsweringModel
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
@@ -185,13 +185,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         argv: The arguments; by default those of the process.
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.thread_storage", description=__doc__.partition("\n")[0])
-    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    add_json_option(parser)
     parser.add_argument("--turns", type=int, default=200, help="turns of the thread (default: %(default)s)")
     arguments = parser.parse_args(argv)
     numbers = asyncio.run(run(arguments.turns))
     print_table(f"A thread of {arguments.turns} turns", COLUMNS, numbers)
     ours = {f"{name}.{metric}": value for name in MANAGERS for metric, value in numbers[name].items()}
-    write_json(arguments.json, ours, {PEER: numbers[PEER]}, {**environment(), "turns": arguments.turns})
+    write_json(arguments.json, ours, {PEER: numbers[PEER]}, {"turns": arguments.turns})
 
 
 if __name__ == "__main__":

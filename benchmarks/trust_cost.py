@@ -29,7 +29,7 @@ from benchmarks.locomo.databases import new_database
 from benchmarks.locomo.metrics import percentile
 from benchmarks.loops import System, open_manager
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from benchmarks.stand_ins import DIMS, HashEmbeddings, TimedEmbeddings, question
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.opening import Storage
@@ -187,7 +187,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.trust_cost", description=(__doc__ or "").partition("\n")[0]
     )
-    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    add_json_option(parser)
     parser.add_argument(
         "--memories", type=int, nargs="+", default=SIZES, help="memories of a user (default: %(default)s)"
     )
@@ -199,7 +199,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     _print(found, arguments.turns)
     metrics = {f"{what}.{name}": value for what, row in found.items() for name, value in row.items()}
     told = {"memories": list(arguments.memories), "turns": arguments.turns, "load_average": load}
-    write_json(arguments.json, metrics, {}, {**environment(), **told})
+    write_json(arguments.json, metrics, {}, told)
 
 
 if __name__ == "__main__":

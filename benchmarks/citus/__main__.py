@@ -33,7 +33,7 @@ from benchmarks.citus.plans import recorded, tasks_of
 from benchmarks.filling import in_batches, memories
 from benchmarks.locomo.metrics import percentile
 from benchmarks.progress import interruptible
-from benchmarks.report import environment, write_json
+from benchmarks.report import add_json_option, write_json
 from benchmarks.stand_ins import HashEmbeddings, InstantModel, embed_with, words
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
@@ -261,21 +261,25 @@ async def under_load(
 
 
 @interruptible
-def main() -> None:
-    """Run the benchmark."""
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the benchmark.
+
+    Args:
+        argv: The command line; the process's own by default.
+    """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.citus", description=__doc__)
     parser.add_argument(
         "--postgres", type=Path, required=True, help="the folder of a PostgreSQL with Citus and pgvector"
     )
-    parser.add_argument("--json", type=Path, required=True, help="the file of the result")
+    add_json_option(parser)
     parser.add_argument("--owners", type=int, default=200)
     parser.add_argument("--memories", type=int, default=10, help="of each owner")
     parser.add_argument("--seconds", type=float, default=60.0, help="of load, not counting outage and rebalancing")
-    told = parser.parse_args()
+    told = parser.parse_args(argv)
     os.environ.setdefault("OPENAI_API_KEY", "")
     metrics = asyncio.run(run(told.postgres / "bin", told.owners, told.memories, told.seconds))
     print(metrics)
-    write_json(told.json, metrics, {}, environment())
+    write_json(told.json, metrics, {}, {})
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ import argparse
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -30,7 +29,7 @@ from langgraph.store.memory import InMemoryStore
 from benchmarks.layers.data import LANGS, LayerRequest, MemoryRow, load_layer_requests, load_memory
 from benchmarks.locomo.metrics import interval
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from react_mem.agents.models import load_chat_model
 from react_mem.memory.context import Frame, Section, Window, assemble
 from react_mem.memory.facade import MemoryFacade
@@ -222,10 +221,9 @@ async def run(options: argparse.Namespace) -> None:
     print_table("By language", [f"{name}.{lang}" for lang in LANGS for name in _METRICS[:3]], rows)
     differences = ["difference.recall", "difference.low.recall", "difference.high.recall", "difference.prompt_tokens"]
     print_table("Difference from all layers", differences, {name: row for name, row in rows.items() if name != ALL})
-    if options.json is not None:
-        ours = {f"{name}.{metric}": value for name, row in rows.items() for metric, value in row.items()}
-        facts = {**environment(), "requests": len(requests), "embedding": "local"}
-        await asyncio.to_thread(write_json, options.json, ours, {}, facts)
+    ours = {f"{name}.{metric}": value for name, row in rows.items() for metric, value in row.items()}
+    facts = {"requests": len(requests), "embedding": "local"}
+    await asyncio.to_thread(write_json, options.json, ours, {}, facts)
 
 
 @interruptible
@@ -236,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments: Those of the command line by default.
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.layers", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write the metrics to this file")
+    add_json_option(parser)
     parser.add_argument("--model", metavar="PROVIDER:NAME", help="a real small model, asked beside the stand-in")
     parser.add_argument("--requests", type=int, metavar="N", help="only N requests, from all over the data")
     parser.add_argument("--timeout", type=float, default=30.0, metavar="S", help="seconds for one choice")

@@ -6,7 +6,6 @@ import argparse
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
@@ -14,7 +13,7 @@ from rich.console import Console
 
 from benchmarks.learning.run import Run, harm_of
 from benchmarks.progress import interruptible
-from benchmarks.report import Metrics, environment, print_table, write_json
+from benchmarks.report import Metrics, add_json_option, print_table, write_json
 from benchmarks.writing.drivers import open_store
 from react_mem.memory.facade import MemoryFacade
 
@@ -37,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments: Those of the command line by default.
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.learning", description=__doc__)
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write the metrics to this file")
+    add_json_option(parser)
     parser.add_argument(
         "--store", choices=("postgres", "memory"), default="postgres", help="memory has no embedder, and is fast"
     )
@@ -79,10 +78,9 @@ async def _run(options: argparse.Namespace) -> None:
         f"harm in the second half of the harmful tasks: {harm['harm']:.3f} "
         f"(success without learning less success with it: {harm['harm.difference']:+.3f}, {low:+.3f} to {high:+.3f})"
     )
-    if options.json is not None:
-        ours = {**found.pop("learning on"), "skills_from_other_users": crossed, **bad, **harm}
-        facts = {**environment(), "store": options.store, "seed": _SEED}
-        await asyncio.to_thread(write_json, options.json, ours, found, facts)
+    ours = {**found.pop("learning on"), "skills_from_other_users": crossed, **bad, **harm}
+    facts = {"store": options.store, "seed": _SEED}
+    await asyncio.to_thread(write_json, options.json, ours, found, facts)
 
 
 @asynccontextmanager

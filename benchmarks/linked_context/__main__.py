@@ -28,7 +28,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from react_mem.memory.context.found_memory import FoundMemory
 from react_mem.memory.context.memories import render_found
 from react_mem.memory.facade import MemoryFacade
@@ -171,11 +171,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.linked_context", description=(__doc__ or "").partition("\n")[0]
     )
-    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    add_json_option(parser)
     arguments = parser.parse_args(argv)
     rows = asyncio.run(measure())
     print_table("Facts with what they are linked with", tuple(rows["without"]), rows)
-    write_json(arguments.json, rows.pop("without"), rows, environment())
+    write_json(arguments.json, rows.pop("without"), rows, {})
 
 
 if __name__ == "__main__":

@@ -38,9 +38,9 @@ from benchmarks.load.in_process import PEER, measure
 from benchmarks.load.server import on_server
 from benchmarks.load.tally import Crowd, Metrics, user_name
 from benchmarks.loops import MANAGERS
-from benchmarks.plots import lines, require_matplotlib
+from benchmarks.plots import add_plots_option, check_plots, lines
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from benchmarks.stand_ins import HashEmbeddings, embed_with
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.changes import put
@@ -184,7 +184,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         argv: The arguments; by default those of the process.
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    add_json_option(parser)
     parser.add_argument("--users", type=int, nargs="*", default=USERS, help="users at once (default: %(default)s)")
     parser.add_argument("--turns", type=int, default=5, help="turns of each user (default: %(default)s)")
     parser.add_argument(
@@ -194,11 +194,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="how long they talk (default: %(default)s)")
     parser.add_argument("--two", action="store_true", help="measure two processes behind one database too")
     parser.add_argument("--server", action="store_true", help="measure one `langgraph dev` too")
-    parser.add_argument("--save-plots", type=Path, metavar="FOLDER", help="draw charts into this folder")
+    add_plots_option(parser)
     arguments = parser.parse_args(argv)
     told = {key: value for key, value in vars(arguments).items() if key not in ("json", "save_plots")}
-    if arguments.save_plots:
-        require_matplotlib()
+    check_plots(parser, arguments)
     load = [os.getloadavg()[0]]
     found = asyncio.run(measured(Plan(**told)))
     load.append(os.getloadavg()[0])
@@ -206,7 +205,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     metrics = {f"{what}.{name}": value for what, row in found.items() for name, value in row.items()}
     theirs = {name.removeprefix(f"{PEER}."): value for name, value in metrics.items() if name.startswith(f"{PEER}.")}
     ours = {name: value for name, value in metrics.items() if not name.startswith(f"{PEER}.")}
-    about: dict[str, Any] = {**environment(), **told, "memories": MEMORIES, "load_average": load}
+    about: dict[str, Any] = {**told, "memories": MEMORIES, "load_average": load}
     write_json(arguments.json, ours, {PEER: theirs}, about)
     if arguments.save_plots:
         save_plots(arguments.json, arguments.save_plots)

@@ -36,7 +36,7 @@ Their metrics are ours, as `without.lexical.recall@10`, `fit.held_out.recall@10`
 95 % bootstrap interval over questions.
 
 Peers: bm25 (bm25s, stemming), dense (numpy), LangGraph's InMemoryStore and AsyncPostgresStore as they come, LangMem's
-search tool on an InMemoryStore, and mem0 where it is installed (`pip install 'react-mem[mem0]'`; it keeps the turns as
+search tool on an InMemoryStore, and mem0 where it is installed (by the extra `mem0`; it keeps the turns as
 they are, no model call, telemetry off). They have no field for the speaker and get "name: text". AsyncPostgresStore
 embeds questions as it embeds texts; mem0 searches by words only what spaCy prepared (`pip install 'mem0ai[nlp]'`).
 """
@@ -64,9 +64,9 @@ from benchmarks.locomo.metrics import by_group
 from benchmarks.locomo.react_mem import NAME, ReactMem, open_react_mem
 from benchmarks.locomo.run import ablate, ablations, asked, measure, shipped_arms
 from benchmarks.locomo.system import Opener, Setup
-from benchmarks.plots import require_matplotlib
+from benchmarks.plots import add_plots_option, check_plots
 from benchmarks.progress import interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, how_to_install, print_table, tell_left_out, write_json
 from react_mem.memory.store.embedded import embedded_database
 from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
 
@@ -245,23 +245,18 @@ def main(
     """
     parser = _parser(prog, about)
     arguments = parser.parse_args(argv)
-    missing = {
-        name: f"{name} is not installed: pip install 'react-mem[{_EXTRAS[name]}]'"
-        for name in PEERS
-        if not installed(name)
-    }
+    check_plots(parser, arguments)
+    missing = [name for name in PEERS if not installed(name)]
     if arguments.peers is None:
         names = [name for name in PEERS if name not in missing]
-        for reason in missing.values():
-            print(f"Left out: {reason}")
+        for name in missing:
+            tell_left_out(name, _EXTRAS[name])
     else:
         names = list(dict.fromkeys(arguments.peers))
         for name in names:
             if name in missing:
-                parser.error(missing[name])
+                parser.error(f"{name} is not installed. {how_to_install(_EXTRAS[name])}")
     try:
-        if arguments.save_plots:
-            require_matplotlib()
         conversations = load(arguments.data)
         model = load_embedding_model(arguments.embedding)
     except (ValueError, RuntimeError) as error:
@@ -284,7 +279,7 @@ def main(
         **{package: version(package) for name in names if (package := _PACKAGES.get(name))},
     }
     theirs = {name: measured.systems[name] for name in names}
-    write_json(arguments.json, measured.metrics, theirs, {**environment(), **measured_on})
+    write_json(arguments.json, measured.metrics, theirs, measured_on)
     if arguments.save_plots:
         for file in save_plots(arguments.json, arguments.save_plots):
             print(file)
@@ -317,7 +312,7 @@ def _parser(prog: str, about: str | None) -> argparse.ArgumentParser:
     parser.add_argument(
         "--data", type=Path, action="append", required=True, help="a file in LoCoMo's or BEAM's layout, or a folder"
     )
-    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    add_json_option(parser)
     parser.add_argument(
         "--peers",
         nargs="*",
@@ -331,7 +326,7 @@ def _parser(prog: str, about: str | None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--fit", action="store_true", help="fit the arms' weights anew, and hold out each conversation")
     parser.add_argument("--graph", action="store_true", help="ask again with links between the turns as an arm")
-    parser.add_argument("--save-plots", type=Path, metavar="DIR", help="draw recall@10 into this folder")
+    add_plots_option(parser)
     return parser
 
 

@@ -1,4 +1,4 @@
-"""Mem0, where it is installed: `pip install 'react-mem[mem0]'`.
+"""Mem0, where it is installed: by the extra `mem0`.
 
 It keeps every turn as it is (`infer=False`: no model call) in its pgvector store, which searches by vector and by
 words. Without spaCy (`mem0ai[nlp]`) it neither lemmatises words nor links entities. Its telemetry is off.

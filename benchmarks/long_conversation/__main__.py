@@ -29,7 +29,7 @@ from benchmarks.long_conversation.measure import Held, Metrics, hold, marks
 from benchmarks.long_conversation.model import Counter, serve
 from benchmarks.long_conversation.systems import FULL, ON_SERVER, PEER, WINDOW, Talk, in_process, on_server
 from benchmarks.progress import interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.embedded import embedded_database
@@ -99,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.long_conversation", description=(__doc__ or "").partition("\n\n")[2].strip()
     )
-    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    add_json_option(parser)
     parser.add_argument("--turns", type=int, default=500, help="turns of the conversation (default: %(default)s)")
     parser.add_argument("--server", action="store_true", help="measure one `langgraph dev` too")
     arguments = parser.parse_args(argv)
@@ -111,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     ours = {f"{name}.{metric}": value for name in found if name != PEER for metric, value in found[name].items()}
     load.append(os.getloadavg()[0])
     told = {"turns": arguments.turns, "window": WINDOW, "load_average": load}
-    write_json(arguments.json, ours, {PEER: found[PEER]}, {**environment(), **told})
+    write_json(arguments.json, ours, {PEER: found[PEER]}, told)
 
 
 if __name__ == "__main__":

@@ -12,12 +12,11 @@ import argparse
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from benchmarks.poison.attack import load_attacks
 from benchmarks.poison.run import Result, run_attacks
 from benchmarks.progress import interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from benchmarks.writing.drivers import open_store
 
 COLUMNS = ("attacks", "facts_taught", "facts_retired", "facts_forgotten", "unmarked_lines", "utility_lost")
@@ -54,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         argv: The arguments; by default those of the process.
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.poison", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write the metrics to this file")
+    add_json_option(parser)
     parser.add_argument("--store", choices=("postgres", "memory"), default="postgres")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="attacks by a part of their names")
     arguments = parser.parse_args(argv)
@@ -65,9 +64,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     ways = Counter(result.attack.way for result in results)
     rows = {str(way): metrics([result for result in results if result.attack.way == way]) for way in ways}
     print_table("Attacks on memory", COLUMNS, {**rows, "all": metrics(results)})
-    if arguments.json is not None:
-        by_way = {f"{way}.{name}": value for way, row in rows.items() for name, value in row.items()}
-        write_json(arguments.json, {**metrics(results), **by_way}, {}, {**environment(), "store": arguments.store})
+    by_way = {f"{way}.{name}": value for way, row in rows.items() for name, value in row.items()}
+    write_json(arguments.json, {**metrics(results), **by_way}, {}, {"store": arguments.store})
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from langgraph.store.memory import InMemoryStore
 
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
@@ -136,12 +136,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.relevance", description=(__doc__ or "").partition("\n")[0]
     )
-    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    add_json_option(parser)
     parser.add_argument("--half", choices=("test", "tuning", "all"), default="test", help="(default: %(default)s)")
     arguments = parser.parse_args(argv)
     cut, whole = asyncio.run(measure(arguments.half))
     print_table("Facts shown", tuple(cut), {"react_mem": cut, "without_cut": whole})
-    write_json(arguments.json, cut, {"without_cut": whole}, {**environment(), "half": arguments.half})
+    write_json(arguments.json, cut, {"without_cut": whole}, {"half": arguments.half})
 
 
 if __name__ == "__main__":

@@ -18,12 +18,11 @@ import asyncio
 import statistics
 import time
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from langchain_core.tools import BaseTool
 
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from benchmarks.routing.data import Request, load_requests, load_tools
 from benchmarks.routing.systems import Chosen, Cosines, Meter, Oracle, Switched, System, Words, make_tools
 from react_mem.agents.models import load_chat_model
@@ -138,13 +137,10 @@ async def run(options: argparse.Namespace) -> None:
     asking = {name: row for name, row in rows.items() if "model_calls" in row}
     print_table("Where the model is asked", ("model_calls", "model_calls_saved", "switch_prompt_tokens"), asking)
     print_table("Right where clear, and of talk and memory", _RIGHT, asking)
-    if options.json is not None:
-        ours = {
-            f"{name}.{metric}": value for name in ("semantic", "model, oracle") for metric, value in rows[name].items()
-        }
-        peers = {name: row for name, row in rows.items() if name not in ("semantic", "model, oracle")}
-        facts = {**environment(), "half": options.half, "requests": len(requests), "embedding": "local"}
-        await asyncio.to_thread(write_json, options.json, ours, peers, facts)
+    ours = {f"{name}.{metric}": value for name in ("semantic", "model, oracle") for metric, value in rows[name].items()}
+    peers = {name: row for name, row in rows.items() if name not in ("semantic", "model, oracle")}
+    facts = {"half": options.half, "requests": len(requests), "embedding": "local"}
+    await asyncio.to_thread(write_json, options.json, ours, peers, facts)
 
 
 @interruptible
@@ -157,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.routing", description=(__doc__ or "").partition("\n")[0]
     )
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write the metrics to this file")
+    add_json_option(parser)
     parser.add_argument("--half", choices=("tune", "test"), default="test")
     parser.add_argument("--model", metavar="PROVIDER:NAME", help="a real small model, asked beside the stand-in")
     parser.add_argument("--requests", type=int, metavar="N", help="only N requests, from all over the data")

@@ -24,7 +24,7 @@ import numpy as np
 import psutil  # type: ignore[import-untyped]
 
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import Metrics, environment, print_table, write_json
+from benchmarks.report import Metrics, add_json_option, print_table, write_json
 from benchmarks.tenants.data import PROBES, WANTED, Data, Question
 from benchmarks.tenants.systems import System, opened
 from react_mem.memory.store.embedded import embedded_database
@@ -211,7 +211,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         argv: The command line; the process's own by default.
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tenants", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path, required=True, help="where to write the result")
+    add_json_option(parser)
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000, 100_000], help="default: %(default)s")
     parser.add_argument("--tenants", type=int, help="default: one for every 100 rows")
     parser.add_argument("--dims", type=int, default=DIMS, help="length of the vectors (default: %(default)s)")
@@ -222,7 +222,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     found = asyncio.run(run(arguments.rows, arguments.tenants, arguments.dims, arguments.peers))
     ours = found.pop(OURS)
     settings = {"rows": arguments.rows, "dims": arguments.dims, "stock_up_to_rows": STOCK_ROWS}
-    write_json(arguments.json, ours, found, {**environment(), **settings})
+    write_json(arguments.json, ours, found, settings)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.changes import put
@@ -99,13 +99,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         argv: The command line.
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.topics", description=__doc__)
-    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    add_json_option(parser)
     parser.add_argument("--embedding", default="local", help="the model, as EMBEDDING_MODEL, or none (default: local)")
     options = parser.parse_args(argv)
     rows = asyncio.run(run(options.embedding))
     print_table("Found by what they are about", ("recall@1", "recall@5"), rows)
     metrics = {f"{name}.{metric}": value for name, found in rows.items() for metric, value in found.items()}
-    write_json(options.json, metrics, {}, {**environment(), "embedding": options.embedding})
+    write_json(options.json, metrics, {}, {"embedding": options.embedding})
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.progress import interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from benchmarks.waiting import first_token, questions
 from react_mem.memory.store.embedded import embedded_database
 
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.waiting", description=(__doc__ or "").partition("\n")[0]
     )
-    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    add_json_option(parser)
     parser.add_argument("--turns", type=int, default=20, help="turns of two users in all (default: %(default)s)")
     parser.add_argument(
         "--extraction", type=float, default=12.0, help="seconds that drawing facts takes (default: %(default)s)"
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     }
     told: dict[str, Any] = {"turns": arguments.turns, "extraction_seconds": arguments.extraction}
     peers = {name: found for name, found in systems.items() if name != "react_mem"}
-    write_json(arguments.json, metrics, peers, {**environment(), **told})
+    write_json(arguments.json, metrics, peers, told)
 
 
 if __name__ == "__main__":

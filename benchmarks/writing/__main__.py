@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 from benchmarks.progress import interruptible
+from benchmarks.report import add_json_option
 from benchmarks.writing.case import Manner, choose, load_cases
 from benchmarks.writing.check import check_files
 
@@ -22,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments: Those of the command line by default.
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.writing", description=__doc__)
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write the metrics to this file")
+    add_json_option(parser)
     parser.add_argument("--check", nargs="*", type=Path, metavar="FILE", help="only check these files of cases, or all")
     parser.add_argument("--explain", action="store_true", help="list what failed, with the turns and the facts")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="cases by id, part of it, kind, ...")

@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from rich.console import Console
 
-from benchmarks.report import environment, write_json
+from benchmarks.report import tell_left_out, write_json
 from benchmarks.writing.case import Case, Manner
 from benchmarks.writing.drivers import LangMemManager, ModelFactory, ReactMem, open_stores
 from benchmarks.writing.mem0_peer import open_mem0
@@ -51,21 +51,19 @@ async def compare(options: argparse.Namespace, cases: Sequence[Case]) -> None:
             async with open_mem0(embedding, make) as mem0:
                 scores[MEM0] = await measure(mem0, name=MEM0)
         except ImportError:
-            console.print("Mem0 is left out: it comes with the extra `mem0`")
+            tell_left_out(MEM0, MEM0)
     if options.explain:
         for name, score in scores.items():
             explain(console, name, score)
     show(console, scores, options.model)
-    if options.json is not None:
-        metrics = {name: score.metrics() for name, score in scores.items()}
-        facts: dict[str, Any] = {
-            **environment(),
-            "engine": options.engine,
-            "store": options.store,
-            "model": options.model or "script",
-        }
-        ours_metrics = metrics.pop(OURS)
-        await asyncio.to_thread(write_json, options.json, ours_metrics, metrics, facts)
+    metrics = {name: score.metrics() for name, score in scores.items()}
+    facts: dict[str, Any] = {
+        "engine": options.engine,
+        "store": options.store,
+        "model": options.model or "script",
+    }
+    ours_metrics = metrics.pop(OURS)
+    await asyncio.to_thread(write_json, options.json, ours_metrics, metrics, facts)
 
 
 def _model_factory(spec: str | None) -> ModelFactory:

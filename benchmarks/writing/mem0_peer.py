@@ -1,4 +1,4 @@
-"""Mem0, where it is installed: `pip install 'react-mem[mem0]'`.
+"""Mem0, where it is installed: by the extra `mem0`.
 
 Its model is the script's, by the interface that Mem0 asks; its vectors are in a Qdrant in memory. Its open-source
 extraction only adds (`ADDITIVE_EXTRACTION_PROMPT`), and is not shown what tools return. Its telemetry is off.

@@ -1,0 +1,141 @@
+"""The commands that the pages and the Makefile print for benchmarks are understood, and name files that are there."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shlex
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.locomo.__main__ import main as locomo
+from benchmarks.overhead import main as overhead
+from benchmarks.report import write_json
+from tests.support.documents import PAGES, ROOT
+from tests.unit.benchmarks.locomo_sample import sample, write
+
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+MADE = re.findall(r"^\t\$\(BIN\)/python -m (benchmarks\..+)$", MAKEFILE, re.MULTILINE)
+COMMANDS = sorted(
+    {
+        command.strip()
+        for page in PAGES
+        for command in re.findall(r"python -m (benchmarks\.[^`\n]+)", page.read_text(encoding="utf-8"))
+    }
+    | set(MADE)
+)
+MODULES = sorted(
+    path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__main__")
+    for path in (ROOT / "benchmarks").rglob("*.py")
+    if "ArgumentParser(" in path.read_text(encoding="utf-8")
+)
+
+
+class UnderstoodError(Exception):
+    """Tells that a command line was parsed: nothing is measured."""
+
+
+@pytest.fixture
+def parsing_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every benchmark ends once it has understood its command line."""
+    parse = argparse.ArgumentParser.parse_args
+
+    def parsed(self: argparse.ArgumentParser, *args: Any) -> None:
+        raise UnderstoodError(parse(self, *args))
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parsed)
+
+
+def main_of(module: str) -> Any:
+    found = import_module(module)
+    return found.main if hasattr(found, "main") else import_module(f"{module}.__main__").main
+
+
+@pytest.mark.usefixtures("parsing_alone")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_printed_command_is_understood(command: str) -> None:
+    module, *arguments = shlex.split(command)
+    with pytest.raises(UnderstoodError):
+        main_of(module)(arguments)
+
+
+def test_the_page_of_benchmarks_prints_commands() -> None:
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert len(set(re.findall(r"python -m (benchmarks\.\w+)", page))) > 20
+
+
+NEEDED = {"benchmarks.locomo": ["--data", "FILE"], "benchmarks.citus": ["--postgres", "FOLDER"]}
+"""What a benchmark cannot be run without."""
+
+
+@pytest.mark.usefixtures("parsing_alone")
+@pytest.mark.parametrize("module", [one for one in MODULES if one != "benchmarks.migration"])
+def test_the_file_of_the_numbers_is_optional_and_one_option(module: str) -> None:
+    """benchmarks.migration times one statement, and has no numbers to keep."""
+    for given, told in (([], None), (["--json", "out.json"], Path("out.json"))):
+        with pytest.raises(UnderstoodError) as understood:
+            main_of(module)([*NEEDED.get(module, []), *given])
+        assert understood.value.args[0].json == told
+
+
+def test_what_make_bench_writes_is_what_is_kept() -> None:
+    names = [re.search(r"--json (\S+)", command) for command in MADE]
+    files = [name[1] for name in names if name]
+    assert len(files) == len(MADE) == len(set(files))
+    assert [file for file in files if not (ROOT / file).is_file()] == []
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    others = {path.name for path in (ROOT / "benchmarks" / "results").glob("*.json")} - {
+        Path(file).name for file in files
+    }
+    assert [name for name in sorted(others) if f"`{name}`" not in page] == [], "the page says which command wrote it"
+
+
+def test_a_result_names_the_machine_the_day_and_the_versions_and_nobody(tmp_path: Path) -> None:
+    write_json(tmp_path / "a" / "out.json", {"x": 1}, {"peer": {"x": 2}}, {"turns": 3})
+    result = json.loads((tmp_path / "a" / "out.json").read_text(encoding="utf-8"))
+    assert set(result) == {"metrics", "peers", "environment"}
+    about = result["environment"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", about["date"])
+    assert about["processor"]
+    assert about["memory_gb"] is None or about["memory_gb"] > 0
+    assert {"python", "platform", "cpus", "react-mem", "langgraph", "langmem", "numpy"} <= set(about)
+    assert about["turns"] == 3
+    text = json.dumps(about)
+    for private in filter(None, (platform.node(), str(Path.home()), str(ROOT), os.environ.get("USER"))):
+        if len(private) > 3:
+            assert private not in text
+
+
+def test_without_a_file_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_json(None, {"x": 1}, {}, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_charts_are_refused_where_there_is_no_file_to_draw_from(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        overhead(["--save-plots", "charts"])
+    assert "--json" in capsys.readouterr().err
+
+
+def test_a_peer_that_is_not_installed_is_named_with_its_cure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write(tmp_path / "one.json", sample())
+    monkeypatch.setattr("benchmarks.locomo.__main__.installed", lambda peer: peer != "mem0")
+    # ends after it, as one conversation cannot be held out of itself, and before anything is measured
+    monkeypatch.setattr("benchmarks.locomo.__main__.load_embedding_model", lambda spec: None)
+    with pytest.raises(SystemExit):
+        locomo(["--data", str(data), "--fit"])
+    told = capsys.readouterr()
+    assert (
+        "mem0 is left out, as it is not installed. In the clone: .venv/bin/python -m pip install -e '.[mem0]'"
+        in told.err
+    )
+    assert "mem0" not in told.out
