@@ -45,6 +45,7 @@ def test_what_is_written_is_as_measured() -> None:
         ("reads well: cases with a fault", "late.correct.fault_share", percent),
         ("careless: share of what is believed that is false", "late.careless.false_share", percent),
         ("careless: cases with a fault", "late.careless.fault_share", percent),
+        ("hostile: cases with a fault", "late.hostile.fault_share", percent),
         ("hostile: false facts believed", "late.hostile.false", str),
         ("hostile: true facts ended", "late.hostile.retired", str),
         ("model calls a turn", "memory_calls_per_turn", "{:.2f}".format),
