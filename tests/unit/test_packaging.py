@@ -5,6 +5,7 @@ from __future__ import annotations
 import email
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -311,14 +312,22 @@ def test_the_documentation_tells_how_large_an_install_is() -> None:
     text = (ROOT / "docs" / "installation.md").read_text(encoding="utf-8")
     told = re.search(r"brings (\d+) packages, about (\d+) MB", text)
     assert told is not None
+    # the page tells of this machine and Python exactly; with others a package or two comes or goes
+    exactly = sys.version_info[:2] == (3, 11) and platform.machine() == "x86_64"
     plain = by_name(PROJECT["dependencies"])
-    assert len(plain) == pytest.approx(int(told[1]), abs=3)
-    assert size(plain.values()) == pytest.approx(int(told[2]), rel=0.15)
+    assert len(plain) == pytest.approx(int(told[1]), abs=0 if exactly else 3)
+    assert size(plain.values()) == pytest.approx(int(told[2]), rel=0.02 if exactly else 0.15)
     for extra, count, megabytes in re.findall(r"^\| `(\w+)` \|.*\| (\d+), ([\d.]+)", text, re.MULTILINE):
         added = by_name([*PROJECT["dependencies"], *PROJECT["optional-dependencies"][extra]])
         new = [found for name, found in added.items() if name not in plain]
-        assert (extra, len(new)) == (extra, pytest.approx(int(count), abs=2))
-        assert (extra, size(new)) == (extra, pytest.approx(float(megabytes), rel=0.2, abs=0.1))
+        assert (extra, len(new)) == (extra, pytest.approx(int(count), abs=0 if exactly else 2))
+        rounded = 0.5 if len(new) > 1 else 0.1
+        assert (extra, size(new)) == (extra, pytest.approx(float(megabytes), rel=0 if exactly else 0.2, abs=rounded))
+
+
+def test_the_documentation_lists_every_extra() -> None:
+    text = (ROOT / "docs" / "installation.md").read_text(encoding="utf-8").partition("## Extras")[2]
+    assert set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == set(PROJECT["optional-dependencies"])
 
 
 # --- the environment's variables ---
