@@ -87,11 +87,17 @@ def test_every_command_is_a_target_that_exists_or_is_run_elsewhere(block: Block)
                 assert (ROOT / "tests" / "integration" / "storage" / "test_distribution.py").is_file()
             case ["export", setting]:
                 assert setting.startswith(("DATABASE_URL=", "MEMORY_ENCRYPTION_KEY="))
+            case ["pip", "install", "./react-mem/conformance"]:
+                # its wheel is built in tests/integration/conformance
+                assert (ROOT / "conformance" / "pyproject.toml").is_file()
             case ["pip", "install", path]:
                 # installed for real, as wheel, sdist and editable, in test_packaging.py
                 extras = re.fullmatch(r'"\./react-mem\[(.+)\]"', path)
                 assert extras is not None
                 assert extras[1] in PROJECT["optional-dependencies"]
+            case ["pip", "install", "pytest", "pytest-asyncio"]:
+                # followed with both in tests/unit/testing/test_page.py
+                assert block.page == "docs/testing_your_agent.md"
             case ["curl", "-s", *_]:
                 # sent to our routes in test_rest_docs.py
                 assert block.page == "docs/rest.md"
