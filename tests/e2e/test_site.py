@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -17,6 +18,8 @@ import pytest
 import yaml
 
 from docs.site import pages
+from docs.site.__main__ import main as build
+from docs.site.addresses import UNKNOWN
 from docs.site.docstrings import fenced
 from docs.site.navigation import HOME, decisions, entries
 from docs.site.pages import REFERENCE, BrokenLinkError, published, write_pages
@@ -63,7 +66,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built once as `make site` builds it."""
     out = tmp_path_factory.mktemp("docs")
     done = subprocess.run(
-        [sys.executable, "-m", "docs.site", "--out", out, "--url", OURS],
+        [sys.executable, "-m", "docs.site", "--out", out],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -73,6 +76,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr == "No issues found\n"
     assert re.findall(r"(?i).*(?:warning|griffe:).*", done.stdout + done.stderr) == []
+    assert f"-m http.server 8000 --bind 127.0.0.1 --directory {out / 'site'}" in done.stdout
     return out / "site"
 
 
@@ -94,7 +98,7 @@ def test_nothing_is_loaded_from_another_host(site: Path) -> None:
         found = Loads()
         found.feed(file.read_text(encoding="utf-8"))
         assert found.addresses
-        assert [one for one in found.addresses if urlsplit(one).netloc not in {"", urlsplit(OURS).netloc}] == [], file
+        assert [one for one in found.addresses if urlsplit(one).netloc] == [], file
     for sheet in site.rglob("*.css"):
         text = sheet.read_text(encoding="utf-8")
         assert re.findall(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//[^)\"']*", text) == [], sheet
@@ -107,10 +111,54 @@ def test_language_models_are_told_of_every_page(site: Path) -> None:
     assert len(listed) == len(set(listed)) == len(entries()) + len(decisions()) + 1
     assert len(listed) == len({*published().values(), *(f"reference/{door}.md" for door in REFERENCE)})
     for address in listed:
-        assert (site / address.removeprefix(OURS)).is_file(), address
+        assert (site / address).is_file(), address
     full = (site / "llms-full.txt").read_text(encoding="utf-8")
     for text in ("Tutorial: an agent that remembers", "Open the memory of every scope", "MEMORY_ENCRYPTION_KEY"):
         assert text in full
+
+
+def test_a_site_without_an_address_names_none(site: Path) -> None:
+    files = [file for file in site.rglob("*") if file.suffix in {".html", ".md", ".txt", ".xml"}]
+    assert not (site / "sitemap.xml").exists()
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        assert UNKNOWN not in text, file
+        assert 'rel="canonical"' not in text, file
+    for file in (site / "llms-full.txt", *(file for file in files if file.suffix == ".md")):
+        for link in re.findall(r"\]\(<([^>]+)>\)", file.read_text(encoding="utf-8")):
+            path = link.partition("#")[0]
+            assert urlsplit(link).netloc or not path or (file.parent / path).exists(), (file, link)
+
+
+def test_an_address_that_is_given_is_the_sites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["docs.site", "--out", str(tmp_path), "--url", OURS])
+    monkeypatch.setattr(
+        "docs.site.__main__.subprocess.run", lambda command, **_: subprocess.CompletedProcess(command, 0)
+    )
+    assert build() == 0
+    assert yaml.safe_load((tmp_path / "site.yml").read_text(encoding="utf-8"))["site_url"] == OURS
+
+
+@pytest.mark.parametrize(
+    ("asked", "page"),
+    [
+        ("sealing master key", "encryption/"),
+        ("rotating keys", "encryption/"),
+        ("install extras", "installation/"),
+        ("legal hold", "operations/"),
+        ("pytest asyncio", "testing_your_agent/"),
+        ("import chatgpt", "importing/"),
+    ],
+)
+def test_the_search_finds_the_page_that_is_about_it(site: Path, asked: str, page: str) -> None:
+    """A part of a page is found by all the words of a question, as they stand or begin."""
+    items = json.loads((site / "search.json").read_text(encoding="utf-8"))["items"]
+    found = {
+        item["location"].partition("#")[0]
+        for item in items
+        if all(re.search(rf"\b{word}", f"{item['title']} {item['text']}", re.IGNORECASE) for word in asked.split())
+    }
+    assert page in found
 
 
 def test_every_page_of_the_docs_is_in_the_navigation() -> None:
