@@ -120,7 +120,11 @@ def _add_audit(audit: argparse.ArgumentParser) -> None:
     audit.add_argument(
         "--after", metavar="NUMBER:HASH", help="verify what comes after an entry that was verified before"
     )
-    audit.add_argument("--head", metavar="NUMBER:HASH", help="an end that `verify` has printed, to be there yet")
+    audit.add_argument(
+        "--head",
+        metavar="NUMBER:HASH",
+        help="an end that `verify` printed earlier; fails if it is no longer in the log",
+    )
     quality = audit.add_argument_group("quality")
     quality.add_argument("--store", metavar="MODULE:ATTRIBUTE", help="any LangGraph store, or what opens one")
     quality.add_argument(

@@ -26,7 +26,7 @@ from react_mem.memory.context import labelled
 COMMANDS = ("/memory", "/threads", "/new", "/good", "/bad", "/forget", "/help", "/exit", "/quit")
 HELP = (
     "/memory what I know of you · /threads conversations · /new conversation · /good /bad on the last answer · "
-    "/forget everything · /exit"
+    "/forget (erases everything about you) · /exit"
 )
 
 _VERDICTS: dict[str, Literal[-1, 1]] = {"/good": 1, "/bad": -1}
