@@ -87,8 +87,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.store = None
     if app.state.store is None:
         log.warning(
-            "the server shows its routes no store: nothing is done behind the turns here (`react-mem worker` does it), "
-            "and chat summaries go without profiles and stored prompts"
+            "the server gives its HTTP routes no access to the store: no work behind the turns is done here "
+            "(run `react-mem worker`), and chat summaries go without profiles and stored prompts"
         )
     else:
         await refuse_unsealed(app.state.store)

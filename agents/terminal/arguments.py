@@ -33,7 +33,7 @@ def command_line() -> argparse.ArgumentParser:
     chat.add_argument("--agent", default="assistant", help="the name of an agent config, or the path of a YAML file")
     chat.add_argument("--verbose", action="store_true", help="show what is retrieved, thought, done and stored")
     new = commands.add_parser("new", help="write a project of your own around an agent: config, tool, tests, server")
-    new.add_argument("name", help="what it is to be called, such as my-agent; its folder is made here")
+    new.add_argument("name", help="its name, such as my-agent; its folder is made here")
     _add_import(commands.add_parser("import", help="bring memories along from other systems"))
     _add_memory(commands.add_parser("memory", help="see, search, export, import and forget what is remembered"), owner)
     context = commands.add_parser(
@@ -91,7 +91,9 @@ def command_line() -> argparse.ArgumentParser:
         )
     )
     _add_receipts(commands.add_parser("receipt", help="signed receipts of what was forgotten"))
-    retention = commands.add_parser("retention", parents=[quietly], help="remove now what the agents keep no longer")
+    retention = commands.add_parser(
+        "retention", parents=[quietly], help="remove now what is older than the agents keep it"
+    )
     retention.add_argument("--dry-run", action="store_true", help="remove nothing, and say what would be")
     retention.add_argument("--user", type=_user_id, help="only this user's memory; everybody's by default")
     retention.add_argument("--json", action="store_true", help="print JSON")
@@ -205,7 +207,7 @@ def _add_import(import_: argparse.ArgumentParser) -> None:
     owner.add_argument(
         "--user",
         type=_user_id,
-        help="whose it all becomes; by default whose the file says, and yours where it does not",
+        help="the user who gets all of it; by default the one that each entry names, and you where it names none",
     )
     owner.add_argument(
         "--map",
@@ -213,7 +215,7 @@ def _add_import(import_: argparse.ArgumentParser) -> None:
         default=[],
         type=_mapped,
         metavar="NAME=USER",
-        help="whose becomes what is NAME's in the file; may be repeated, and what is anybody else's stays out",
+        help="the user who gets what the file has of NAME; may be repeated, and other users' entries are left out",
     )
     import_.add_argument(
         "--read", action="store_true", help="have the agent's worker draw facts from imported conversations"
@@ -221,8 +223,8 @@ def _add_import(import_: argparse.ArgumentParser) -> None:
     import_.add_argument(
         "--prefix",
         default="",
-        help="of langmem: the labels before the owner's, with dots, such as memories; where more follow behind the "
-        "owner's, {user} stands in its place, as in memories.{user}",
+        help="for langmem: the namespace before the user's name, with dots, usually memories; where labels follow "
+        "behind the name, {user} stands in its place, as in memories.{user}",
     )
     import_.add_argument("--agent", default="assistant", help="whose embedding model to use (default: %(default)s)")
     import_.add_argument("--json", action="store_true", help="print JSON")

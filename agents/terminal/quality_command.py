@@ -31,7 +31,7 @@ from react_mem.memory.runtime import (
 _WORDS: dict[QualityCheck, str] = {
     "duplicates": "say what another item says",
     "contradictions": "differ from another one by a number or a denial, or are in doubt",
-    "stale": "were not written again for {days} days, or whose end date has passed and that are still believed",
+    "stale": "were not written again for {days} days, or are still believed although their end date has passed",
     "secrets": "hold what looks like a key, a token or a password",
     "never_recalled": "were used in no answer",
     "growth": "came in the last 30 days, after {before} in the 30 days before",
