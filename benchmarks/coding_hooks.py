@@ -30,7 +30,7 @@ import psutil  # type: ignore[import-untyped]
 from benchmarks.filling import fill, memories
 from benchmarks.locomo.metrics import percentile
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import environment, print_table, write_json
+from benchmarks.report import add_json_option, print_table, write_json
 from react_mem.memory import MemoryFacade, StorageSettings
 from react_mem.memory.runtime import load_embedding_model, open_storage
 from tests.support.coding_agent import CodingAgent
@@ -145,7 +145,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.coding_hooks", description=(__doc__ or "").partition("\n")[0]
     )
-    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    add_json_option(parser)
     parser.add_argument("--memories", type=int, default=1_000, help="memories of the user (default: %(default)s)")
     parser.add_argument("--prompts", type=int, default=60, help="prompts (default: %(default)s)")
     parser.add_argument("--searches", type=int, default=3, help="searches without a resident (default: %(default)s)")
@@ -157,7 +157,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     print_table("The same without a resident", tuple(peer), {"react-mem memory search": peer})
     metrics = {f"{what}.{name}": value for what, row in found.items() for name, value in row.items()}
     told = {"memories": arguments.memories, "prompts": arguments.prompts, "load_average": load}
-    write_json(arguments.json, metrics, {"without_resident": peer}, {**environment(), **told})
+    write_json(arguments.json, metrics, {"without_resident": peer}, told)
 
 
 if __name__ == "__main__":
