@@ -55,7 +55,7 @@ class HitsToShow:
 
         Args:
             item_of: Returns the item with a key; None where it is gone.
-            partner_of: Returns what is shown of the partner with a key: its id, role and text; None where it is gone.
+            partner_of: Returns what is read of the partner with a key (`RecallHit.partner`); None where it is gone.
             similarity_of: Returns what a cosine means.
         """
         for hit, partners in self.waiting:

@@ -44,6 +44,10 @@ def scored(item: Item, score: float | None) -> SearchItem:
     return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
 
 
+PARTNER_FIELDS = ("role", "text", "created_at")
+"""Fields of a message that are read of the partner of another one, beside its id."""
+
+
 @dataclass(frozen=True)
 class RecallHit:
     """One item that was recalled.
@@ -53,7 +57,8 @@ class RecallHit:
         arms: What each arm contributed.
         similarity: How similar its nearest text is, from 0 to 1 and calibrated; None without vectors.
         passage: The part of a long text that matched; empty where the whole text did.
-        partner: The message before or after it that belongs to it, as its value; None where there is none.
+        partner: The message before or after it that belongs to it, with its id and at least `PARTNER_FIELDS` of its
+            value; None where there is none.
     """
 
     item: SearchItem

@@ -16,7 +16,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, Op, Result, SearchItem,
 
 from react_mem.memory.index.hits_to_show import HitsToShow
 from react_mem.memory.index.known_cosines import KnownCosines
-from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
+from react_mem.memory.index.recall import PARTNER_FIELDS, Recall, RecallHit, RecallOp, scored
 from react_mem.memory.index.scorer import score_compared
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.llm.causes import cause_of
@@ -55,7 +55,7 @@ class _Found:
         def partner(key: str) -> Mapping[str, Any] | None:
             if (other := items[key]) is None:
                 return None
-            return {"id": key, "role": other.value.get("role"), "text": other.value.get("text")}
+            return {"id": key, **{name: other.value.get(name) for name in PARTNER_FIELDS}}
 
         self.shown.take(items.__getitem__, partner, lambda cosine: similarity_of(cosine, calibration))
 

@@ -105,7 +105,9 @@ class ScopeStore:
         """Return the answers to `operations` without what was not so at a time."""
 
         def then(item: Any) -> Any:
-            value = self.as_of(item.value, at)
+            # what somebody else keeps there was made when it was stored
+            dated = item.value if "created_at" in item.value else None
+            value = dict(item.value) if dated is None and item.created_at <= at else dated and self.as_of(dated, at)
             if value is None:
                 return None
             changed = copy(item)
@@ -122,7 +124,7 @@ class ScopeStore:
                 return Recall([one for one in map(recalled, found.found) if one], found.missing)
             if isinstance(found, list):
                 kept = [one for one in map(then, found) if one]
-                return sorted(kept, key=lambda item: created_at(item.value), reverse=True)
+                return sorted(kept, key=made_at, reverse=True)
             return None if found is None else then(found)
 
         return [answer(found) for found in answers]
@@ -354,6 +356,11 @@ def checked(place: str, data: Mapping[str, Any]) -> Record:
 def created_at(value: Mapping[str, Any]) -> datetime:
     """Return when a record was made, as it is stored."""
     return with_zone(datetime.fromisoformat(str(value["created_at"])))
+
+
+def made_at(item: Item) -> datetime:
+    """Return when the record of an item was made; of one that does not say it, when it was stored."""
+    return created_at(item.value) if "created_at" in item.value else item.created_at
 
 
 def _is_marked(condition: Any) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, LiteralString
+from typing import Any
 
 import numpy as np
 from langgraph.store.base import Item
@@ -19,7 +19,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from react_mem.memory.index.hits_to_show import HitsToShow
 from react_mem.memory.index.ranked_hits import RankedHits
-from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.index.recall import PARTNER_FIELDS, Recall, RecallOp
 from react_mem.memory.index.scorer import Comparisons, Corpus, score_compared
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.arms import Arm
@@ -44,19 +44,19 @@ _TRIES = 3
 _INLINE_TEXTS = 20_000
 """Texts up to which a read scores them at once, within 5 ms; more, beside the event loop."""
 
-_RECORDS: LiteralString = """
+_RECORDS = """
     WITH changed AS MATERIALIZED (
         SELECT v.prefix, v.key FROM store_vectors v WHERE v.owner = %(owner)s AND v.revision > %(revision)s
     )
     SELECT s.prefix, s.key, s.created_at, s.updated_at, (s.prefix, s.key) IN (SELECT * FROM changed) AS changed,
         -- of a sealed one, whatever is wanted is in what is sealed
         CASE WHEN s.expires_at <= now() THEN NULL WHEN wanted.whole OR s.value ? ':sealed' THEN s.value::text
-            ELSE jsonb_build_object('id', s.key, 'role', s.value -> 'role', 'text', s.value -> 'text')::text
+            ELSE jsonb_build_object('id', s.key, {partner})::text
         END AS value,
         wanted.whole
     FROM unnest(%(prefixes)s::text[], %(keys)s::text[], %(whole)s::boolean[]) AS wanted (prefix, key, whole)
     JOIN store s ON s.owner = %(owner)s AND s.prefix = wanted.prefix AND s.key = wanted.key
-"""
+""".replace("{partner}", ", ".join(f"'{name}', s.value -> '{name}'" for name in PARTNER_FIELDS)).encode()
 
 _OTHER_MODEL = "the memories have been re-embedded with another model since this process started"
 

@@ -84,7 +84,13 @@ async def test_each_arm_alone(store: BaseStore) -> None:
 async def test_partners_passages_and_conditions(store: BaseStore) -> None:
     words = frozenset({Arm.LEXICAL})
     [boat] = (await answer(store, asked("kayak", pairs=True, arms=words))).found
-    assert boat.partner == {"id": "good", "role": "assistant", "text": "How nice, where will you go?"}
+    assert boat.partner == {
+        "id": "good",
+        "role": "assistant",
+        "text": "How nice, where will you go?",
+        # by which a read as of a time tells whether it had been said
+        "created_at": "2024-03-05T12:00:00+00:00",
+    }
     [zebra] = (await answer(store, asked("zebra", arms=words))).found
     assert zebra.passage.endswith("A zebra crossed the road.")
     assert len(zebra.passage) < 900
