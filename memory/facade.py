@@ -236,6 +236,7 @@ class MemoryFacade:
         if query.as_of is not None:
             # many records are read again
             answers = await asyncio.to_thread(_as_of, asked, answers, query.as_of)
+        answers = await _followed(asked, answers, query)
         answers, failure = await self._reranked(answers, query.query or "")
         if failure:
             results.missing["reranker"] = failure
@@ -776,6 +777,14 @@ def _store_of(scope: MemoryScope, given: ScopeStore | BaseStore) -> BaseStore:
 
 def _any_found(answers: Iterable[Result | Recall]) -> bool:
     return any(isinstance(answer, Recall) and answer.found for answer in answers)
+
+
+async def _followed(
+    asked: Sequence[tuple[ScopeStore, Sequence[Any]]], answers: Sequence[Result | Recall], query: MemoryQuery
+) -> list[Result | Recall]:
+    """Return the answers of each scope with what they only name in its place."""
+    left = iter(answers)
+    return [one for scope, part in asked for one in await scope.followed([next(left) for _ in part], query)]
 
 
 def _as_of(

@@ -58,7 +58,8 @@ class VectorNotes:
         noted: dict[Place, PutOp] = {}
         for put in puts:
             if self._covers(put.namespace):
-                fields = [] if put.index is False or put.value is None else list(put.index or FIELDS)
+                wanted = FIELDS if put.index is None else put.index or ()
+                fields = [] if put.value is None else list(wanted)
                 value = {"fields": fields, "stamp": uuid.uuid4().hex}
                 noted[put.namespace, put.key] = PutOp((NOTES, *put.namespace), put.key, value, index=False)
         return noted

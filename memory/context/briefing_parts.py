@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from react_mem.memory.llm.tokens import count_lines
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
-from react_mem.memory.model.kinds import DOCUMENT, MESSAGE, PENDING
+from react_mem.memory.model.kinds import DOCUMENT, MESSAGE
 from react_mem.prompts import load_prompt
 
 
@@ -62,7 +62,6 @@ _PARTS = {
 _PARTS_BY_KIND = {
     DOCUMENT.name: BriefingPart.DOCUMENTS,
     MESSAGE.name: BriefingPart.SAID,
-    PENDING.name: BriefingPart.SAID,
 }
 
 

@@ -10,7 +10,7 @@ from react_mem.memory.language.own_words import parts
 from react_mem.memory.llm.fencing import flat
 from react_mem.memory.merging.blocks import shown_blocks
 from react_mem.memory.model.interface import Doubt
-from react_mem.memory.model.kinds import FACT, PENDING, SUMMARY, origin_of
+from react_mem.memory.model.kinds import FACT, SUMMARY, origin_of
 from react_mem.memory.model.origins import LABELS, Origin
 
 MAX_LINE_CHARS = 600
@@ -133,7 +133,7 @@ def said_and_shown(payload: Mapping[str, Any], text: str) -> tuple[str, str]:
 
 
 def _said_and_quoted(payload: Mapping[str, Any], text: str) -> tuple[str, str]:
-    if payload.get("role") != "user" and not PENDING.matches(payload):
+    if payload.get("role") != "user":
         return text, ""
     content = payload.get("content")
     whole = content if isinstance(content, str) and text in content else text

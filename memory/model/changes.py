@@ -14,6 +14,11 @@ from react_mem.memory.model.records import Record
 Change = PutOp
 """One write of a batch: a record, or the removal of one."""
 
+NO_FIELDS: list[str] = []
+"""Index of a write of which no field is embedded, where nobody is to wait for an embedder. A `MemoryStore` finds such a
+record of memory by its words at once; of a store that has no index of words, they are read of the records themselves
+(see `memory.retrieval.stock_index`)."""
+
 
 def put(user_id: str, record: Record, *, indexed: bool = True) -> Change:
     """Return the write of a record to where its kind is kept.
@@ -21,11 +26,22 @@ def put(user_id: str, record: Record, *, indexed: bool = True) -> Change:
     Args:
         user_id: The owner.
         record: The record.
-        indexed: Whether it is found by meaning, where its kind is; without, nothing has to be embedded, and it can be
-            indexed later.
+        indexed: Whether it is found, where its kind is; without, nothing has to be embedded, and it can be indexed
+            later.
     """
     kind, value = kind_named(record.kind), record.to_value()
     return PutOp(kind.namespace(user_id), record.id, value, index=kind.index(value) if indexed else False)
+
+
+def put_unembedded(user_id: str, record: Record) -> Change:
+    """Return the write of a record that is found by its words alone until it is written again.
+
+    Args:
+        user_id: The owner.
+        record: The record.
+    """
+    change = put(user_id, record)
+    return change if change.index is False else change._replace(index=NO_FIELDS)
 
 
 def delete(user_id: str, kind: Kind, id_: str) -> Change:
@@ -76,4 +92,4 @@ def _embedded(change: Change) -> str:
 
 
 def _is_embedded(change: Change) -> bool:
-    return change.value is not None and change.index is not False
+    return change.value is not None and change.index not in (False, NO_FIELDS)

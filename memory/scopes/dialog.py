@@ -12,10 +12,10 @@ from types import MappingProxyType
 from typing import Any, get_args, overload
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langgraph.store.base import GetOp, Op, SearchItem, SearchOp
+from langgraph.store.base import GetOp, Item, Op, SearchItem, SearchOp
 
 from react_mem.memory.index.question import Question
-from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.merging.blocks import kept_apart
 from react_mem.memory.merging.speakers import speaker_changes
@@ -45,7 +45,11 @@ MAX_STANDING = 50
 """Standing instructions that are read: who gave more is understood by the latest."""
 
 MAX_FRESH = 3
-"""Turns of other conversations that wait to be indexed: what a user said a moment ago, in another window."""
+"""Turns of other conversations that wait to be embedded: what a user said a moment ago, in another window. Words find
+all that wait; of the last it is shown too where there is no word in common."""
+
+_MESSAGES_OF_A_TURN = 8
+"""Messages of a turn that waits that are looked at: the last."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +128,8 @@ class DialogMemoryStore(ScopeStore):
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Take the last turns of this conversation and what it came to; where something is asked, search all
-        conversations of the owner, and take the turns that are too new to be found by a search; look the chain of this
-        conversation up.
+        conversations of the owner, and take the turns that are too new to be found by what they mean; look the chain of
+        this conversation up.
         """
         asked: list[Op | RecallOp] = []
         if self._turns(query):
@@ -133,14 +137,29 @@ class DialogMemoryStore(ScopeStore):
             said = {"session_id": query.session_id}
             asked.append(SearchOp(self.namespace(query.user_id), said, WHOLE, refresh_ttl=False))
         if self._searches(query):
-            # one that was tried has been indexed, and is found by the search like everything else
+            # one that was tried has been embedded, and is found by the search like everything else
             new = {"session_id": {"$ne": query.session_id}, "attempts": 0}
             asked.append(self._search(query, question, SPARE * self._policy.recall.max_memories, pairs=True))
-            asked.append(SearchOp(PENDING.namespace(query.user_id), new, MAX_FRESH))
+            asked.append(SearchOp(PENDING.namespace(query.user_id), new, self.room_for_latest(MAX_FRESH)))
         if self._policy.summaries.enabled:
             namespace = scope_namespace(query.user_id, MemoryScope.STATE)
             asked.append(GetOp(namespace, CHAIN.id(query.session_id)))
         return asked
+
+    async def followed(self, answers: Sequence[Any], query: MemoryQuery) -> Sequence[Any]:
+        """Return the answers with the messages of turns that wait in the place of their notes, which soon are gone."""
+        if not self._searches(query):
+            return answers
+        place = 2 if self._turns(query) else 1
+        found, waiting = answers[place - 1], answers[place]
+        notes = sorted(waiting, key=lambda item: created_at(item.value), reverse=True)[:MAX_FRESH]
+        known = {one.key: one for one in found.found} if isinstance(found, Recall) else {}
+        ids = [id_ for note in notes for id_ in reversed(note.value["source_ids"][-_MESSAGES_OF_A_TURN:])]
+        wanted = [GetOp(self.namespace(query.user_id), id_) for id_ in ids if id_ not in known]
+        stored = await self.store.abatch(wanted) if wanted else []
+        there = {item.key: item for item in stored if isinstance(item, Item)} | known
+        said = [there[id_] for id_ in ids if id_ in there]
+        return [*answers[:place], said, *answers[place + 1 :]]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return what the caller does not have already: what this conversation came to and its last turns, the oldest
@@ -183,12 +202,14 @@ class DialogMemoryStore(ScopeStore):
         """Return a message, summary or note as it was; a chain says where its conversation stands now, and was not."""
         return None if CHAIN.matches(value) else super().as_of(value, at)
 
-    def _memories(self, found: Any, fresh: Sequence[SearchItem], query: MemoryQuery) -> list[MemoryResultItem]:
+    def _memories(self, found: Any, fresh: Sequence[RecallHit | Item], query: MemoryQuery) -> list[MemoryResultItem]:
         known = self._unseen(found, query)
-        ids = {one.key for one in known}
-        # the messages of a turn may have been found by the search as well
-        unread = [item for item in fresh if item.value["text"] and ids.isdisjoint(item.value["source_ids"])]
-        return [self.shown(one) for one in [*unread, *known][: self._policy.recall.max_memories]]
+        # what words or times tell of has its place by them
+        placed = {*query.seen, *(one.key for one in known if isinstance(one, RecallHit) and (one.item.score or 0) > 0)}
+        unread = [one for one in fresh if one.key not in placed and _is_told_by_user(one)]
+        taken = {one.key for one in unread}
+        rest = [one for one in known if one.key not in taken]
+        return [self.shown(one) for one in [*unread, *rest][: self._policy.recall.max_memories]]
 
     async def get_context(
         self, user_id: str, session_id: str, limit_turns: int = 20, *, agent_id: str = ""
@@ -503,6 +524,12 @@ def _position(values: Iterable[dict[str, Any]], limit_turns: int) -> tuple[dict[
     # of thousands of messages few are shown, and a date takes longer to read than a number
     latest = [value for value in messages if value["turn"] >= first]
     return summary, sorted(latest, key=lambda value: (value["turn"], created_at(value)))
+
+
+def _is_told_by_user(found: RecallHit | Item) -> bool:
+    """Return whether something is a message in which the user says something."""
+    value = found.value if isinstance(found, Item) else found.item.value
+    return value.get("role") == "user" and bool(value["text"])
 
 
 def _for_agent(result: MemoryResultItem, agent_id: str) -> MemoryResultItem:

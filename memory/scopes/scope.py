@@ -83,6 +83,15 @@ class ScopeStore:
         """
         return [self._search(query, question, self._policy.recall.max_memories)]
 
+    async def followed(self, answers: Sequence[Any], query: MemoryQuery) -> Sequence[Any]:
+        """Return the answers to `operations`, with what they only name in its place.
+
+        Args:
+            answers: What the store answered, one answer an operation.
+            query: The query.
+        """
+        return answers
+
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return the answers to `operations` as results, the most relevant first.
 
@@ -291,10 +300,20 @@ class ScopeStore:
 
     async def _latest(self, user_id: str, limit: int, **conditions: Any) -> list[dict[str, Any]]:
         """Return the latest records that meet conditions, the oldest of them first."""
-        # PostgreSQL answers with what was written last, LangGraph's InMemoryStore with what was written first
-        room = WHOLE if isinstance(self.store, InMemoryStore) else limit
-        found = await self.store.asearch(self.namespace(user_id), filter=conditions, limit=room, refresh_ttl=False)
+        found = await self.store.asearch(
+            self.namespace(user_id), filter=conditions, limit=self.room_for_latest(limit), refresh_ttl=False
+        )
         return sorted((item.value for item in found), key=created_at)[-limit:]
+
+    def room_for_latest(self, limit: int) -> int:
+        """Return how many items to ask for so that the latest are among them.
+
+        PostgreSQL answers with what was written last, LangGraph's InMemoryStore with what was written first.
+
+        Args:
+            limit: How many are wanted.
+        """
+        return WHOLE if isinstance(self.store, InMemoryStore) else limit
 
     async def every(self, user_id: str, **conditions: Any) -> list[dict[str, Any]]:
         """Return every record that meets conditions, in the store's order."""

@@ -96,14 +96,17 @@ _UPSERT_ROWS = f"""
 _HOLDS = "SELECT value FROM store WHERE owner = %s AND prefix = %s AND key = %s FOR UPDATE"
 
 
-# Without rows of the index, and of one owner, all of it is one statement (see schema/0023_write.sql).
-_WRITE = """
-    SELECT memory_write(
-        %s, %s, %s, %s, %s::jsonb, %s::text[], %s::text[], %s::text[], %s::text[], %b::text[], %s::float8[]
+# Without vectors, and of one owner, all of it is one statement (see schema/0023_write.sql and 0032_write_words.sql).
+_WRITTEN = "%s, %s, %s, %s, %s::jsonb, %s::text[], %s::text[], %s::text[], %s::text[], %b::text[], %s::float8[]"
+_WRITE = f"SELECT memory_write({_WRITTEN}) AS written"
+_WRITE_WORDS = f"""
+    SELECT memory_write_words(
+        {_WRITTEN}, %s::text[], %s::text[], %s::text[], %b::text[], %s::real[], %s::bigint[], %s::timestamptz[],
+        %b::bytea[]
     ) AS written
 """
 # The key is asked for once the owner's row is taken: what stands above in a query is computed after what is below.
-_WRITE_SEALED = f"SELECT w.written, memory_need_key(%s, %s) FROM ({_WRITE} OFFSET 0) w"  # noqa: S608 - of literals
+_WITH_KEY = "SELECT w.written, memory_need_key(%s, %s) FROM ({write} OFFSET 0) w"
 
 
 class IndexRow(NamedTuple):
@@ -185,8 +188,13 @@ class Writes:
 
     @property
     def is_small(self) -> bool:
-        """True if it is of one owner, and little, and the index has no part in it."""
-        return not self.rows and 0 < len(self.deletes) + len(self.items) <= _STATEMENT_ROWS and len(self.owners) == 1
+        """True if it is of one owner, and little, and has no vectors."""
+        written = len(self.deletes) + len(self.items)
+        return (
+            0 < written <= _STATEMENT_ROWS >= len(self.rows)
+            and len(self.owners) == 1
+            and all(row.embedding is None and row.sealed_vector is None for row in self.rows)
+        )
 
 
 class Types(NamedTuple):
@@ -230,13 +238,17 @@ async def _write_at_once(
     wanted = to_json(value) if value is not None else None
     put = sorted(writes.items, key=_item)
     gone, items = columns(sorted([*writes.deletes, *writes.in_plain]), 2), columns(put, 4)
-    asked = [owner, writes.removes, prefix, key, wanted, *gone, *items]
+    asked: list[Any] = [owner, writes.removes, prefix, key, wanted, *gone, *items]
+    statement = _WRITE
+    if writes.rows:
+        *place, _, words, length, number, said_at, sealed, _ = columns(writes.rows, _INDEX_COLUMNS)
+        asked, statement = [*asked, *place, words, length, number, said_at, sealed], _WRITE_WORDS
+    if writes.sealed_with:
+        [with_key] = writes.sealed_with
+        asked = [with_key.owner, with_key.version, *asked]
+        statement = _WITH_KEY.format(write=statement)
     async with walled(conn, [owner]):
-        if writes.sealed_with:
-            [sealed_with] = writes.sealed_with
-            cursor = await conn.execute(_WRITE_SEALED, [sealed_with.owner, sealed_with.version, *asked])
-        else:
-            cursor = await conn.execute(_WRITE, asked)
+        cursor = await conn.execute(statement.encode(), asked)
     row = await cursor.fetchone()
     return bool(row and row["written"])
 

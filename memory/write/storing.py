@@ -15,7 +15,7 @@ from react_mem.memory import telemetry
 from react_mem.memory.merging.blocks import kept_apart, omitted
 from react_mem.memory.merging.speakers import speaker_changes
 from react_mem.memory.merging.transcript import is_said, message_record_id, to_records, vouched
-from react_mem.memory.model.changes import Change, delete, put
+from react_mem.memory.model.changes import Change, delete, put, put_unembedded
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import scope_namespace
@@ -38,7 +38,7 @@ _MAX_STEPS = 20
 """Agent's steps in a note, for the episode: the latest, each cut; the whole is in the thread."""
 
 _MAX_NOTE = 600
-"""Characters of what the user said that a note carries: enough to be recalled by before it is indexed."""
+"""Characters of what the user said that a note carries: enough to tell what waits."""
 
 END_CONVERSATION = "end_conversation"
 """The tool with which an agent says that a conversation ends with this turn."""
@@ -219,8 +219,8 @@ class _TurnToStore:
         turn_id = message_record_id(session.session_id, self.thread[self.asked])
         return [
             *(put_work(user_id, work) for work in works),
-            # not indexed yet: to embed a long answer takes up to a second, which nobody is to wait for
-            *(put(user_id, record, indexed=False) for record in new),
+            # found by their words from now on: to embed a long answer takes up to a second, which nobody is to wait for
+            *(put_unembedded(user_id, record) for record in new),
             put(user_id, note),
             *reached.marks,
             *(delete(user_id, PENDING, id_) for id_ in parts),

@@ -42,11 +42,11 @@ def turns(memory: MemoryFacade) -> Turns:
     return Turns(memory, None, "ann", "1", "assistant")
 
 
-async def unindexed(url: str) -> list[str]:
+async def unembedded(url: str) -> list[str]:
     async with await AsyncConnection.connect(url) as conn:
         rows = await conn.execute(
-            "SELECT value ->> 'text' FROM store s WHERE value ->> 'kind' = 'message' AND NOT EXISTS"
-            " (SELECT FROM store_vectors v WHERE (v.prefix, v.key) = (s.prefix, s.key)) ORDER BY 1"
+            "SELECT value ->> 'text' FROM store s WHERE value ->> 'kind' = 'message' AND NOT EXISTS (SELECT FROM"
+            " store_vectors v WHERE (v.prefix, v.key) = (s.prefix, s.key) AND v.half IS NOT NULL) ORDER BY 1"
         )
         return [row[0] for row in await rows.fetchall()]
 
@@ -74,10 +74,10 @@ async def test_an_answer_that_comes_while_its_question_is_embedded_is_indexed(
         assert len(note["source_ids"]) == 2
         await one.extract()
         assert await one.memory.pending("ann") == []
-        assert await unindexed(database_url) == []
+        assert await unembedded(database_url) == []
 
 
-async def test_maintenance_indexes_messages_that_nothing_waits_for_and_leaves_those_that_wait(
+async def test_maintenance_indexes_messages_that_nothing_waits_for_and_embeds_those_that_wait(
     database_url: str, words: EmbeddingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHAT_MODEL", "extractive")
@@ -88,11 +88,12 @@ async def test_maintenance_indexes_messages_that_nothing_waits_for_and_leaves_th
         [answer] = [item for item in await store.asearch(DIALOG) if item.value["text"] == ANSWERED.content]
         await store.aput(DIALOG, answer.key, answer.value, index=False)
         await one.open([ASKED, ANSWERED, HumanMessage("I like coffee.", id="q2")], ANSWERED.id)
-        assert await unindexed(database_url) == ["I like coffee.", ANSWERED.content]
+        assert await unembedded(database_url) == ["I like coffee.", ANSWERED.content]
         maintenance = build_maintenance()
         maintenance.store = store
         await maintenance.ainvoke({}, context=MaintenanceContext(user_id="ann"))
-        assert await unindexed(database_url) == ["I like coffee."]
+        assert await unembedded(database_url) == []
+        assert [note["text"] for note in await one.memory.pending("ann")] == ["I like coffee."]
         found = await store.aget(DIALOG, answer.key)
         assert found is not None
         assert found.value == answer.value

@@ -32,6 +32,7 @@ RELEASED = {
     "0029_sealed.sql": "e080df054bf75f05",
     "0030_audit.sql": "2d0b65713592530d",
     "0031_no_content_in_statistics.sql": "1b04c4309284c484",
+    "0032_write_words.sql": "b107d818cd1f4a72",
 }
 """Every file and the beginning of its SHA-256. A new file adds a line here; no line ever changes."""
 

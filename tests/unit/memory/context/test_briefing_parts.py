@@ -18,7 +18,7 @@ SOURCES = {
     MemoryScope.SEMANTIC: ["fact", "knowledge", "document"],
     MemoryScope.EPISODIC: ["episode"],
     MemoryScope.PROCEDURAL: ["skill"],
-    MemoryScope.DIALOG: ["message", "pending", "summary"],
+    MemoryScope.DIALOG: ["message", "summary"],
 }
 
 
@@ -47,8 +47,6 @@ def test_it_has_a_part_for_each_kind_of_memory_in_one_order_and_the_best_of_each
         "- [document] document 2",
         "- [document] document 1",
         "# Said",
-        "- [pending] pending 2",
-        "- [pending] pending 1",
         "- [message] message 2",
         "- [message] message 1",
         "# Earlier conversations",

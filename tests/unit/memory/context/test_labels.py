@@ -161,10 +161,5 @@ def test_nothing_that_is_shown_stands_on_the_users_line(pieces: list[str]) -> No
         )
 
 
-def test_what_waits_to_be_read_is_told_apart_too() -> None:
-    waiting = item(MemoryScope.DIALOG, kind="pending", text=SHOWN)
-    assert is_labelled(render_memories([waiting], 500).text)
-
-
 def test_the_origin_of_json_is_the_records() -> None:
     assert origin_of({"origin": "web", "role": "user"}) is Origin.WEB
