@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from react_mem.memory import Fact, MemoryResultItem
-from react_mem.memory.context import LABELS, MAX_LINE_CHARS, flat, labelled
+from react_mem.memory.context import MAX_LINE_CHARS, flat, labelled
 from react_mem.memory.runtime import (
     MemoryDetail,
     MemoryItem,
@@ -75,7 +75,7 @@ class ShownMemory(BaseModel):
         return cls(
             id=item.id,
             kind=item.kind,
-            text=f"{LABELS[item.origin]}{flat(item.text or item.title, MAX_LINE_CHARS)}",
+            text=labelled({"about": item.about}, flat(item.text or item.title, MAX_LINE_CHARS), item.origin),
             origin=item.origin.value,
             scope=item.scope.value,
             said_at=item.created_at,

@@ -57,17 +57,16 @@ class EvidenceOnce:
             ranked: What was found, the best first; each that is returned notes how many messages it stands for.
         """
         kept = _ShownEvidence()
-        said: dict[str, FoundMemory] = {}
+        said: dict[str, list[FoundMemory]] = {}
         left_out: Counter[int] = Counter()
         for memory in sorted((one for one in ranked if one.key), key=_precedence):
-            same = said.get(memory.key)
-            if same is not None and is_question(memory.text) == is_question(same.text):
+            if any(_is_the_same(memory, other) for other in said.get(memory.key, ())):
                 continue
             covering = kept.covering(memory)
             if covering and not self._says_more(memory, covering):
                 left_out[id(covering[0])] += memory.part is BriefingPart.SAID
             elif memory.part not in _SECOND or not self._says_nothing(memory, kept.memories):
-                said[memory.key] = memory
+                said.setdefault(memory.key, []).append(memory)
                 kept.add(memory)
         for memory in kept.memories:
             memory.stands_for(left_out[id(memory)])
@@ -154,6 +153,15 @@ def _spans(payload: dict[str, object]) -> Iterator[tuple[int, int]]:
     first, last = payload.get("first_turn", payload.get("turn")), payload.get("last_turn", payload.get("turn"))
     if isinstance(first, int) and isinstance(last, int):
         yield first, last
+
+
+def _is_the_same(memory: FoundMemory, other: FoundMemory) -> bool:
+    """Return whether two memories of the same words say the same: both ask or neither does, and about the same.
+
+    "She lives in Hue" is said of two people. Of whom a message is, nobody says.
+    """
+    one_of_them = not memory.about or not other.about or memory.about == other.about
+    return one_of_them and is_question(memory.text) == is_question(other.text)
 
 
 def _repeats(memory: FoundMemory, other: FoundMemory) -> bool:

@@ -37,6 +37,8 @@ class FoundMemory:
         """Text that it shows."""
         self.key = normalise(self.text)
         """The same in one form."""
+        self.about = normalise(str(item.payload.get("about") or ""))
+        """Person or thing that it is about, in one form; empty where none is named, as of a message."""
         self._beside = [("", *_told("quoted", shown))] if said and shown else []
         self._beside += [(part.id, *_as_said(part)) for part in item.fragments if part.id != item.id]
         self._line: str | None = None

@@ -10,7 +10,7 @@ from react_mem.memory.language.own_words import parts
 from react_mem.memory.llm.fencing import flat
 from react_mem.memory.merging.blocks import shown_blocks
 from react_mem.memory.model.interface import Doubt
-from react_mem.memory.model.kinds import FACT, SUMMARY, origin_of
+from react_mem.memory.model.kinds import FACT, SUMMARY, about_of, origin_of
 from react_mem.memory.model.origins import LABELS, Origin
 
 MAX_LINE_CHARS = 600
@@ -79,8 +79,8 @@ def labelled(payload: Mapping[str, Any], text: str, origin: Origin | None = None
         text: What is shown of it.
         origin: Who vouches for that; by default who does for the record.
     """
-    name = str(payload.get("about") or "user")
-    about = "" if name == "user" else f"about {flat(name, _MAX_NAME)}: "
+    name = about_of(payload)
+    about = f"about {flat(name, _MAX_NAME)}: " if name else ""
     return f"{LABELS[origin or origin_of(payload)]}{about}{text}"
 
 

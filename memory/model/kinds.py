@@ -265,6 +265,16 @@ def title_of(value: Mapping[str, Any]) -> Any:
     return next((value[name] for name in kind_of(value).title if value.get(name)), "")
 
 
+def about_of(value: Mapping[str, Any]) -> str:
+    """Return whom or what a record, given as JSON, is about, by name; empty for the user, and where nobody is named.
+
+    >>> about_of({"about": "Lan"}), about_of({"about": "user"}), about_of({"kind": "message"})
+    ('Lan', '', '')
+    """
+    name = str(value.get("about") or "")
+    return "" if name == "user" else name
+
+
 def origin_of(value: Mapping[str, Any]) -> Origin:
     """Return who vouches for a record that is given as JSON: what was stored before records said so follows its kind.
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field
 
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import FACT, kind_of, origin_of, title_of
+from react_mem.memory.model.kinds import FACT, about_of, kind_of, origin_of, title_of
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import with_zone
 
@@ -39,6 +39,7 @@ class MemoryItem(BaseModel):
     kind: str = Field(description="`fact`, `message`, `summary`, `episode`, `skill`, ...")
     text: str = Field(description=f"What it says; in a list its first {SHOWN_CHARS:,} characters.")
     title: str = Field(description="What says in short what it is.")
+    about: str = Field("", description="Whom or what a fact is about, by name; empty for the user.")
     created_at: datetime = Field(description="When it was said, or first believed.")
     updated_at: datetime | None = Field(None, description="When it was last written.")
     session_id: str = Field("", description="The conversation that it came from.")
@@ -83,6 +84,7 @@ class MemoryItem(BaseModel):
             kind=str(value.get("kind") or scope),
             text=text if most is None else text[:most],
             title=" ".join(title[: 2 * _TITLE_CHARS].split())[:_TITLE_CHARS],
+            about=about_of(value),
             created_at=_time(value.get("created_at")) or updated_at or at,
             updated_at=updated_at,
             session_id=str(value.get("session_id") or ""),

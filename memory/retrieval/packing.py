@@ -9,6 +9,7 @@ from react_mem.memory.index.recall import RecallHit
 from react_mem.memory.language import denial_of
 from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.language.statements import is_question
+from react_mem.memory.language.text import normalise
 from react_mem.memory.model.interface import Fragment
 
 NEARLY_THE_SAME = 0.8
@@ -18,11 +19,13 @@ NEARLY_THE_SAME = 0.8
 class _Features:
     """Features of a text for deduplication: its words, and what makes two with the same words say different things.
 
-    "I like tea" neither repeats "Do I like tea?" nor "I don't like tea", nor does "at 5" repeat "at 6".
+    "I like tea" neither repeats "Do I like tea?" nor "I don't like tea", nor does "at 5" repeat "at 6". What is about
+    one person does not repeat what is about another.
     """
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, found: RecallHit) -> None:
+        self._text = text = found.text
+        self._about = normalise(str(found.item.value.get("about") or ""))
         self._words = frozenset(index_terms(text))
 
     @cached_property
@@ -32,6 +35,8 @@ class _Features:
         return numbers, bool(denial_of(self._text)), is_question(self._text)
 
     def repeats(self, other: _Features) -> bool:
+        if self._about and other._about and self._about != other._about:
+            return False
         shared = len(self._words & other._words)
         if shared <= NEARLY_THE_SAME * (len(self._words) + len(other._words) - shared):
             return False
@@ -50,7 +55,7 @@ def distinct(found: Sequence[RecallHit], wanted: int) -> list[RecallHit]:
     for place, one in enumerate(found):
         if len(kept) == wanted:
             return [*(one for one, _ in kept), *found[place:], *repeated]
-        said = _Features(one.text)
+        said = _Features(one)
         if any(said.repeats(other) for _, other in kept):
             repeated.append(one)
         else:

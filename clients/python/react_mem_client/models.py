@@ -291,6 +291,9 @@ class MemoryItem(Answer):
     title: str
     """What says in short what it is."""
 
+    about: str = ""
+    """Whom or what a fact is about, by name; empty for the user."""
+
     created_at: datetime
     """When it was said, or first believed."""
 

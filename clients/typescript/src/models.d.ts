@@ -199,6 +199,8 @@ export interface MemoryItem {
   readonly text: string;
   /** What says in short what it is. */
   readonly title: string;
+  /** Whom or what a fact is about, by name; empty for the user. */
+  readonly about?: string;
   /** When it was said, or first believed. */
   readonly created_at: string;
   /** When it was last written. */

@@ -22,8 +22,9 @@ from react_mem.memory.adapters.quality.quality_report import (
 )
 from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import content_words, linking_words, numbers
+from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.causes import without_secrets
-from react_mem.memory.model.kinds import FACT, KINDS, MESSAGE
+from react_mem.memory.model.kinds import FACT, KINDS, MESSAGE, about_of
 from react_mem.memory.model.namespaces import ROOT, Namespace
 from react_mem.memory.model.records import with_zone
 from react_mem.memory.store.owned import is_record
@@ -113,20 +114,21 @@ class QualityTally:
             self._note("stale", ItemPlace(namespace, item.key))
         if doubts := value.get("doubts"):
             self._note("contradictions", ItemPlace(namespace, item.key, beside=str(doubts[0])))
-        self._compare(item, namespace, str(value.get("text", "")), doubted=bool(doubts))
+        of_whom = normalise(about_of(value))
+        self._compare(item, namespace, str(value.get("text", "")), of_whom, doubted=bool(doubts))
 
     def _take_foreign(self, item: Item, namespace: Namespace) -> None:
         if with_zone(item.updated_at) < self._stale_before:
             self._note("stale", ItemPlace(namespace, item.key))
         self._compare(item, namespace, text_in(item.value), doubted=False)
 
-    def _compare(self, item: Item, namespace: Namespace, text: str, *, doubted: bool) -> None:
+    def _compare(self, item: Item, namespace: Namespace, text: str, of_whom: str = "", *, doubted: bool) -> None:
         """Compare a text with those before it: the same words, or the same matter with other numbers or denied."""
         text = text[:_MAX_CHARS]
         said = content_words(text)
         if not said:
             return
-        place = json.dumps(namespace)
+        place = json.dumps([*namespace, of_whom])
         same = _digest(place, *said)
         if (earlier := self._said.setdefault(same, item.key)) != item.key:
             self._note("duplicates", ItemPlace(namespace, item.key, beside=earlier))

@@ -70,6 +70,30 @@ class TestLifeOfAMemory:
         assert (await ann.get(f"{MEMORIES}/{now_there['id']}")).status_code == 404
         assert (await ann.delete(f"{MEMORIES}/{now_there['id']}")).status_code == 404
 
+    async def test_two_people_of_whom_the_same_is_told_are_told_apart(self, ann: httpx.AsyncClient) -> None:
+        of = {name: await told(ann, "She lives in Hue.", about=name) for name in ("Lan", "Mai")}
+        assert [memory["about"] for memory in of.values()] == ["Lan", "Mai"]
+        me = await told(ann, "I live in Hanoi.")
+        everybody = {me["id"]: "", **{memory["id"]: name for name, memory in of.items()}}
+
+        def named(memories: list[dict[str, Any]]) -> dict[str, str]:
+            return {memory["id"]: memory["about"] for memory in memories}
+
+        page = (await ann.get(MEMORIES, params={"kind": "fact"})).raise_for_status().json()
+        assert named(page["items"]) == everybody
+        shown = (await ann.get(f"{MEMORIES}/{of['Mai']['id']}")).raise_for_status().json()
+        assert shown["memory"]["about"] == "Mai"
+        asked = {"query": "Where does Mai live?", "scopes": ["semantic"]}
+        found = (await ann.post(SEARCH, json=asked)).raise_for_status().json()
+        assert named([item["memory"] for item in found["items"]]) == everybody
+        prompt = (await ann.post("/memory/v1/context", json={"message": asked["query"]})).raise_for_status().json()
+        for name in of:
+            assert f"about {name}: She lives in Hue." in prompt["retrieved"]
+        # the one that is forgotten is not the other
+        (await ann.delete(f"{MEMORIES}/{of['Lan']['id']}")).raise_for_status()
+        page = (await ann.get(MEMORIES, params={"kind": "fact"})).raise_for_status().json()
+        assert named(page["items"]) == {me["id"]: "", of["Mai"]["id"]: "Mai"}
+
     async def test_a_search_tells_what_each_arm_had_a_part_in(self, ann: httpx.AsyncClient) -> None:
         tea = await told(ann, "I like green tea.")
         await told(ann, "I have a red boat.")

@@ -115,6 +115,10 @@ class TestOurs:
             Fact(id="former", text="I live in Hue", current=False, **told),
             Fact(id="over", text="I work at Acme", valid_to=datetime(2020, 1, 1, tzinfo=UTC), **told),
             Fact(id="doubted", text="I like tea", doubts=("used",), **told),
+            # what is told of one person neither repeats nor contradicts what is told of another
+            Fact(id="lan", text="She has 2 cats", about="Lan", **told),
+            Fact(id="mai", text="She has 2 cats", about="Mai", **told),
+            Fact(id="nga", text="She has 3 cats", about="Nga", **told),
         ]
         for fact in facts:
             await store.aput(semantic, fact.id, fact.to_value())
@@ -123,13 +127,13 @@ class TestOurs:
             await store.aput(dialog, key, answer.to_value())
         await store.aput(meta_namespace("ann"), "note", {"text": SECRET})
         report = await audit_quality(store)
-        assert report.items == 7, "bookkeeping is no memory, and a message is one"
+        assert report.items == 10, "bookkeeping is no memory, and a message is one"
         assert pairs(report, "duplicates") == [("again", "used")]
         assert pairs(report, "contradictions") == [("doubted", "used")]
         assert pairs(report, "stale") == [("over", "")]
         never = report.findings["never_recalled"]
-        assert [place.key for place in never.examples] == ["again", "former", "over", "doubted"]
-        assert (never.count, report.findings["secrets"].count) == (4, 0)
+        assert [place.key for place in never.examples] == ["again", "former", "over", "doubted", "lan"]
+        assert (never.count, report.findings["secrets"].count) == (7, 0)
 
 
 def items(count: int, chars: int) -> Iterator[Item]:

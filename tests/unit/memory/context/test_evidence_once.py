@@ -152,6 +152,16 @@ def test_what_says_something_else_in_nearly_the_same_words_is_shown(other: str) 
     assert shown("When do I fly?", known, said("m", other)) == ["f", "m"]
 
 
+@pytest.mark.parametrize("other", ["She lives in a house in Hue.", "she lives in a house in HUE"])
+def test_the_same_about_another_is_shown(other: str) -> None:
+    lan = fact("lan", "She lives in a house in Hue.", about="Lan")
+    assert shown("Where does Mai live?", lan, fact("mai", other, about="Mai")) == ["lan", "mai"]
+    assert shown("Where do I live?", lan, fact("user", other, about="user")) == ["lan", "user"]
+    assert shown("Where does Lan live?", lan, fact("again", other, about="lan")) == ["lan"]
+    # of whom a message is nobody says
+    assert shown("Where does Lan live?", lan, said("m", other)) == ["lan"]
+
+
 def test_a_question_does_not_say_what_its_words_state() -> None:
     stated, asked = said("m", "The far north is cold."), said("n", "The far north is cold?")
     assert shown("Is it cold?", stated, asked) == ["m", "n"]

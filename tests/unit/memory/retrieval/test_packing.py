@@ -67,6 +67,14 @@ def test_what_says_something_else_stays_in_its_place(text: str, other: str) -> N
     assert order(other, text, "coffee") == [other, text, "coffee"]
 
 
+def test_what_is_about_another_repeats_nothing() -> None:
+    lan, mai, again = (found("She lives in Hue.", name, about=name) for name in ("Lan", "Mai", "lan"))
+    coffee, message = found("coffee"), found("She lives in Hue.", "message")
+    assert distinct([lan, mai, coffee], 9) == [lan, mai, coffee]
+    # of whom a message is nobody says
+    assert distinct([lan, again, message, coffee], 9) == [lan, coffee, again, message]
+
+
 def test_long_texts_are_compared_by_what_matched() -> None:
     coffee = found("coffee")
     same = [found("One long text", passage="the kitchen is green"), found("Another", passage="The kitchen is green.")]
