@@ -46,6 +46,7 @@ from react_mem.graphs.memory_api.events_api import router as events
 from react_mem.graphs.memory_api.export_api import router as export
 from react_mem.graphs.memory_api.holdings_api import router as holdings
 from react_mem.graphs.memory_api.memories_api import router as memories
+from react_mem.graphs.memory_api.messages_api import router as messages
 from react_mem.graphs.memory_api.search_api import router as search
 from react_mem.graphs.memory_page.document import route as memory_page
 from react_mem.graphs.memory_route import router as memory
@@ -118,7 +119,7 @@ if is_development() and not authenticates():
     app.add_middleware(OnlyThisMachine)
 
 # Not `include_router`: its route has no `app`, to which the server adds the authentication.
-_memory_api = (memories, search, context, held_conversations, holdings, export, events)
+_memory_api = (memories, search, context, held_conversations, messages, holdings, export, events)
 for router in (chat_summary, conversations, erase, feedback, memory, metrics, *_memory_api):
     app.router.routes.extend(router.routes)
 app.router.routes.append(mcp_route)

@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from react_mem.memory.model.receipt import Check as Check
     from react_mem.memory.model.records import now as now
     from react_mem.memory.model.records import record_id as record_id
+    from react_mem.memory.model.records import with_zone as with_zone
     from react_mem.memory.model.retention_settings import RetentionSettings as RetentionSettings
     from react_mem.memory.model.setting_names import in_place as in_place
     from react_mem.memory.model.shown import MemoryDetail as MemoryDetail
@@ -171,6 +172,15 @@ if TYPE_CHECKING:
     from react_mem.memory.write.session import TurnReport as TurnReport
     from react_mem.memory.write.storing import END_CONVERSATION as END_CONVERSATION
     from react_mem.memory.write.storing import last_id as last_id
+    from react_mem.memory.write.told_conversation import OtherWordsError as OtherWordsError
+    from react_mem.memory.write.told_conversation import TakenMessage as TakenMessage
+    from react_mem.memory.write.told_conversation import ToldMessage as ToldMessage
+    from react_mem.memory.write.told_conversation import UnfitMessageError as UnfitMessageError
+    from react_mem.memory.write.told_conversation import store_told as store_told
+    from react_mem.memory.write.told_messages import ToldRole as ToldRole
+    from react_mem.memory.write.told_messages import placed_name as placed_name
+    from react_mem.memory.write.told_messages import placed_thread as placed_thread
+    from react_mem.memory.write.told_messages import words_key as words_key
     from react_mem.memory.write.turns import Turns as Turns
     from react_mem.memory.write.unfolding import Unfolded as Unfolded
 else:

@@ -8,14 +8,13 @@ What was forgotten since does not come back: the transcript of a session is read
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from react_mem.agents.coding_hooks.hook_context import prompt_context
@@ -23,9 +22,18 @@ from react_mem.agents.coding_hooks.hook_memory import HookMemory
 from react_mem.agents.coding_hooks.transcripts import SaidTurn, own_words, read_turns
 from react_mem.memory import MemoryFacade, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, Message
 from react_mem.memory.context import Assembled, Frame, Window, whole_text
-from react_mem.memory.runtime import MESSAGE, Identity, Origin, Recalled, TurnMemory, storable
-
-_Role = Literal["user", "assistant"]
+from react_mem.memory.runtime import (
+    MESSAGE,
+    Identity,
+    Origin,
+    Recalled,
+    ToldRole,
+    TurnMemory,
+    placed_name,
+    placed_thread,
+    storable,
+    words_key,
+)
 
 _EVERY = 1_000_000
 """Turns of a session: all of them."""
@@ -47,7 +55,7 @@ class _HeldMessage:
     """A message that memory has."""
 
     place: int
-    role: _Role
+    role: ToldRole
     key: str
 
 
@@ -91,13 +99,13 @@ class CodingSession:
             prompt_id: What the coding agent calls it; empty where it does not.
         """
         # a book may be pasted into it
-        said, key = await asyncio.to_thread(lambda: (one := own_words(storable(text)), _key_of(one)))
+        said, key = await asyncio.to_thread(lambda: (one := own_words(storable(text)), words_key(one)))
         if not said:
             return ""
         await self._load()
         again = self._is_open(key) and (not prompt_id or (key, prompt_id) == self._asked)
         self._asked = (key, prompt_id)
-        message = HumanMessage(said, id=self._id(self._next, "user", key))
+        message = HumanMessage(said, id=placed_name(self._next, "user", key))
         turn = self._turn()
         frame = Frame([message], self._policy, Window.of(self._policy.context.window, None))
         since = self._last
@@ -146,7 +154,7 @@ class CodingSession:
             if self._offset is None:
                 # what was said before is not looked for any more
                 self._ahead = Counter(one.key for one in self._latest_turn())
-                self._ahead -= Counter([_key_of(last.said), _key_of(last.answer)])
+                self._ahead -= Counter([words_key(last.said), words_key(last.answer)])
             self._offset = end
 
     @property
@@ -164,10 +172,7 @@ class CodingSession:
         if not self._held:
             return None
         last = self._held[-1]
-        return self._id(last.place, last.role, last.key)
-
-    def _id(self, place: int, role: _Role, key: str) -> str:
-        return f"{place}-{role}-{key}"
+        return placed_name(last.place, last.role, last.key)
 
     def _turn(self) -> TurnMemory:
         config = {"configurable": {"thread_id": self.identity.session_id}}
@@ -192,7 +197,8 @@ class CodingSession:
         self._latest = deque(maxlen=_SHOWN_BEFORE)
         for message, one in [*zip(told.messages, self._held, strict=True)][-_SHOWN_BEFORE:]:
             kind = HumanMessage if one.role == "user" else AIMessage
-            self._latest.append((one.place, kind(whole_text(vars(message)), id=self._id(one.place, one.role, one.key))))
+            id_ = placed_name(one.place, one.role, one.key)
+            self._latest.append((one.place, kind(whole_text(vars(message)), id=id_)))
         if known is not None:
             # stored after all, though whoever stored it was not told so
             self._ahead.update(one.key for one in self._held if one.place >= known)
@@ -212,7 +218,7 @@ class CodingSession:
             return [], None
         # of a session that went on before: back to the last turn that was stored to its end
         answers = {one.key for one in self._held if one.role == "assistant"}
-        first = next((n for n in range(len(turns) - 2, -1, -1) if _key_of(turns[n].answer) in answers), None)
+        first = next((n for n in range(len(turns) - 2, -1, -1) if words_key(turns[n].answer) in answers), None)
         # where nothing tells whether what was said before is to be stored, it may have been forgotten
         turns = turns[-1:] if first is None else turns[first + 1 :]
         self._ahead = Counter(one.key for one in self._held)
@@ -231,9 +237,9 @@ class CodingSession:
         return (await self._memory.read(query)).forgotten
 
     def _was_said(self, turn: SaidTurn, forgotten: frozenset[str]) -> bool:
-        key, session = _key_of(turn.said), self.identity.session_id
+        key, session = words_key(turn.said), self.identity.session_id
         places = range(self._next + 1)
-        return any(MESSAGE.id(session, self._id(place, "user", key)) in forgotten for place in places)
+        return any(MESSAGE.id(session, placed_name(place, "user", key)) in forgotten for place in places)
 
     def _is_open(self, key: str) -> bool:
         """Return whether a prompt is the one that waits for its answer."""
@@ -254,15 +260,15 @@ class CodingSession:
             told: Its answer as a hook tells it, which counts more: the transcript may lag behind.
         """
         new: list[AnyMessage] = []
-        if turn.said and not self._taken(key := _key_of(turn.said)):
-            new.append(HumanMessage(turn.said, id=self._id(self._next, "user", key), **_said_at(turn.said_at)))
-        answer, key = told or turn.answer, _key_of(told or turn.answer)
-        taken = self._taken(_key_of(turn.answer)) if turn.answer else False
+        if turn.said and not self._taken(key := words_key(turn.said)):
+            new.append(HumanMessage(turn.said, id=placed_name(self._next, "user", key), **_said_at(turn.said_at)))
+        answer, key = told or turn.answer, words_key(told or turn.answer)
+        taken = self._taken(words_key(turn.answer)) if turn.answer else False
         is_new = bool(new) or (bool(self._held) and not self._is_answered(key) and (bool(told) or not taken))
         if answer and is_new:
             at = _said_at("" if told else turn.answered_at)
-            new.append(AIMessage(answer, id=self._id(self._next + len(new), "assistant", key), **at))
-            if told and _key_of(turn.answer) != key:
+            new.append(AIMessage(answer, id=placed_name(self._next + len(new), "assistant", key), **at))
+            if told and words_key(turn.answer) != key:
                 self._ahead[key] += 1
         if new:
             await self._keep(new, [Origin.TOOL] if turn.used_tools else [])
@@ -303,12 +309,7 @@ class CodingSession:
 
     def _thread(self, new: Sequence[AnyMessage]) -> list[AnyMessage]:
         """Return new messages behind the latest ones, each at its place in the conversation."""
-        # nobody said those that stand for what is not at hand
-        nobody = SystemMessage("")
-        thread: list[AnyMessage] = [nobody] * self._next
-        for place, message in self._latest:
-            thread[place] = message
-        return [*thread, *new]
+        return placed_thread(self._next, self._latest, new)
 
     def _note(self, new: Sequence[AnyMessage]) -> None:
         for message in new:
@@ -321,15 +322,10 @@ class CodingSession:
 def _held_of(messages: Sequence[Message]) -> list[_HeldMessage]:
     """Return messages of a session, in their order, without their words."""
     return [
-        _HeldMessage(one.turn, "user" if one.role == "user" else "assistant", _key_of(whole_text(vars(one))))
+        _HeldMessage(one.turn, "user" if one.role == "user" else "assistant", words_key(whole_text(vars(one))))
         for one in messages
     ]
 
 
 def _said_at(at: str) -> dict[str, Any]:
     return {"additional_kwargs": {_SAID_AT: at}} if at else {}
-
-
-def _key_of(text: str) -> str:
-    """Return a name for words, however they are laid out: a transcript may break lines where a hook does not."""
-    return hashlib.sha256("".join(storable(text).split()).encode()).hexdigest()[:16]

@@ -40,6 +40,7 @@ _PROBLEMS = {
     304: "Nothing has changed since the ETag that `If-None-Match` names.",
     401: "Where the server authenticates users: nobody is authenticated.",
     404: "This user has no such thing, or nobody is named. Of what is another user's nobody is told that it is there.",
+    409: "The id of a message stands for other words: nothing was stored.",
     412: "The memory has changed since the ETag that `If-Match` names: nothing was changed.",
     413: f"The request is longer than {MAX_MEMORY_BYTES:,} bytes, or memory is full: the agent's quotas leave no room.",
     422: "Something of the request is wrong; `detail` says what and what to do.",

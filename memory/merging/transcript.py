@@ -139,9 +139,25 @@ def _said_at(message: BaseMessage) -> datetime | None:
     return None if told is None else with_zone(datetime.fromisoformat(str(told)))
 
 
+class RecordName(str):
+    """Id of a message's record in the place of the message's own, for who knows a message as memory has it."""
+
+    __slots__ = ()
+
+
 def message_record_id(session_id: str, message: BaseMessage) -> str:
     """Return the id of a message's record: the ids of messages are unique within their conversation only."""
-    return _record_id(session_id, str(message.id))
+    return record_named(session_id, message.id)
+
+
+def record_named(session_id: str, message_id: str | None) -> str:
+    """Return the id of the record of the message of an id.
+
+    Args:
+        session_id: The conversation.
+        message_id: The id of the message, or the name of its record.
+    """
+    return str(message_id) if isinstance(message_id, RecordName) else _record_id(session_id, str(message_id))
 
 
 @lru_cache(4_096)

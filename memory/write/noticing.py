@@ -13,10 +13,9 @@ from react_mem.memory.branches.known_tips import known_tip, note_tip
 from react_mem.memory.branches.marks import branch_key, put_tip, put_trunk, tip_of
 from react_mem.memory.branches.threads import was_on_thread
 from react_mem.memory.branches.tree import start_of
-from react_mem.memory.merging.transcript import is_said, message_record_id
+from react_mem.memory.merging.transcript import is_said, message_record_id, record_named
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.records import Message
 from react_mem.memory.store.transactions import Guard
@@ -73,13 +72,13 @@ class BranchesOf:
         Returns:
             Whether what is believed may have changed.
         """
-        if not tip or (since is not None and MESSAGE.id(self.session_id, since) == tip):
+        if not tip or (since is not None and record_named(self.session_id, since) == tip):
             return False
         shown = [message_record_id(self.session_id, message) for message in thread if is_said(message)]
         if tip in shown:
             return False
         if since is not None:
-            return await follow(self.store, self.user_id, self.session_id, MESSAGE.id(self.session_id, since), shown)
+            return await follow(self.store, self.user_id, self.session_id, record_named(self.session_id, since), shown)
         if not await was_on_thread(config, self.session_id, tip, blocking=blocking):
             return False
         return await begin_anew(self.store, self.user_id, self.session_id, shown)
@@ -99,7 +98,7 @@ class BranchesOf:
             since: The id of the last message that memory had.
             found: Whether the thread still holds it; else it has been trimmed, and what is new follows on it.
         """
-        before = MESSAGE.id(self.session_id, since) if since else start_of(self.session_id, records[0].id)
+        before = record_named(self.session_id, since) if since else start_of(self.session_id, records[0].id)
         unknown = {record.id for record in new}
         noted = []
         for record in records:
@@ -130,7 +129,7 @@ class BranchesOf:
             return None
         before = next((message for message in reversed(asked) if is_said(message)), None)
         follows = message_record_id(self.session_id, before) if before is not None else ""
-        if known and known not in (follows, MESSAGE.id(self.session_id, since) if since else ""):
+        if known and known not in (follows, record_named(self.session_id, since) if since else ""):
             return None
         held = Guard(meta_namespace(self.user_id), branch_key(self.session_id), {"tip": known} if known else None)
         return Reached(False, self._marks(known, earlier, tip), held)
@@ -145,7 +144,7 @@ class BranchesOf:
             tip: The record of its last message.
             since: The id of the last message that memory had.
         """
-        last = MESSAGE.id(self.session_id, since) if since else ""
+        last = record_named(self.session_id, since) if since else ""
         asked = [
             GetOp(meta_namespace(self.user_id), branch_key(self.session_id)),
             GetOp(scope_namespace(self.user_id, MemoryScope.DIALOG), last),

@@ -25,10 +25,12 @@ from react_mem_client.models import (
     Origin,
     OwnersProfile,
     RememberAnswer,
+    SaidMessage,
     SearchAnswer,
     ShownGraph,
     ShownMessage,
     SkillList,
+    StoreMessagesAnswer,
     UsageAnswer,
     WaitingTurns,
 )
@@ -499,6 +501,37 @@ class MemoryClient(Transport):
             "DELETE", f"/memory/v1/conversations/{segment(thread_id)}", query={"user_id": self.user_id}
         )
         return read_answer(ForgetAnswer, answer)
+
+    async def store_messages(
+        self, thread_id: str, messages: Sequence[SaidMessage], *, agent: str | None = None
+    ) -> StoreMessagesAnswer:
+        """Store what was said to an agent of any framework: facts are drawn from it behind this answer, as from turns
+        here.
+
+        Each message is stored once: send what is new, the same again, or the whole conversation with every message.
+        Those without an `id` are known by their place and words, so that two in a row which are there already count
+        as these: name what may well be said again. An `id` that stands for other words is refused (409), and
+        nothing is stored.
+
+        A conversation that is not there begins. The assistant's words teach nothing about the user.
+
+        Args:
+            thread_id: The conversation: the id of its thread.
+            messages: Messages in order: the new ones, or the whole conversation with them.
+            agent: The agent whose model is to read it behind this answer, as it reads turns; by default assistant.
+
+        Returns:
+            Messages as they are stored.
+
+        Raises:
+            MemoryApiError: If the server refuses: 401, 404, 409, 413, 422, 503.
+        """
+        answer = await self._send(
+            "POST",
+            f"/memory/v1/conversations/{segment(thread_id)}/messages",
+            body={"messages": messages, "agent": agent, "user_id": self.user_id},
+        )
+        return read_answer(StoreMessagesAnswer, answer)
 
     async def show_profile(self) -> OwnersProfile:
         """Show what is known about the user as a person, field by field, with the messages that say it.

@@ -494,6 +494,24 @@ class RememberAnswer(Answer):
     """The further statements of the text, a memory each."""
 
 
+class SaidMessage(Answer):
+    """A message of a conversation."""
+
+    role: Annotated[Literal["user", "assistant"], SkipValidation]
+    """Who says it."""
+
+    content: str
+    """What is said, in words."""
+
+    id: str = ""
+    """What you call it, in its conversation alone: told again it is the same message. Without, it is known by its
+    place and its words.
+    """
+
+    created_at: datetime | None = None
+    """When it was said (ISO 8601), which is not in the future; by default now."""
+
+
 class SearchAnswer(Answer):
     """Result of a search."""
 
@@ -620,6 +638,26 @@ class SkillList(Answer):
     """The skills, those that are used most first."""
 
     items: list[ShownSkill]
+
+
+class StoreMessagesAnswer(Answer):
+    """Messages as they are stored."""
+
+    messages: list[StoredMessage]
+    """Those of the request, in its order."""
+
+    waiting: int
+    """Turns of the conversation from which nothing has been drawn yet."""
+
+
+class StoredMessage(Answer):
+    """A message of the request, as it is stored."""
+
+    id: str
+    """Its record: a message of the conversation, and a memory."""
+
+    outcome: Annotated[Literal["new", "known", "forgotten"], SkipValidation]
+    """`known` where it was there already; `forgotten` where the user had it forgotten: it stays away."""
 
 
 class SummaryTree(Answer):

@@ -16,10 +16,12 @@ import type {
   Origin,
   OwnersProfile,
   RememberAnswer,
+  SaidMessage,
   SearchAnswer,
   ShownGraph,
   ShownMessage,
   SkillList,
+  StoreMessagesAnswer,
   UsageAnswer,
   WaitingTurns,
 } from "./models.js";
@@ -131,6 +133,12 @@ export interface ShowConversationOptions extends RequestOptions {
   cursor?: string | undefined;
   /** Where the messages begin: a summary says its own. */
   first_turn?: number | undefined;
+}
+
+/** Options of `storeMessages`. */
+export interface StoreMessagesOptions extends RequestOptions {
+  /** The agent whose model is to read it behind this answer, as it reads turns; by default assistant. */
+  agent?: string | undefined;
 }
 
 /** Options of `showGraph`. */
@@ -329,6 +337,22 @@ export class MemoryClient extends Transport {
    * @throws {MemoryApiError} 401, 404, 422, 423, 503.
    */
   forgetConversation(threadId: string, options?: RequestOptions): Promise<ForgetAnswer>;
+
+  /**
+   * Store what was said to an agent of any framework: facts are drawn from it behind this answer, as from turns here.
+   *
+   * Each message is stored once: send what is new, the same again, or the whole conversation with every message. Those
+   * without an `id` are known by their place and words, so that two in a row which are there already count as these:
+   * name what may well be said again. An `id` that stands for other words is refused (409), and nothing is stored.
+   *
+   * A conversation that is not there begins. The assistant's words teach nothing about the user.
+   *
+   * @param threadId The conversation: the id of its thread.
+   * @param messages Messages in order: the new ones, or the whole conversation with them.
+   * @returns Messages as they are stored.
+   * @throws {MemoryApiError} 401, 404, 409, 413, 422, 503.
+   */
+  storeMessages(threadId: string, messages: readonly SaidMessage[], options?: StoreMessagesOptions): Promise<StoreMessagesAnswer>;
 
   /**
    * Show what is known about the user as a person, field by field, with the messages that say it.

@@ -147,6 +147,13 @@ export class MemoryClient extends Transport {
     });
   }
 
+  async storeMessages(threadId, messages, options = {}) {
+    return this.send("POST", `/memory/v1/conversations/${segment(threadId)}/messages`, {
+      body: { messages, agent: options.agent, user_id: this.userId },
+      signal: options.signal,
+    });
+  }
+
   async showProfile(options = {}) {
     return this.send("GET", "/memory/v1/profile", {
       query: { user_id: this.userId },

@@ -354,6 +354,21 @@ export interface RememberAnswer {
   readonly also: readonly ToldMemory[];
 }
 
+/** A message of a conversation. */
+export interface SaidMessage {
+  /** Who says it. */
+  readonly role: "user" | "assistant";
+  /** What is said, in words. */
+  readonly content: string;
+  /**
+   * What you call it, in its conversation alone: told again it is the same message. Without, it is known by its place
+   * and its words.
+   */
+  readonly id?: string;
+  /** When it was said (ISO 8601), which is not in the future; by default now. */
+  readonly created_at?: string | null;
+}
+
 /** Result of a search. */
 export interface SearchAnswer {
   /** The nearest first. */
@@ -440,6 +455,22 @@ export interface SignedReceipt {
 /** The skills, those that are used most first. */
 export interface SkillList {
   readonly items: readonly ShownSkill[];
+}
+
+/** Messages as they are stored. */
+export interface StoreMessagesAnswer {
+  /** Those of the request, in its order. */
+  readonly messages: readonly StoredMessage[];
+  /** Turns of the conversation from which nothing has been drawn yet. */
+  readonly waiting: number;
+}
+
+/** A message of the request, as it is stored. */
+export interface StoredMessage {
+  /** Its record: a message of the conversation, and a memory. */
+  readonly id: string;
+  /** `known` where it was there already; `forgotten` where the user had it forgotten: it stays away. */
+  readonly outcome: "new" | "known" | "forgotten";
 }
 
 /** A summary of a part of a conversation, and those that it was made of. */

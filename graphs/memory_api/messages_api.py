@@ -1,0 +1,167 @@
+"""`POST /memory/v1/conversations/{thread_id}/messages`: what was said to an agent of another framework is stored."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import AfterValidator, BaseModel, Field
+
+from react_mem.agents.context_preview import REMEMBERING
+from react_mem.graphs.memory_api.callers_memory import (
+    PREFIX,
+    USER_ID,
+    MemoryRoute,
+    agent_named,
+    memory_of,
+    problems,
+    retried,
+    wrong,
+)
+from react_mem.graphs.memory_api.conversations_api import ThreadId
+from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
+from react_mem.memory.runtime import (
+    AgentMemory,
+    Identity,
+    OtherWordsError,
+    OwnerId,
+    TakenMessage,
+    ToldMessage,
+    UnfitMessageError,
+    WriteConflict,
+    now,
+    store_told,
+    with_zone,
+)
+
+MAX_MESSAGES = 100
+
+MAX_WORDS = 20_000
+"""Characters of a message."""
+
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+_SKEW = timedelta(minutes=5)
+"""By so much a client's clock may be ahead."""
+
+router = APIRouter(tags=["Conversations"], route_class=MemoryRoute)
+
+
+def _said_before(at: datetime) -> datetime:
+    told = with_zone(at)
+    if told < _EARLIEST:
+        raise ValueError("it is before 1970; leave it out where nobody knows when it was said")
+    if told > now() + _SKEW:
+        raise ValueError("it is in the future; send an ISO 8601 time with a zone, or leave it out")
+    return told
+
+
+class SaidMessage(BaseModel):
+    """A message of a conversation."""
+
+    role: Literal["user", "assistant"] = Field(description="Who says it.")
+    content: Annotated[str, Field(min_length=1, max_length=MAX_WORDS)] = Field(description="What is said, in words.")
+    id: Annotated[str, Field(max_length=512)] = Field(
+        "",
+        description="What you call it, in its conversation alone: told again it is the same message. Without, it is "
+        "known by its place and its words.",
+    )
+    created_at: Annotated[datetime, AfterValidator(_said_before)] | None = Field(
+        None, description="When it was said (ISO 8601), which is not in the future; by default now."
+    )
+
+
+class StoreMessagesBody(BaseModel):
+    """Request to store what was said in a conversation."""
+
+    messages: Annotated[list[SaidMessage], Field(min_length=1, max_length=MAX_MESSAGES)] = Field(
+        description="Messages in order: the new ones, or the whole conversation with them."
+    )
+    agent: Annotated[str, Field(max_length=64)] = Field(
+        DEFAULT_AGENT, description="The agent whose model is to read it behind this answer, as it reads turns."
+    )
+    user_id: OwnerId | None = Field(None, description=USER_ID)
+
+
+class StoredMessage(BaseModel):
+    """A message of the request, as it is stored."""
+
+    id: str = Field(description="Its record: a message of the conversation, and a memory.")
+    outcome: Literal["new", "known", "forgotten"] = Field(
+        description="`known` where it was there already; `forgotten` where the user had it forgotten: it stays away."
+    )
+
+
+class StoreMessagesAnswer(BaseModel):
+    """Messages as they are stored."""
+
+    messages: list[StoredMessage] = Field(description="Those of the request, in its order.")
+    waiting: int = Field(description="Turns of the conversation from which nothing has been drawn yet.")
+
+
+_SAID: dict[str, Any] = {
+    "messages": [
+        {"role": "user", "content": "Tôi sống ở Huế.", "id": "msg_1", "created_at": "2026-11-22T09:00:00+07:00"},
+        {"role": "assistant", "content": "Huế đẹp lắm!", "id": "msg_2"},
+    ]
+}
+
+_STORED: dict[str, Any] = {
+    "messages": [
+        {"id": "0c4a5b1f-27d3-5e9a-86b5-1d6b6f9f7b11", "outcome": "new"},
+        {"id": "6d1b6f9f-7b11-5d0e-9f0c-1f3c0a5d5a57", "outcome": "new"},
+    ],
+    "waiting": 1,
+}
+
+
+@router.post(
+    f"{PREFIX}/conversations/{{thread_id}}/messages",
+    operation_id="store_messages",
+    summary="Store what was said in a conversation",
+    status_code=202,
+    openapi_extra={"requestBody": {"content": {"application/json": {"example": _SAID}}}},
+    responses={
+        200: {"model": StoreMessagesAnswer, "description": "All of it is known already; nothing was written."},
+        202: {"content": {"application/json": {"example": _STORED}}},
+        **problems(409, 413),
+    },
+)
+async def store_messages(
+    thread_id: ThreadId, body: StoreMessagesBody, request: Request, response: Response
+) -> StoreMessagesAnswer:
+    """Store what was said to an agent of any framework: facts are drawn from it behind this answer, as from turns here.
+
+    Each message is stored once: send what is new, the same again, or the whole conversation with every message. Those
+    without an `id` are known by their place and words, so that two in a row which are there already count as these:
+    name what may well be said again. An `id` that stands for other words is refused (409), and nothing is stored.
+
+    A conversation that is not there begins. The assistant's words teach nothing about the user.
+    """
+    asked = memory_of(request, body.user_id)
+    config = await agent_named(body.agent)
+    if config.manager != REMEMBERING:
+        why = f"its manager is {config.manager}, which remembers nothing; name one of {REMEMBERING}"
+        raise wrong("agent", why)
+    # no model: who works behind the turns draws from them with the agent's
+    turns = AgentMemory(config.name, config.memory).turns(
+        asked.memory.store, Identity(asked.owner, thread_id, threaded=False)
+    )
+    told = [ToldMessage(one.role, one.content, one.id, one.created_at) for one in body.messages]
+    try:
+        taken: list[TakenMessage] = await store_told(turns, told)
+    except OtherWordsError as error:
+        raise HTTPException(409, f"messages.{error.place}.id: {error}") from None
+    except UnfitMessageError as error:
+        where = ("body", "messages", error.place, "content")
+        raise RequestValidationError([{"type": "value_error", "loc": where, "msg": str(error)}]) from None
+    except WriteConflict as error:
+        raise retried(error) from None
+    if all(one.outcome != "new" for one in taken):
+        response.status_code = 200
+    waiting = await turns.memory.pending(asked.owner)
+    return StoreMessagesAnswer(
+        messages=[StoredMessage(id=one.id, outcome=one.outcome) for one in taken],
+        waiting=sum(one["session_id"] == thread_id for one in waiting),
+    )

@@ -1,0 +1,345 @@
+"""A conversation that a client tells: what is new of it is stored as turns, by the same life as everything said here.
+
+A client may tell each message once, the same ones again, or the whole conversation with every new one. A message with
+an id is stored once by its id; one without, by its place and words: what is told is looked for in what memory has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from itertools import takewhile
+from typing import Any, Literal
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+
+from react_mem.memory.index.entries import whole_text
+from react_mem.memory.merging.transcript import SAID_AT, RecordName, message_record_id, to_records
+from react_mem.memory.model.kinds import MESSAGE
+from react_mem.memory.model.records import Message
+from react_mem.memory.rights.forgotten import read_forgotten
+from react_mem.memory.store.priority import FRONT
+from react_mem.memory.store.process_state import lock_of
+from react_mem.memory.store.room import make_room
+from react_mem.memory.store.stored_text import storable
+from react_mem.memory.write.told_messages import ToldRole, placed_name, placed_thread, words_key
+from react_mem.memory.write.turns import Turns
+
+_SHOWN_BEFORE = 4
+"""Messages before a turn that are handed on with it: a "yes" is understood by what it answers."""
+
+_SURE = 2
+"""Messages in a row that are taken for the same ones wherever they stand; a single one may well be said again."""
+
+
+class UnfitMessageError(ValueError):
+    """Message that cannot be stored; nothing of what was told with it is.
+
+    Args:
+        place: Its place among those that are told.
+        why: What is wrong with it, and what to do.
+    """
+
+    def __init__(self, place: int, why: str) -> None:
+        super().__init__(why)
+        self.place = place
+
+
+class OtherWordsError(UnfitMessageError):
+    """Message whose id stands for other words, or for somebody else's."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(place, "a message of this id is there with other words; give what is new an id of its own")
+
+
+@dataclass(frozen=True)
+class ToldMessage:
+    """A message as a client tells it.
+
+    Args:
+        role: Who says it.
+        text: The words.
+        id: What the client calls it in its conversation; empty where it does not.
+        said_at: When it was said; None for now.
+    """
+
+    role: ToldRole
+    text: str
+    id: str = ""
+    said_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class TakenMessage:
+    """A message as memory has it.
+
+    Args:
+        id: Its record.
+        outcome: Whether it is stored now, was there already, or was forgotten, and so does not come back.
+    """
+
+    id: str
+    outcome: Literal["new", "known", "forgotten"]
+
+
+async def store_told(turns: Turns, told: Sequence[ToldMessage]) -> list[TakenMessage]:
+    """Store what is new of a conversation, and queue the work of drawing from it; no model is asked.
+
+    Each turn of it is stored in one batch: what an interrupted call leaves out is stored when it is told again.
+
+    Args:
+        turns: The conversation.
+        told: Some of its messages, in order.
+
+    Returns:
+        What became of each.
+
+    Raises:
+        UnfitMessageError: If a message says nothing; nothing is stored.
+        OtherWordsError: If the id of a message stands for other words; nothing is stored.
+        MemoryFull: If there is no room for all that the user says; nothing is stored.
+    """
+    memory, user_id, session_id = turns.memory, turns.user_id, turns.session_id
+    # a place is given away once
+    async with lock_of((*MESSAGE.namespace(user_id), "told"), session_id):
+        held, forgotten = await asyncio.gather(
+            memory.dialog.every(user_id, session_id=session_id, kind=MESSAGE.name),
+            read_forgotten(memory.store, user_id, session_id),
+        )
+        # a conversation of months takes a while
+        plan = await asyncio.to_thread(_Plan, turns, told, held, forgotten)
+        await make_room(memory.store, user_id, memory.policy.quotas, plan.asking)
+        latest, since = plan.latest, plan.since
+        for turn in plan.turns():
+            *before, (place, message) = turn
+            thread = placed_thread(place, [*latest, *before], [message])
+            with FRONT.turn():
+                if isinstance(message, AIMessage):
+                    await turns.close(thread, since)
+                else:
+                    await turns.open(thread, since)
+            latest, since = [*latest, *turn][-_SHOWN_BEFORE:], str(message.id)
+    return plan.taken
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A message that memory has, or had: of one that is forgotten only the place is known."""
+
+    place: int
+    value: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """Its record."""
+        return str(self.value.get("id", ""))
+
+    @cached_property
+    def key(self) -> tuple[str, str]:
+        """Who says it, and the name of the words."""
+        return str(self.value.get("role", "")), words_key(whole_text(self.value))
+
+    @property
+    def message(self) -> AnyMessage:
+        """The message as the thread of a turn has it, named by its record."""
+        said = whole_text(self.value)
+        message = HumanMessage(said) if self.key[0] == "user" else AIMessage(said)
+        # given to the constructor it would be a text like any other
+        message.id = RecordName(self.id)
+        return message
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A message that is told.
+
+    Args:
+        place: Its place among those that are told.
+        said: What is told.
+        record: The same as a record, without its id and place.
+        gone: Places at which it has been forgotten.
+    """
+
+    place: int
+    said: ToldMessage
+    record: Message
+    gone: Collection[int] = field(default_factory=tuple)
+
+    @cached_property
+    def key(self) -> tuple[ToldRole, str]:
+        """Who says it, and the name of the words that are kept."""
+        return self.said.role, words_key(whole_text(vars(self.record)))
+
+    def name(self, place: int) -> str:
+        """Return its id where it stands at a place of the conversation."""
+        return self.said.id or placed_name(place, *self.key)
+
+
+class _Plan:
+    """What is to be done for the messages that are told.
+
+    Args:
+        turns: The conversation.
+        told: The messages.
+        held: The messages that memory has, as JSON.
+        forgotten: The records of those that are forgotten, wholly or in part.
+    """
+
+    def __init__(
+        self,
+        turns: Turns,
+        told: Sequence[ToldMessage],
+        held: Sequence[dict[str, Any]],
+        forgotten: Collection[str],
+    ) -> None:
+        self._session = turns.session_id
+        self._held = sorted(
+            (_Held(int(value["turn"]), value) for value in held), key=lambda one: (one.place, one.value["created_at"])
+        )
+        self._by_id = {one.id: one for one in self._held}
+        self._forgotten = forgotten
+        self._gone = {id_ for id_ in forgotten if id_ not in self._by_id}
+        self._next = self._held[-1].place + 1 if self._held else 0
+        self._told = [self._read(place, one, turns.agent_id, len(told)) for place, one in enumerate(told)]
+        self._new: list[tuple[int, AnyMessage]] = []
+        self._taken: dict[int, TakenMessage] = {}
+        self._take()
+
+    @property
+    def taken(self) -> list[TakenMessage]:
+        """What becomes of each message."""
+        return [self._taken[one.place] for one in self._told]
+
+    @property
+    def asking(self) -> list[Message]:
+        """What is new from the first words of the user on: an answer goes with its question, which is there."""
+        new = [one for one in self._told if self._taken[one.place].outcome == "new"]
+        first = next((n for n, one in enumerate(new) if one.said.role == "user"), len(new))
+        return [one.record for one in new[first:]]
+
+    @property
+    def latest(self) -> list[tuple[int, AnyMessage]]:
+        """The last messages that memory has, with their places."""
+        return [(one.place, one.message) for one in self._held[-_SHOWN_BEFORE:]]
+
+    @property
+    def since(self) -> str | None:
+        """The id of the last message that memory has."""
+        return RecordName(self._held[-1].id) if self._held else None
+
+    def turns(self) -> Iterator[list[tuple[int, AnyMessage]]]:
+        """Yield what is new, with its places, turn by turn: what the user says, and the answers to it."""
+        turn: list[tuple[int, AnyMessage]] = []
+        for placed in self._new:
+            if turn and isinstance(placed[1], HumanMessage):
+                yield turn
+                turn = []
+            turn.append(placed)
+        if turn:
+            yield turn
+
+    def _read(self, place: int, said: ToldMessage, agent_id: str, many: int) -> _Told:
+        records = to_records([_message(said, "")], first=0, session_id=self._session, agent_id=agent_id)
+        if not records:
+            raise UnfitMessageError(place, "it says nothing; leave such a message out")
+        told = _Told(place, said, records[0])
+        if said.id or not self._gone:
+            return told
+        places = range(self._next + many)
+        return _Told(place, said, records[0], {one for one in places if self._record(told.name(one)) in self._gone})
+
+    def _record(self, name: str) -> str:
+        return MESSAGE.id(self._session, name)
+
+    def _take(self) -> None:
+        """Say what becomes of each message."""
+        named: dict[str, _Told] = {}
+        for one in self._told:
+            if one.said.id:
+                id_ = self._record(one.said.id)
+                self._check(one, id_, named.setdefault(one.said.id, one))
+                if named[one.said.id] is not one or id_ in self._by_id:
+                    self._taken[one.place] = TakenMessage(id_, "known")
+                elif id_ in self._gone:
+                    self._taken[one.place] = TakenMessage(id_, "forgotten")
+        left = [one for one in self._told if not self._is_forgotten(one)]
+        if not all(one.said.id for one in left):
+            self._take_up(left)
+        place = self._next
+        for one in self._told:
+            if one.place in self._taken:
+                continue
+            message = _message(one.said, one.name(place))
+            id_ = message_record_id(self._session, message)
+            self._taken[one.place] = TakenMessage(id_, "forgotten" if id_ in self._gone else "new")
+            if id_ not in self._gone:
+                self._new.append((place, message))
+            place += 1
+
+    def _check(self, one: _Told, id_: str, first: _Told) -> None:
+        """Refuse an id that stands for other words; of what was forgotten in part, nobody knows what it said."""
+        held = self._by_id.get(id_)
+        if first.key != one.key or (held is not None and held.key != one.key and id_ not in self._forgotten):
+            raise OtherWordsError(one.place)
+
+    def _take_up(self, left: Sequence[_Told]) -> None:
+        """Take messages for those that they repeat, and for those that were forgotten.
+
+        Args:
+            left: What is told, without what its ids say to be forgotten.
+        """
+        there = {one.place for one in self._held}
+        holes = {place for one in left for place in one.gone if place not in there}
+        slots = sorted([*self._held, *map(_Held, holes)], key=lambda one: one.place)
+        # before the last thing that the user says here, what was forgotten is history and not said again
+        last = max((one.place for one in left if one.said.role == "user"), default=0)
+        while left:
+            where, length = self._repeated(left, slots)
+            for one, slot in zip(left[:length], slots[where:], strict=False):
+                id_ = slot.id or self._record(one.name(slot.place))
+                self._taken[one.place] = TakenMessage(id_, "known" if slot.id else "forgotten")
+                self._next = max(self._next, slot.place + 1)
+            left, slots = left[length:], slots[where + length :]
+            history = list(takewhile(lambda one: one.gone and one.place < last, left))
+            for one in history:
+                self._taken[one.place] = TakenMessage(self._record(one.name(min(one.gone))), "forgotten")
+            left = left[len(history) :]
+            if not history:
+                return
+
+    def _repeated(self, told: Sequence[_Told], slots: Sequence[_Held]) -> tuple[int, int]:
+        """Return where in a conversation stands what the messages begin with, and how many of them do."""
+        best, where = 0, 0
+        end = max((place for place, slot in enumerate(slots, start=1) if slot.id), default=len(slots))
+        for start in range(len(slots)):
+            length = 0
+            while length < min(len(told), len(slots) - start) and self._is(told[length], slots[start + length]):
+                length += 1
+            is_sure = length >= _SURE or start + length >= end or any(one.said.id for one in told[:length])
+            if length and is_sure and length >= best:
+                best, where = length, start
+        return where, best
+
+    def _is_forgotten(self, one: _Told) -> bool:
+        taken = self._taken.get(one.place)
+        return taken is not None and taken.outcome == "forgotten"
+
+    def _is(self, one: _Told, slot: _Held) -> bool:
+        """Return whether a message is the one that memory has at a place."""
+        if not slot.id:
+            return slot.place in one.gone
+        if one.said.id:
+            return slot.id == self._record(one.said.id)
+        if slot.key == one.key:
+            return True
+        # of what it said, something is forgotten
+        return slot.id in self._forgotten and slot.id == self._record(one.name(slot.place))
+
+
+def _message(said: ToldMessage, name: str) -> AnyMessage:
+    kind = HumanMessage if said.role == "user" else AIMessage
+    at = {SAID_AT: said.said_at.isoformat()} if said.said_at is not None else {}
+    return kind(storable(said.text), id=name, additional_kwargs=at)
