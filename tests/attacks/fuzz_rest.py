@@ -20,6 +20,8 @@ _SAID = {"text": "I live in Hue. My cat is called Mimi.", "about": "", "agent": 
 _SEARCHED = {"query": CANARY, "scopes": ["semantic"], "limit": 5, "as_of": "2026-01-01", "agent": "assistant"}
 _PREVIEWED = {"message": f"What about {CANARY[:4]}?", "thread_id": "monday", "agent": "assistant", "user_id": VICTIM}
 
+_TOLD = {"messages": [{"role": "user", "content": "I like tea.", "id": "a"}, {"role": "assistant", "content": "Tea!"}]}
+
 
 @dataclass
 class KnownIds:
@@ -130,6 +132,7 @@ def _requests(r: random.Random, known: KnownIds) -> list[tuple[str, str, dict[st
         ("GET", "/context/monday/said-ann", {}, None),
         ("GET", "/conversations", {"limit": "2", "cursor": text(r)}, None),
         ("GET", f"/conversations/{r.choice(('monday', 'wednesday', one))}", {"limit": "2", "first_turn": "1"}, None),
+        ("POST", f"/conversations/{r.choice(('monday', 'wednesday', one))}/messages", {}, _told(r)),
         # its own would ask the server for the thread, which is not there
         ("DELETE", "/conversations/wednesday", {}, None),
         ("GET", "/profile", {}, None),
@@ -144,6 +147,15 @@ def _requests(r: random.Random, known: KnownIds) -> list[tuple[str, str, dict[st
         ("POST", "/erase", {}, {"confirm": "erase nothing", "user_id": VICTIM}),
         (r.choice(("GET", "POST")), f"/{one}", {}, None),
     ]
+
+
+def _told(r: random.Random) -> dict[str, Any]:
+    said = {
+        "role": r.choice(("user", "assistant", "tool")),
+        "content": text(r),
+        "id": r.choice(("", "said-ann", text(r))),
+    }
+    return {"messages": [*_TOLD["messages"], said] if r.random() < 0.5 else [said], "user_id": VICTIM}
 
 
 def _headers(r: random.Random) -> dict[bytes, bytes]:

@@ -35,6 +35,18 @@ test("a memory is told, found, corrected and forgotten", async () => {
   await refused(404, memory.showMemory(corrected.id));
 });
 
+test("messages are told once", async () => {
+  const memory = as("ted");
+  const said = [{ role: "user", content: "Tôi sống ở Huế 🏯.", id: "a" }, { role: "assistant", content: "Huế đẹp lắm!" }];
+  const stored = await memory.storeMessages("montag 🙂", said);
+  assert.deepEqual(stored.messages.map((one) => one.outcome), ["new", "new"]);
+  assert.deepEqual((await memory.storeMessages("montag 🙂", said)).messages.map((one) => one.outcome), ["known", "known"]);
+  const error = await refused(409, memory.storeMessages("montag 🙂", [{ role: "user", content: "No.", id: "a" }]));
+  assert.match(error.detail, /messages\.0\.id/);
+  const told = await all(memory.iterConversationMessages("montag 🙂"));
+  assert.deepEqual(told.map((one) => one.text), said.map((one) => one.content));
+});
+
 test("what is another user's is not there", async () => {
   const theirs = (await as("tom").remember("I like tea.")).memory;
   const error = await refused(404, as("eve", { userId: "tom" }).forgetMemoryById(theirs.id));

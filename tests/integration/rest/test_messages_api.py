@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
@@ -16,14 +16,16 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from starlette.authentication import UnauthenticatedUser
 
+from react_mem.errors import MemoryFull
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.namespaces import work_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.work.items import Work
 from react_mem.memory.write.lifecycle import AgentMemory
+from react_mem.memory.write.told_conversation import ToldMessage, store_told
 from react_mem.memory.write.turns import Turns
-from tests.integration.rest.conftest import ANN, BOB
+from tests.integration.rest.conftest import ANN
 from tests.support.rest import MEMORIES, client_as
 
 THREAD = "chuyến đi 🚲"
@@ -87,6 +89,29 @@ def turns_of(memory: MemoryFacade, user: str, thread: str = THREAD) -> Turns:
     return AgentMemory("assistant", MemoryPolicy()).turns(memory.store, Identity(user, thread))
 
 
+@st.composite
+def splits(draw: st.DrawFn) -> list[tuple[int, int]]:
+    """Return calls that tell of seven messages: from where on, and up to which."""
+    calls: list[tuple[int, int]] = []
+    told = 0
+    while told < 7:
+        if calls and draw(st.booleans()):
+            calls.append(draw(st.sampled_from([one for one in calls if one[1] - one[0] > 1 or one[1] == told])))
+        begin = draw(st.integers(0, told))
+        calls.append((begin, draw(st.integers(told + 1, 7))))
+        told = calls[-1][1]
+    return calls
+
+
+async def kept(store: BaseStore) -> tuple[list[Any], set[tuple[str, ...]]]:
+    """Return the messages as they are stored, without their times, and what the notes of turns name."""
+    memory = MemoryFacade(store)
+    values = await memory.dialog.every(ANN, session_id=THREAD, kind="message")
+    names = ("turn", "id", "role", "content", "text", "after", "agent_id", "origin")
+    messages = sorted(tuple(value.get(name) for name in names) for value in values)
+    return messages, {tuple(value["source_ids"]) for value in await memory.pending(ANN)}
+
+
 class TestAConversation:
     async def test_it_is_stored_shown_and_drawn_from_behind_the_answer(
         self, ann: httpx.AsyncClient, memory: MemoryFacade
@@ -131,7 +156,6 @@ class TestAConversation:
         assert await texts(bob) == ["I like beer."]
         assert await texts(ann) == said(TALK)
         async with client_as(InMemoryStore(), UnauthenticatedUser()) as anybody:
-            assert (await tell(anybody, others)).status_code in (202, 404)
             assert (await tell(anybody, others, user_id="carl")).status_code == 202
             assert [(await anybody.get(path_of(), params={"user_id": one})).status_code for one in ("carl", "dan")] == [
                 200,
@@ -201,6 +225,65 @@ class TestStoredOnce:
             assert (await ann.delete(f"{MEMORIES}/{tea['id']}")).status_code == 200
             assert (await texts(ann, thread))[0] == "I have a cat."
             assert await outcomes(ann, told, thread) == ["known"] * 5
+
+
+class TestHoweverItIsTold:
+    @given(calls=splits(), ids=st.booleans())
+    @settings(max_examples=60, deadline=None)
+    async def test_any_split_with_repeats_gives_the_same_records(self, calls: list[tuple[int, int]], ids: bool) -> None:
+        long = [
+            {"role": role, "content": f"I say {place}. Tôi {place} 🙂."}
+            for place, role in enumerate(["user", "assistant", "user", "user", "assistant", "assistant", "user"])
+        ]
+        talk = named(long) if ids else long
+        expected = InMemoryStore()
+        async with client_as(expected, ANN) as client:
+            for one in talk:
+                await outcomes(client, [one])
+        store = InMemoryStore()
+        async with client_as(store, ANN) as client:
+            for begin, end in calls:
+                await outcomes(client, talk[begin:end])
+            assert await outcomes(client, talk) == ["known"] * len(talk)
+        assert await kept(store) == await kept(expected)
+
+    async def test_what_a_crash_leaves_out_is_stored_when_it_is_told_again(
+        self, ann: httpx.AsyncClient, memory: MemoryFacade, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        whole = InMemoryStore()
+        async with client_as(whole, ANN) as client:
+            await outcomes(client, TALK)
+        close = Turns.close
+
+        async def crashing(turns: Turns, thread: Sequence[Any], since: str | None, **more: Any) -> None:
+            if thread[-1].content == TALK[3]["content"]:
+                # the question is durable, and its answer is not
+                await turns.open(thread[:-1], since)
+                raise ConnectionError(TALK[3]["content"])
+            await close(turns, thread, since, **more)
+
+        monkeypatch.setattr(Turns, "close", crashing)
+        async with client_as(memory.store, ANN) as client:
+            failed = await tell(client, TALK)
+            assert failed.status_code == 500
+            assert "boat" not in failed.text
+            assert await texts(client) == said(TALK[:3])
+            monkeypatch.undo()
+            assert await outcomes(client, TALK) == ["known"] * 3 + ["new"] * 2
+        assert await kept(memory.store) == await kept(whole)
+
+    async def test_without_room_nothing_is_stored_but_answers(self, store: BaseStore) -> None:
+        policy = MemoryPolicy.model_validate({"quotas": {"memories": 4}})
+        turns = AgentMemory("assistant", policy).turns(store, Identity(ANN, THREAD))
+        told = [ToldMessage("user" if one["role"] == "user" else "assistant", one["content"]) for one in TALK]
+        with pytest.raises(MemoryFull):
+            await store_told(turns, told)
+        assert await kept(store) == ([], set())
+        assert [one.outcome for one in await store_told(turns, told[:3])] == ["new"] * 3
+        # of which the question is there
+        assert [one.outcome for one in await store_told(turns, told[:4])] == ["known"] * 3 + ["new"]
+        with pytest.raises(MemoryFull):
+            await store_told(turns, told)
 
 
 class TestRefused:

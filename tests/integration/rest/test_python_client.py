@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from datetime import UTC, datetime
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ from starlette.authentication import UnauthenticatedUser
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.changes import put
 from react_mem_client import MemoryApiError, MemoryClient
+from react_mem_client.models import SaidMessage
 from tests.integration.rest.conftest import ANN, BOB
 from tests.support.documents import blocks, blocks_of
 from tests.support.installing import ROOT
@@ -116,6 +118,24 @@ async def test_conversations_are_gone_through_with_their_messages(ann: httpx.Asy
     assert sorted(held) == ["dienstag", "montag 🙂"]
     texts = [one.text async for one in client.iter_conversation_messages("montag 🙂", limit=2)]
     assert texts == [f"I said {place}." for place in range(5)]
+
+
+async def test_messages_are_told_once(ann: httpx.AsyncClient) -> None:
+    client = of(ann)
+    said = [
+        SaidMessage(role="user", content="Tôi sống ở Huế 🏯.", id="a", created_at=datetime(2026, 1, 2, tzinfo=UTC)),
+        SaidMessage(role="assistant", content="Huế đẹp lắm!"),
+    ]
+    stored = await client.store_messages("montag 🙂", said)
+    assert ([one.outcome for one in stored.messages], stored.waiting) == (["new", "new"], 1)
+    again = await client.store_messages("montag 🙂", said)
+    assert [(one.id, one.outcome) for one in again.messages] == [(one.id, "known") for one in stored.messages]
+    other = SaidMessage(role="user", content="I live in Hanoi.", id="a")
+    assert "messages.0.id" in (await refused(409, client.store_messages("montag 🙂", [other]))).detail
+    told = [one async for one in client.iter_conversation_messages("montag 🙂")]
+    assert [(one.id, one.text) for one in told] == [
+        (one.id, words.content) for one, words in zip(stored.messages, said, strict=True)
+    ]
 
 
 async def test_everything_else_is_read(ann: httpx.AsyncClient, store: BaseStore) -> None:
