@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from react_mem.memory.facade import MemoryFacade
 from tests.support.installing import ROOT
 from tests.support.openai_server import OpenAIServer, Reply
 from tests.support.own_environments import node_version, npm, python_with
@@ -130,7 +131,52 @@ def test_a_session_holds_a_conversation_and_hooks_bring_what_others_told(
     for messages in (["My dog is called Rex.", "Hello!"], ["What is my dog called?"]):
         assert run([*command, *messages], tmp_path, "eve", server, openai_server)
     _, going_on, later = [request.messages for request in openai_server.chats()]
+    kept = server.run(lambda store: MemoryFacade(store).conversations("eve"))
+    assert sorted(one.messages for one in kept.items) == [2, 4]
     assert [one["role"] for one in going_on] == ["system", "user", "assistant", "user"]
     assert [one["content"] for one in going_on[1:]] == ["My dog is called Rex.", "Answer 0.", "Hello!"]
     assert [one["role"] for one in later] == ["system", "user"]
     assert "My dog is called Rex." in later[0]["content"]
+
+
+_PROTOCOL = """
+import asyncio
+from agents.memory import Session
+from openai_agents_sdk import Conversation, memory
+
+
+async def main():
+    session = Conversation("agents-sdk-protocol")
+    assert isinstance(session, Session)
+    assert await session.get_items() == [] and await session.pop_item() is None
+    await session.clear_session()
+    said = [{"role": "user", "content": "yes"}, {"role": "assistant", "content": "Tốt 🙂."}] * 120
+    for first in range(0, 240, 80):
+        call = {"type": "function_call_output", "call_id": "c", "output": "3"}
+        await session.add_items([*said[first : first + 80], call])
+    await session.add_items([call])
+    assert await session.get_items() == said
+    assert await session.get_items(3) == said[-3:]
+    await session.add_items(said[:1])
+    # as before a model is asked again
+    assert await session.pop_item() == said[0]
+    assert await session.get_items() == said
+    await session.add_items(said[:1])
+    assert await session.get_items() == [*said, said[0]]
+    await session.clear_session()
+    assert await session.get_items() == []
+
+
+asyncio.run(main())
+"""
+
+
+def test_a_session_keeps_the_protocol_of_the_sdk(
+    server: PageServer,
+    openai_server: OpenAIServer,
+    command_of: Callable[[str], list[str | Path]],
+    tmp_path: Path,
+) -> None:
+    python, _ = command_of("openai_agents_sdk.py")
+    program = f"import sys; sys.path.insert(0, {str(EXAMPLES)!r})\n{_PROTOCOL}"
+    run([python, "-c", program], tmp_path, "pia", server, openai_server)
