@@ -172,9 +172,9 @@ if TYPE_CHECKING:
     from react_mem.memory.write.session import TurnReport as TurnReport
     from react_mem.memory.write.storing import END_CONVERSATION as END_CONVERSATION
     from react_mem.memory.write.storing import last_id as last_id
+    from react_mem.memory.write.told_conversation import ClientMessage as ClientMessage
     from react_mem.memory.write.told_conversation import OtherWordsError as OtherWordsError
     from react_mem.memory.write.told_conversation import TakenMessage as TakenMessage
-    from react_mem.memory.write.told_conversation import ToldMessage as ToldMessage
     from react_mem.memory.write.told_conversation import UnfitMessageError as UnfitMessageError
     from react_mem.memory.write.told_conversation import store_told as store_told
     from react_mem.memory.write.told_messages import ToldRole as ToldRole

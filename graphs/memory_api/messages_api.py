@@ -24,11 +24,11 @@ from react_mem.graphs.memory_api.conversations_api import ThreadId
 from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
 from react_mem.memory.runtime import (
     AgentMemory,
+    ClientMessage,
     Identity,
     OtherWordsError,
     OwnerId,
     TakenMessage,
-    ToldMessage,
     UnfitMessageError,
     WriteConflict,
     now,
@@ -148,7 +148,7 @@ async def store_messages(
     turns = AgentMemory(config.name, config.memory).turns(
         asked.memory.store, Identity(asked.owner, thread_id, threaded=False)
     )
-    told = [ToldMessage(one.role, one.content, one.id, one.created_at) for one in body.messages]
+    told = [ClientMessage(one.role, one.content, one.id, one.created_at) for one in body.messages]
     try:
         taken: list[TakenMessage] = await store_told(turns, told)
     except OtherWordsError as error:

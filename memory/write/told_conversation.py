@@ -56,7 +56,7 @@ class OtherWordsError(UnfitMessageError):
 
 
 @dataclass(frozen=True)
-class ToldMessage:
+class ClientMessage:
     """A message as a client tells it.
 
     Args:
@@ -85,7 +85,7 @@ class TakenMessage:
     outcome: Literal["new", "known", "forgotten"]
 
 
-async def store_told(turns: Turns, told: Sequence[ToldMessage]) -> list[TakenMessage]:
+async def store_told(turns: Turns, told: Sequence[ClientMessage]) -> list[TakenMessage]:
     """Store what is new of a conversation, and queue the work of drawing from it; no model is asked.
 
     Each turn of it is stored in one batch: what an interrupted call leaves out is stored when it is told again.
@@ -110,7 +110,7 @@ async def store_told(turns: Turns, told: Sequence[ToldMessage]) -> list[TakenMes
             read_forgotten(memory.store, user_id, session_id),
         )
         # a conversation of months takes a while
-        plan = await asyncio.to_thread(_Plan, turns, told, held, forgotten)
+        plan = await asyncio.to_thread(_Uptake, turns, told, held, forgotten)
         await make_room(memory.store, user_id, memory.policy.quotas, plan.asking)
         latest, since = plan.latest, plan.since
         for turn in plan.turns():
@@ -126,7 +126,7 @@ async def store_told(turns: Turns, told: Sequence[ToldMessage]) -> list[TakenMes
 
 
 @dataclass(frozen=True)
-class _Held:
+class _HeldPlace:
     """A message that memory has, or had: of one that is forgotten only the place is known."""
 
     place: int
@@ -139,7 +139,7 @@ class _Held:
 
     @cached_property
     def key(self) -> tuple[str, str]:
-        """Who says it, and the name of the words."""
+        """The role, and the name of the words."""
         return str(self.value.get("role", "")), words_key(whole_text(self.value))
 
     @property
@@ -153,7 +153,7 @@ class _Held:
 
 
 @dataclass(frozen=True)
-class _Told:
+class _ReadMessage:
     """A message that is told.
 
     Args:
@@ -164,13 +164,13 @@ class _Told:
     """
 
     place: int
-    said: ToldMessage
+    said: ClientMessage
     record: Message
     gone: Collection[int] = field(default_factory=tuple)
 
     @cached_property
     def key(self) -> tuple[ToldRole, str]:
-        """Who says it, and the name of the words that are kept."""
+        """The role, and the name of the words that are kept."""
         return self.said.role, words_key(whole_text(vars(self.record)))
 
     def name(self, place: int) -> str:
@@ -178,8 +178,8 @@ class _Told:
         return self.said.id or placed_name(place, *self.key)
 
 
-class _Plan:
-    """What is to be done for the messages that are told.
+class _Uptake:
+    """Plan of what is to be done for the messages that are told.
 
     Args:
         turns: The conversation.
@@ -191,13 +191,14 @@ class _Plan:
     def __init__(
         self,
         turns: Turns,
-        told: Sequence[ToldMessage],
+        told: Sequence[ClientMessage],
         held: Sequence[dict[str, Any]],
         forgotten: Collection[str],
     ) -> None:
         self._session = turns.session_id
         self._held = sorted(
-            (_Held(int(value["turn"]), value) for value in held), key=lambda one: (one.place, one.value["created_at"])
+            (_HeldPlace(int(value["turn"]), value) for value in held),
+            key=lambda one: (one.place, one.value["created_at"]),
         )
         self._by_id = {one.id: one for one in self._held}
         self._forgotten = forgotten
@@ -210,12 +211,12 @@ class _Plan:
 
     @property
     def taken(self) -> list[TakenMessage]:
-        """What becomes of each message."""
+        """The outcome of each message."""
         return [self._taken[one.place] for one in self._told]
 
     @property
     def asking(self) -> list[Message]:
-        """What is new from the first words of the user on: an answer goes with its question, which is there."""
+        """The new messages from the user's first on: an answer goes with its question, which is there."""
         new = [one for one in self._told if self._taken[one.place].outcome == "new"]
         first = next((n for n, one in enumerate(new) if one.said.role == "user"), len(new))
         return [one.record for one in new[first:]]
@@ -241,22 +242,24 @@ class _Plan:
         if turn:
             yield turn
 
-    def _read(self, place: int, said: ToldMessage, agent_id: str, many: int) -> _Told:
+    def _read(self, place: int, said: ClientMessage, agent_id: str, many: int) -> _ReadMessage:
         records = to_records([_message(said, "")], first=0, session_id=self._session, agent_id=agent_id)
         if not records:
             raise UnfitMessageError(place, "it says nothing; leave such a message out")
-        told = _Told(place, said, records[0])
+        told = _ReadMessage(place, said, records[0])
         if said.id or not self._gone:
             return told
         places = range(self._next + many)
-        return _Told(place, said, records[0], {one for one in places if self._record(told.name(one)) in self._gone})
+        return _ReadMessage(
+            place, said, records[0], {one for one in places if self._record(told.name(one)) in self._gone}
+        )
 
     def _record(self, name: str) -> str:
         return MESSAGE.id(self._session, name)
 
     def _take(self) -> None:
         """Say what becomes of each message."""
-        named: dict[str, _Told] = {}
+        named: dict[str, _ReadMessage] = {}
         for one in self._told:
             if one.said.id:
                 id_ = self._record(one.said.id)
@@ -279,13 +282,13 @@ class _Plan:
                 self._new.append((place, message))
             place += 1
 
-    def _check(self, one: _Told, id_: str, first: _Told) -> None:
+    def _check(self, one: _ReadMessage, id_: str, first: _ReadMessage) -> None:
         """Refuse an id that stands for other words; of what was forgotten in part, nobody knows what it said."""
         held = self._by_id.get(id_)
         if first.key != one.key or (held is not None and held.key != one.key and id_ not in self._forgotten):
             raise OtherWordsError(one.place)
 
-    def _take_up(self, left: Sequence[_Told]) -> None:
+    def _take_up(self, left: Sequence[_ReadMessage]) -> None:
         """Take messages for those that they repeat, and for those that were forgotten.
 
         Args:
@@ -293,7 +296,7 @@ class _Plan:
         """
         there = {one.place for one in self._held}
         holes = {place for one in left for place in one.gone if place not in there}
-        slots = sorted([*self._held, *map(_Held, holes)], key=lambda one: one.place)
+        slots = sorted([*self._held, *map(_HeldPlace, holes)], key=lambda one: one.place)
         # before the last thing that the user says here, what was forgotten is history and not said again
         last = max((one.place for one in left if one.said.role == "user"), default=0)
         while left:
@@ -310,7 +313,7 @@ class _Plan:
             if not history:
                 return
 
-    def _repeated(self, told: Sequence[_Told], slots: Sequence[_Held]) -> tuple[int, int]:
+    def _repeated(self, told: Sequence[_ReadMessage], slots: Sequence[_HeldPlace]) -> tuple[int, int]:
         """Return where in a conversation stands what the messages begin with, and how many of them do."""
         best, where = 0, 0
         end = max((place for place, slot in enumerate(slots, start=1) if slot.id), default=len(slots))
@@ -323,11 +326,11 @@ class _Plan:
                 best, where = length, start
         return where, best
 
-    def _is_forgotten(self, one: _Told) -> bool:
+    def _is_forgotten(self, one: _ReadMessage) -> bool:
         taken = self._taken.get(one.place)
         return taken is not None and taken.outcome == "forgotten"
 
-    def _is(self, one: _Told, slot: _Held) -> bool:
+    def _is(self, one: _ReadMessage, slot: _HeldPlace) -> bool:
         """Return whether a message is the one that memory has at a place."""
         if not slot.id:
             return slot.place in one.gone
@@ -339,7 +342,7 @@ class _Plan:
         return slot.id in self._forgotten and slot.id == self._record(one.name(slot.place))
 
 
-def _message(said: ToldMessage, name: str) -> AnyMessage:
+def _message(said: ClientMessage, name: str) -> AnyMessage:
     kind = HumanMessage if said.role == "user" else AIMessage
     at = {SAID_AT: said.said_at.isoformat()} if said.said_at is not None else {}
     return kind(storable(said.text), id=name, additional_kwargs=at)

@@ -47,7 +47,7 @@ async def test_a_run_over_a_database_finds_nothing_and_leaves_the_other_owner_as
 async def test_an_answer_with_somebody_elses_memory_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     world = await FuzzWorld.create()
     monkeypatch.setattr(callers_memory, "owner_of", lambda request, said: VICTIM)
-    found = [await attempt(world, "rest", seed) for seed in range(60)]
+    found = [await attempt(world, "rest", seed) for seed in range(120)]
     assert any("shows another owner's memory" in one for one in found)
     assert any("shows the id of another owner's memory" in one for one in found)
     await world.memory.delete_session(VICTIM, "wednesday")

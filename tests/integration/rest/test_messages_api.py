@@ -23,7 +23,7 @@ from react_mem.memory.model.namespaces import work_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.work.items import Work
 from react_mem.memory.write.lifecycle import AgentMemory
-from react_mem.memory.write.told_conversation import ToldMessage, store_told
+from react_mem.memory.write.told_conversation import ClientMessage, store_told
 from react_mem.memory.write.turns import Turns
 from tests.integration.rest.conftest import ANN
 from tests.support.rest import MEMORIES, client_as
@@ -275,7 +275,7 @@ class TestHoweverItIsTold:
     async def test_without_room_nothing_is_stored_but_answers(self, store: BaseStore) -> None:
         policy = MemoryPolicy.model_validate({"quotas": {"memories": 4}})
         turns = AgentMemory("assistant", policy).turns(store, Identity(ANN, THREAD))
-        told = [ToldMessage("user" if one["role"] == "user" else "assistant", one["content"]) for one in TALK]
+        told = [ClientMessage("user" if one["role"] == "user" else "assistant", one["content"]) for one in TALK]
         with pytest.raises(MemoryFull):
             await store_told(turns, told)
         assert await kept(store) == ([], set())
