@@ -616,6 +616,7 @@ class MemoryFacade:
         origins: Sequence[str] = (),
         limit: int = 50,
         cursor: str = "",
+        with_topics: bool = False,
     ) -> MemoryPage:
         """Return a page of what is remembered of a user, whatever the policy says, the latest first.
 
@@ -630,11 +631,13 @@ class MemoryFacade:
             origins: Who vouches for them; by default anybody.
             limit: How many, 200 at most.
             cursor: The `next_cursor` of the page before; empty for the first.
+            with_topics: Whether the topics of facts are told, for which all names in the owner's memory are read.
 
         Raises:
             ValueError: If the cursor is none of a list, or the limit is less than one.
         """
         chosen: dict[str, Any] = {"scopes": scopes, "kinds": kinds, "state": state, "origins": origins}
+        chosen["with_topics"] = with_topics
         page = await page_of_memories(self.store, user_id, session_id=session_id, limit=limit, cursor=cursor, **chosen)
         self._note(user_id, AuditAction.READ, Counter(item.kind for item in page.items))
         return page

@@ -137,6 +137,7 @@ async def list_memories(
     origin: Annotated[list[Origin], Query(max_length=20, description="Who vouches for it.")] = [],  # noqa: B006
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Memories on a page.")] = 50,
     cursor: Annotated[str, Query(max_length=2_000, description="The `next_cursor` of the page before.")] = "",
+    topics: Annotated[bool, Query(description="Whether to tell the topics of facts.")] = False,
     if_none_match: Annotated[
         str, Header(alias="If-None-Match", max_length=400, description="The ETag of the list that is known.")
     ] = "",
@@ -160,6 +161,7 @@ async def list_memories(
             origins=[one.value for one in origin],
             limit=limit,
             cursor=cursor,
+            with_topics=topics,
         )
     except ValueError as error:
         raise HTTPException(422, str(error)) from None

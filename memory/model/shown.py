@@ -51,6 +51,11 @@ class MemoryItem(BaseModel):
     in_doubt: bool = Field(False, description="Whether something speaks against it.")
     importance: float = Field(0.5, description="From 0 to 1.")
     truncated: bool = Field(False, description="Whether the text goes on: see the memory itself.")
+    topics: list[str] = Field(
+        default_factory=list,
+        description="Of a fact, where a list is asked for them: whom it is about, the names in it and its themes, "
+        "those of which most is known first.",
+    )
     revision: str = Field(description="Changes with every change of the record; its ETag.")
 
     @classmethod

@@ -34,6 +34,7 @@ from react_mem.memory.model.shown import (
 )
 from react_mem.memory.rights.correcting import CORRECTED
 from react_mem.memory.rights.cursors import cursor_of, read_cursor
+from react_mem.memory.rights.topics import topics_of_facts
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted, listed, revision_of
 from react_mem.memory.store.stored_text import storable
 
@@ -75,6 +76,7 @@ async def page_of_memories(
     origins: Sequence[str] = (),
     limit: int = 50,
     cursor: str = "",
+    with_topics: bool = False,
 ) -> MemoryPage:
     """Return a page of what is remembered, the latest first.
 
@@ -91,6 +93,7 @@ async def page_of_memories(
         origins: Who vouches for them; by default anybody.
         limit: How many, 200 at most.
         cursor: The `next_cursor` of the page before; empty for the first.
+        with_topics: Whether the topics of facts are told, for which all names in the owner's memory are read.
 
     Raises:
         ValueError: If the cursor is none of a list, or the limit is less than one.
@@ -121,6 +124,9 @@ async def page_of_memories(
     last = shown[-1][0] if len(meant) > size else found.items[-1][0] if found.items else None
     more = len(meant) > size or found.more
     items = [_shown(item, at) for _, item in shown]
+    if with_topics:
+        topics = await topics_of_facts(store, user_id, {item.key: item.value for _, item in shown})
+        items = [item.model_copy(update={"topics": topics.get(item.id, [])}) for item in items]
     return MemoryPage(
         items=items,
         next_cursor=_cursor(last) if more and last is not None else None,

@@ -137,6 +137,7 @@ class MemoryClient(Transport):
         origin: Sequence[Origin] | None = None,
         limit: int | None = None,
         cursor: str | None = None,
+        topics: bool | None = None,
         if_none_match: None = None,
     ) -> MemoryPage: ...
 
@@ -151,6 +152,7 @@ class MemoryClient(Transport):
         origin: Sequence[Origin] | None = None,
         limit: int | None = None,
         cursor: str | None = None,
+        topics: bool | None = None,
         if_none_match: str,
     ) -> MemoryPage | None: ...
 
@@ -164,6 +166,7 @@ class MemoryClient(Transport):
         origin: Sequence[Origin] | None = None,
         limit: int | None = None,
         cursor: str | None = None,
+        topics: bool | None = None,
         if_none_match: str | None = None,
     ) -> MemoryPage | None:
         """List what is remembered of the caller, the latest first, page by page.
@@ -180,6 +183,7 @@ class MemoryClient(Transport):
             origin: Who vouches for it.
             limit: Memories on a page; by default 50.
             cursor: The `next_cursor` of the page before.
+            topics: Whether to tell the topics of facts.
             if_none_match: The ETag of the list that is known.
 
         Returns:
@@ -199,6 +203,7 @@ class MemoryClient(Transport):
                 "origin": origin,
                 "limit": limit,
                 "cursor": cursor,
+                "topics": topics,
                 "user_id": self.user_id,
             },
             headers={"If-None-Match": entity_tag(if_none_match)},
@@ -214,6 +219,7 @@ class MemoryClient(Transport):
         session_id: str | None = None,
         origin: Sequence[Origin] | None = None,
         limit: int | None = None,
+        topics: bool | None = None,
     ) -> AsyncIterator[MemoryItem]:
         """Iterate over all that `list_memories` has, and ask for each page when it is needed.
 
@@ -224,6 +230,7 @@ class MemoryClient(Transport):
             session_id: A conversation.
             origin: Who vouches for it.
             limit: Memories on a page; by default 50.
+            topics: Whether to tell the topics of facts.
 
         Raises:
             MemoryApiError: If the server refuses: 401, 404, 422, 503.
@@ -231,7 +238,14 @@ class MemoryClient(Transport):
 
         async def turn(cursor: str | None) -> MemoryPage:
             return await self.list_memories(
-                scope=scope, kind=kind, state=state, session_id=session_id, origin=origin, limit=limit, cursor=cursor
+                scope=scope,
+                kind=kind,
+                state=state,
+                session_id=session_id,
+                origin=origin,
+                limit=limit,
+                topics=topics,
+                cursor=cursor,
             )
 
         return items_of(turn)

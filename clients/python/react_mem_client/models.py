@@ -327,6 +327,11 @@ class MemoryItem(Answer):
     truncated: bool = False
     """Whether the text goes on: see the memory itself."""
 
+    topics: list[str] = Field(default_factory=list)
+    """Of a fact, where a list is asked for them: whom it is about, the names in it and its themes, those of which most
+    is known first.
+    """
+
     revision: str
     """Changes with every change of the record; its ETag."""
 

@@ -73,6 +73,8 @@ export interface ListMemoriesOptions extends RequestOptions {
   limit?: number | undefined;
   /** The `next_cursor` of the page before. */
   cursor?: string | undefined;
+  /** Whether to tell the topics of facts. */
+  topics?: boolean | undefined;
   /** The ETag of the list that is known. */
   if_none_match?: string | undefined;
 }

@@ -44,6 +44,7 @@ export class MemoryClient extends Transport {
         origin: options.origin,
         limit: options.limit,
         cursor: options.cursor,
+        topics: options.topics,
         user_id: this.userId,
       },
       headers: { "If-None-Match": entityTag(options.if_none_match) },

@@ -223,6 +223,11 @@ export interface MemoryItem {
   readonly importance?: number;
   /** Whether the text goes on: see the memory itself. */
   readonly truncated?: boolean;
+  /**
+   * Of a fact, where a list is asked for them: whom it is about, the names in it and its themes, those of which most
+   * is known first.
+   */
+  readonly topics?: readonly string[];
   /** Changes with every change of the record; its ETag. */
   readonly revision: string;
 }

@@ -15,6 +15,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.merging.concepts.concept_store import refresh_concepts
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.changes import delete, put
 from react_mem.memory.model.interface import MemoryScope
@@ -27,6 +28,7 @@ from react_mem.memory.model.skills import TurnOutcome
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.write.remembering import REMEMBERED, remember
 from tests.integration.memory.test_scopes import fill
+from tests.support.telling import tell
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -65,6 +67,23 @@ class TestPages:
         assert texts(pages)[0] == "fact 4 🍵 trà"
         assert texts(pages)[-2:] == ["fact 3 🍵 trà", "fact 5 🍵 trà"]
         assert texts(await all_pages(memory, 200)) == texts(pages)
+
+    async def test_facts_tell_their_topics_where_they_are_asked_for(self, memory: MemoryFacade) -> None:
+        home = [f"I have a flat in {place}." for place in ("Hue", "Hue near the river", "Lisbon")]
+        for text in (*home, "I prefer a cool climate.", "My lungs need the cool climate."):
+            await tell(memory.store, text)
+        await tell(memory.store, "Lan lives in Hue.", about="Lan")
+        await tell(memory.store, "My flat in Hue is dry.", user_id="bob")
+        await refresh_concepts(memory.store, "ann")
+        page = await memory.page("ann", kinds=["fact"], limit=200, with_topics=True)
+        topics = {item.text: item.topics for item in page.items}
+        assert topics["Lan lives in Hue."] == ["Lan", "Hue"]
+        assert topics[home[0]][0] == "Hue"
+        assert topics[home[2]][0] == "Lisbon"
+        assert topics["My lungs need the cool climate."] == ["cool climate"]
+        # it costs the names of all that is remembered: nobody else is told
+        assert not any(item.topics for item in (await memory.page("ann", kinds=["fact"])).items)
+        assert (await memory.page("ann", kinds=["message"], with_topics=True)).items == []
 
     async def test_writes_between_them_repeat_and_hide_nothing(self, memory: MemoryFacade) -> None:
         facts = [fact(f"fact {n}", START + timedelta(minutes=n)) for n in range(9)]
