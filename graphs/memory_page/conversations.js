@@ -15,14 +15,14 @@ function allConversations(main) {
     make("h2", { class: "title" }, make("a", { href: addressOfTalk(talk.id) }, nameOfTalk(talk))),
     talk.summary && make("p", { class: "text" }, short(talk.summary, 400)),
     metaOfTalk(talk)));
-  const pages = paged(list, (cursor, limit) => ask("conversations", { query: { limit, cursor } }), line, "noConversations");
+  const pages = paged(inOrder(list), (cursor, limit) => ask("conversations", { query: { limit, cursor } }), line, "noConversations");
   main.replaceChildren(...lead("conversations", "conversationsLead"), make("div", { class: "waiting-lines" }, list, pages.foot));
   pages.next();
   return { refresh: () => pages.again() };
 }
 
 const metaOfTalk = talk => make("p", { class: "meta" }, time(talk.last, moment(talk.last)),
-  make("span", {}, words("messagesCount", { count: number(talk.messages) })), talk.agent && make("span", { class: "chip" }, talk.agent));
+  make("span", {}, words("messagesCount", { count: talk.messages })), talk.agent && make("span", { class: "chip" }, talk.agent));
 
 // A conversation from its summary down to its messages.
 function oneConversation(main, id) {
@@ -47,7 +47,7 @@ function oneConversation(main, id) {
     let first = await asked(undefined, MESSAGES);
     const talk = about(first);
     const said = make("ol", { class: "messages", "aria-label": words("messages") });
-    pages = paged(said, async (cursor, limit) => {
+    pages = paged(inOrder(said), async (cursor, limit) => {
       const page = cursor === undefined && first ? first : await asked(cursor, Math.max(limit, MESSAGES));
       first = null;
       if (cursor === undefined) about(page);
@@ -74,7 +74,7 @@ function forgetTalk(id, talk, path) {
       path, byKey: event.detail === 0,
       // whoever is elsewhere by then stays there
       done: () => { if (location.hash === addressOfTalk(id)) location.hash = "#/conversations"; else if (location.hash === "#/conversations") show(false); },
-      spared: () => { press.disabled = false; press.focus(); },
+      spared: () => { press.disabled = false; if (unfocused() || byId("main").querySelector("h1:focus")) press.focus(); },
     });
   }, "danger");
   press.disabled = doomed.has(key);
@@ -88,19 +88,21 @@ function branches(id, summaries, asked, depth) {
     const known = Number.isInteger(first) && Number.isInteger(last);
     const below = make("div", {});
     const inside = make("details", { open: depth === 0 && children.length > 0, "data-id": summary.id },
-      make("summary", {}, known ? words("turns", { first: first + 1, last: last + 1 }) : words("summaries")), below);
+      make("summary", {}, known ? turnsOf(first, last) : words("summaries")), below);
     if (children.length) below.append(branches(id, children, asked, depth + 1));
     else inside.addEventListener("toggle", () => {
       if (!inside.open || below.hasChildNodes()) return;
       fill(below, async () => {
         const { messages } = await asked(undefined, Math.min(200, last - first + 1), first);
-        return make("ol", { class: "messages", "aria-label": words("turns", { first: first + 1, last: last + 1 }) },
+        return make("ol", { class: "messages", "aria-label": turnsOf(first, last) },
           messages.items.filter(message => message.turn <= last).map(message => bubble(id, message)));
       });
     });
     return make("li", {}, make("p", { class: "text" }, text), children.length || known ? inside : "");
   }));
 }
+
+const turnsOf = (first, last) => words(first === last ? "turn" : "turns", { first: first + 1, last: last + 1 });
 
 // A message; of an answer of a conversation also the way to why it was given.
 function bubble(id, message) {

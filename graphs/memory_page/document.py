@@ -22,7 +22,11 @@ from react_mem.graphs.etags import is_alike
 
 PATH = "/memory/ui"
 
-SCRIPTS = ("words", "base", "memories", "conversations", "why", "holdings", "drawing", "graph", "live", "start")
+SCRIPTS = (
+    *("words", "base", "identity", "server", "notices", "forgetting", "lists"),
+    *("cards", "correcting", "details", "search", "memories", "conversations", "why", "holdings"),
+    *("drawing", "graph", "live", "start"),
+)
 """The page's scripts, in the order in which they need each other."""
 
 _HEADERS = {

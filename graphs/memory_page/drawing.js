@@ -254,9 +254,9 @@ class Drawing {
     pen.fillStyle = colours("ink");
     for (const at of chosen === undefined ? this.named : [chosen, ...this.named]) {
       if (taken.length >= LABELS) return;
-      const text = nodes[at].name ??= short(nodes[at].text, 30), long = 7.2 * text.length, b = y[at] * scale + top + 4;
-      // at the right edge it stands on the left
-      const beside = x[at] * scale + left, a = beside + 11 + long > width && beside > long ? beside - 11 - long : beside + 11;
+      const text = nodes[at].name ??= short(nodes[at].text, 30), long = nodes[at].long ??= pen.measureText(text).width, b = y[at] * scale + top + 4;
+      // at the right edge it stands on the left, and nowhere beyond an edge
+      const beside = x[at] * scale + left, a = beside + 11 + long > width ? Math.max(4, beside - 11 - long) : beside + 11;
       if (beside < 0 || b < 10 || beside > width || b > height) continue;
       if (!text || taken.some(one => a < one.a + one.long && one.a < a + long && Math.abs(b - one.b) < 17)) continue;
       taken.push({ a, b, long });

@@ -2,10 +2,6 @@
 
 const MOST_NODES = 2_000, LISTED = 50, SLOW = 1_500;
 
-// Facts come first, then what is told of most.
-const FIRST = ["fact", "episode", "knowledge", "skill", "task", "document", "concept", "summary", "message"];
-const rankOf = kind => (FIRST.indexOf(kind) + FIRST.length + 1) % (FIRST.length + 1);
-
 const TONES = { line: "edge", accent: "accent", sheet: "sheet", ink: "ink" };
 
 // What is remembered and how it hangs together: a drawing, and the same as a list.
@@ -13,7 +9,7 @@ function graphView(main) {
   const left = make("p", { class: "dim" });
   const kindsOf = make("fieldset", {}), relationsOf = make("fieldset", {});
   const panel = make("section", { class: "chosen", "aria-label": words("chosen"), tabindex: "-1" });
-  const field = make("input", { type: "search", autocomplete: "off", maxlength: "200", oninput: () => { most = LISTED; list(); } });
+  const field = make("input", { type: "search", autocomplete: "off", oninput: () => { most = LISTED; list(); } });
   const canvas = make("canvas", { tabindex: "0", role: "application", "aria-label": words("drawing"), "aria-describedby": "graph-keys" });
   const lines = make("ul", { class: "plain listed", "aria-label": words("asList") }), foot = make("div", { class: "more" });
   const drawn = make("div", {}, canvas, make("div", { class: "actions" },
@@ -30,7 +26,7 @@ function graphView(main) {
   main.replaceChildren(...lead("graph", "graphLead"), left, ways, graph);
 
   // a canvas takes no variables of the style: an element that nobody sees tells what they come to
-  const probe = make("span", { hidden: true }), tones = {};
+  const probe = make("span", { hidden: true, class: "probe" }), tones = {};
   graph.append(probe);
   const colours = name => {
     if (!tones[name]) {
@@ -41,8 +37,9 @@ function graphView(main) {
   };
   const drawing = new Drawing(canvas, { choose: node => choose(node?.id), colours });
   const scheme = matchMedia("(prefers-color-scheme: dark)");
+  const forced = matchMedia("(forced-colors: active)");
   const recolour = () => { for (const name of Object.keys(tones)) delete tones[name]; drawing.mark(drawing.chosen); };
-  scheme.addEventListener("change", recolour);
+  for (const one of [scheme, forced]) one.addEventListener("change", recolour);
 
   // what there is, what of it is wanted, and what is left
   let whole = { nodes: [], links: [], left_out: 0 }, hidden = new Set(), cut = new Set(), nodes = [], links = [], beside = new Map(), told = "";
@@ -61,7 +58,7 @@ function graphView(main) {
     if (!found.length) return make("p", { class: "dim" }, words("noLinks"));
     return make("ul", { class: "plain" }, found.slice(0, LISTED).map(({ way, other }) => make("li", {}, make("span", { class: "dim" }, words(way)), " ",
       make("button", { type: "button", class: "quiet link", onclick: () => { choose(other.id); panel.focus(); } }, short(other.text, 90) || words(`one_${other.kind}`)))),
-    found.length > LISTED && make("li", { class: "dim" }, words("shown", { count: LISTED, total: number(found.length) })));
+    found.length > LISTED && make("li", { class: "dim" }, words("shown", { count: LISTED, total: found.length })));
   };
 
   let most = LISTED;
@@ -74,7 +71,7 @@ function graphView(main) {
       const below = make("div", {});
       const inside = make("details", { "data-id": node.id }, make("summary", {},
         make("span", { class: "dot", "data-kind": node.kind, "aria-hidden": "true" }), " ", short(node.text, 110) || words(`one_${node.kind}`),
-        make("span", { class: "dim" }, ` · ${words(`one_${node.kind}`)} · ${words("linksCount", { count: number(beside.get(node.id)?.length ?? 0) })}`)), below);
+        make("span", { class: "dim" }, ` · ${words(`one_${node.kind}`)} · ${words("linksCount", { count: beside.get(node.id)?.length ?? 0 })}`)), below);
       const look = () => { if (inside.open && !below.hasChildNodes()) below.append(...aboutNode(node), linksOf(node)); };
       inside.open = open.has(node.id);
       look();
@@ -82,7 +79,7 @@ function graphView(main) {
       return make("li", {}, inside);
     }));
     if (focused) [...lines.querySelectorAll("details")].find(one => one.dataset.id === focused)?.querySelector("summary").focus({ preventScroll: true });
-    foot.replaceChildren(...[make("span", {}, words("shown", { count: number(Math.min(most, found.length)), total: number(found.length) })),
+    foot.replaceChildren(...[make("span", {}, words("shown", { count: Math.min(most, found.length), total: found.length })),
       found.length > most && button("more", () => { most += LISTED; list(); lines.children[most - LISTED]?.querySelector("summary").focus(); })].filter(Boolean));
   };
 
@@ -96,8 +93,8 @@ function graphView(main) {
       note(from, { way: `link_${relation}`, other: there.get(to) });
       note(to, { way: `back_${relation}`, other: there.get(from) });
     }
-    left.textContent = [words("graphSize", { nodes: number(nodes.length), links: number(links.length) }),
-      whole.left_out > 0 && words("leftOut", { count: number(whole.left_out) })].filter(Boolean).join(". ");
+    left.textContent = [words("graphSize", { nodes: nodes.length, links: links.length }),
+      whole.left_out > 0 && words("leftOut", { count: whole.left_out })].filter(Boolean).join(". ");
     drawing.show(nodes, links);
     list();
   };
@@ -136,7 +133,7 @@ function graphView(main) {
     try {
       take(hidden.size < kinds.length ? await asked() : { nodes: [], links: [], left_out: 0 });
     } catch (error) {
-      notice(error instanceof Refused ? error.told() : words("wrong_other"));
+      if (!isOver(error)) notice(meaning(error));
     }
   };
   const take = answer => {
@@ -157,7 +154,7 @@ function graphView(main) {
       take(await asked());
       choose("");
     } catch (error) {
-      graph.replaceChildren(wrong(error, () => show(false)));
+      if (!isOver(error)) graph.replaceChildren(wrong(error, () => show(false)));
     } finally {
       left.removeAttribute("aria-busy");
     }
@@ -165,11 +162,11 @@ function graphView(main) {
   first();
   return {
     drawing,
-    leave: () => { drawing.leave(); scheme.removeEventListener("change", recolour); },
+    leave: () => { drawing.leave(); for (const one of [scheme, forced]) one.removeEventListener("change", recolour); },
     // what somebody has left out stays so, and what is chosen stays chosen
     refresh: async () => {
       // what takes the server long is not asked of it with every change
-      if (took > SLOW) return left.append(left.querySelector("button") ? "" : button("drawAgain", () => { took = 0; view.refresh(); }, "quiet"));
+      if (took > SLOW) return left.append(left.querySelector("button") ? "" : button("drawAgain", () => { took = 0; canvas.focus({ preventScroll: true }); view.refresh(); }, "quiet"));
       const answer = await asked();
       if (JSON.stringify(answer) === told) return;
       const inPanel = panel.contains(document.activeElement);

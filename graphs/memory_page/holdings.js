@@ -43,7 +43,7 @@ const skillsView = wholeView("skills", "skills", ({ items }) => items.length
 // How often a skill has worked, once it was used at all.
 function rateOf({ uses, successes }) {
   if (!uses) return make("span", { class: "dim" }, words("never"));
-  return [make("span", {}, `${number(Math.round(100 * successes / uses))} %`), bar(successes / uses)];
+  return [make("span", {}, percent(successes / uses)), bar(successes / uses)];
 }
 
 const waitingView = wholeView("waiting", "pending", ({ items }) => items.length
@@ -52,13 +52,13 @@ const waitingView = wholeView("waiting", "pending", ({ items }) => items.length
     make("td", {}, time(turn.since, moment(turn.since))),
     make("td", {}, turn.why ? short(turn.why, 300) : words("waitsTurn"),
       turn.parked && [" ", make("span", { class: "chip warn" }, words("parked"))],
-      turn.attempts > 0 && make("p", { class: "dim" }, words("attempts", { count: number(turn.attempts) })),
+      turn.attempts > 0 && make("p", { class: "dim" }, words("attempts", { count: turn.attempts })),
       !turn.parked && turn.retry_at && make("p", { class: "dim" }, words("retryAt", { date: moment(turn.retry_at) }))))))
   : make("p", { class: "empty" }, words("noWaiting")));
 
 const usageView = wholeView("usage", "usage", used => [
   table("usage", [["what"], ["count", "number"]], [
-    ...Object.entries(used.kinds).sort((a, b) => b[1] - a[1]).map(([kind, count]) => rowOf(words(`kind_${kind}`), number(count))),
+    ...Object.entries(used.kinds).sort((a, b) => b[1] - a[1]).map(([kind, count]) => rowOf(words(kind ? `kind_${kind}` : "kind_other"), number(count))),
     rowOf(words("texts"), number(used.texts)),
     rowOf(words("bytes"), number(used.bytes)),
     rowOf(words("waiting"), number(used.waiting)),
@@ -79,10 +79,10 @@ function healthOf({ queue, ...parts }) {
       ...Object.entries(parts).map(([name, { ok, detail, seconds }]) => make("tr", {},
         make("th", { scope: "row" }, words(`health_${name}`)),
         make("td", {}, ok ? words("yes") : make("span", { class: "chip warn" }, words("no"))),
-        make("td", {}, detail, seconds ? make("p", { class: "dim" }, words("milliseconds", { count: number(Math.round(1000 * seconds)) })) : ""))),
+        make("td", {}, detail, seconds ? make("p", { class: "dim" }, words("milliseconds", { count: Math.round(1000 * seconds) })) : ""))),
       queue && make("tr", {}, make("th", { scope: "row" }, words("health_queue")),
         make("td", {}, queue.parked ? make("span", { class: "chip warn" }, words("no")) : words("yes")),
-        make("td", {}, words("queueOf", { waiting: number(queue.waiting), failed: number(queue.failed), parked: number(queue.parked) }) + since)),
+        make("td", {}, words("queueOf", { waiting: queue.waiting, failed: queue.failed, parked: queue.parked }) + since)),
     ].filter(Boolean))];
 }
 
@@ -97,7 +97,7 @@ async function take(form, press) {
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
     say(words("exported", { name }));
   } catch (error) {
-    notice(error instanceof Refused ? error.told() : words("wrong_other"));
+    if (!isOver(error)) notice(meaning(error));
   }
   press.disabled = false;
 }

@@ -1,6 +1,6 @@
 "use strict";
 
-const FIRST_WAIT = 3, LONGEST_WAIT = 60, LASTING = 30_000;
+const FIRST_WAIT = 3, LONGEST_WAIT = 60, LASTING = 30_000, LONGEST_TIMER = 2 ** 31 - 1;
 
 // The stream of revisions that is followed, as long as somebody looks at the page.
 let following = null;
@@ -14,11 +14,21 @@ function alive(state) {
   byId("alive-text").textContent = state ? words(state === "on" ? "live" : "notLive") : "";
 }
 
+function unfollow() {
+  following?.abort();
+}
+
 // Follow what changes in memory until the page is left; a stream that fails is asked for again, ever more seldom.
 async function follow() {
-  following?.abort();
+  unfollow();
   const own = following = new AbortController();
   const { signal } = own;
+  // a server may let a stream go on that it would not let begin any more
+  const left = expiryOf(kept(sessionStorage, TOKEN_KEY)) - Date.now();
+  if (left > 0 && left < LONGEST_TIMER) {
+    const timer = setTimeout(() => { own.abort(); alive("off"); }, left);
+    signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  }
   for (let wait = FIRST_WAIT; !signal.aborted;) {
     const began = performance.now();
     try {
@@ -26,6 +36,7 @@ async function follow() {
       const answer = await send("events", { signal, silent: true });
       for await (const revision of revisionsOf(answer.body)) {
         if (signal.aborted) return;
+        if (byId("alive").dataset.state !== "on") reached();
         alive("on");
         await renewed(revision);
       }

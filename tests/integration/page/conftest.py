@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 import httpx
 import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.store.base import BaseStore
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.changes import put
+from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.states import PendingTurn
 from tests.support.browser import opened_browser
 from tests.support.linking import record, store_records
@@ -24,7 +27,7 @@ HOSTILE = "<img src=x onerror=\"document.title='taken over'\"><script>document.t
 FACTS = 60
 """More than a page of the list."""
 
-SIZES = {"desktop": (1280, 800), "tablet": (820, 1180), "phone": (390, 844)}
+SIZES = {"desktop": (1280, 800), "tablet": (820, 1180), "phone": (390, 844), "small phone": (360, 740)}
 
 
 async def fill(store: BaseStore) -> None:
@@ -59,7 +62,19 @@ async def fill(store: BaseStore) -> None:
         failures=5,
         last_error="no model",
     )
-    await MemoryFacade(store).apply([put("ann", answer.model_copy(update={"role": "assistant"})), put("ann", waits)])
+    await MemoryFacade(store).apply(
+        [put("ann", answer.model_copy(update={"role": "assistant", "origin": Origin.ASSISTANT})), put("ann", waits)]
+    )
+
+
+def card(page: Page, text: str) -> Locator:
+    """The card of a memory."""
+    return page.locator("article.card", has=page.locator(".text", has_text=re.compile(f"^{re.escape(text)}$")))
+
+
+def pressed(place: Locator | Page, name: str) -> None:
+    """Press the first button of a name."""
+    place.get_by_role("button", name=name).first.click()
 
 
 def tell_from_elsewhere(site: PageServer, user: str, text: str) -> str:
@@ -133,13 +148,21 @@ def visit(site: PageServer, chromium: Browser) -> Iterator[Callable[..., Visitor
     contexts: list[BrowserContext] = []
     visitors: list[Visitor] = []
 
-    def visiting(name: str = "ann", *, size: str = "desktop", scheme: str = "light", locale: str = "en-GB") -> Visitor:
+    def visiting(
+        name: str = "ann",
+        *,
+        size: str = "desktop",
+        scheme: str = "light",
+        locale: str = "en-GB",
+        forced_colors: Literal["active", "none"] = "none",
+    ) -> Visitor:
         width, height = SIZES[size]
         context = chromium.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if scheme == "dark" else "light",
             locale=locale,
             reduced_motion="reduce",
+            forced_colors=forced_colors,
         )
         contexts.append(context)
         if name:

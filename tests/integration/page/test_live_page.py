@@ -46,7 +46,7 @@ def test_a_fact_that_a_chat_has_left_appears_and_goes_by_itself(visit: Visit, si
     expect(page.locator("article textarea")).to_have_value("Half a sentence")
     expect(page.locator("article textarea")).to_be_focused()
     expect(page.locator("[data-act=details][aria-expanded=true]")).to_have_count(1)
-    expect(page.locator(".more")).to_contain_text("50 of 64")
+    expect(page.locator(".more")).to_contain_text("64 of 64")
     headers = {"authorization": "Bearer ann"}
     address = f"{site.url}/memory/v1/memories/{told}"
     corrected = httpx.patch(address, json={"text": "I keep two quaggas."}, headers=headers).raise_for_status().json()

@@ -8,9 +8,12 @@ from collections.abc import Callable
 import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.integration.page.conftest import FACTS, HOSTILE, SIZES, Visitor
+from react_mem.graphs.memory_api.context_api import MAX_MESSAGE
+from react_mem.graphs.memory_api.memories_api import MAX_SAID
+from react_mem.graphs.memory_api.search_api import MAX_QUERY
+from tests.integration.page.conftest import FACTS, HOSTILE, SIZES, Visitor, card, pressed
 from tests.support.page_server import PageServer
 
 Visit = Callable[..., Visitor]
@@ -28,14 +31,6 @@ SECTIONS = (
 )
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-
-
-def card(page: Page, text: str) -> Locator:
-    return page.locator("article.card", has=page.locator(".text", has_text=re.compile(f"^{re.escape(text)}$")))
-
-
-def pressed(place: Locator | Page, name: str) -> None:
-    place.get_by_role("button", name=name).first.click()
 
 
 def explained(page: Page, message: str = "What is my cat called?") -> None:
@@ -83,13 +78,14 @@ def test_who_has_no_token_is_asked_for_one_which_goes_with_the_tab(visit: Visit)
 def test_nothing_is_asked_of_another_host_and_never_more_than_a_page(visit: Visit, site: PageServer) -> None:
     ann = visit()
     page = ann.go()
-    expect(page.locator("article.card")).to_have_count(50)
-    expect(page.locator(".more")).to_contain_text(f"50 of {FACTS + 3}")
-    pressed(page, "More")
     expect(page.locator("article.card")).to_have_count(FACTS + 3)
+    pressed(page, "Everything")
+    expect(page.locator("article.card")).to_have_count(50)
+    pressed(page, "More")
+    expect(page.locator("article.card")).not_to_have_count(50)
     asked = [url for url in ann.requests if "/memories" in url]
-    assert len(asked) == 2
-    assert all("limit=50" in url for url in asked)
+    assert ["limit=200" in url for url in asked] == [True, False, False]
+    assert all("limit=50" in url for url in asked[1:])
     assert all(url.startswith((site.url, "data:", "about:")) for url in ann.requests)
 
 
@@ -135,11 +131,68 @@ def test_what_changed_meanwhile_is_not_overwritten(visit: Visit, site: PageServe
     httpx.patch(address, json={"text": "I sold book 2."}, headers=ann).raise_for_status()
     page.locator("article textarea").fill("I lost book 2.")
     pressed(page, "Save")
-    expect(page.locator("#notices")).to_contain_text("It has changed meanwhile")
+    form = page.locator("article form")
+    expect(form.get_by_role("alert")).to_contain_text("It has changed meanwhile. Now it says:")
+    expect(form.locator("blockquote")).to_have_text("I sold book 2.")
+    # what was written stays, and whoever wrote it stays at it
+    expect(form.get_by_label("How it is")).to_have_value("I lost book 2.")
+    expect(form.get_by_label("How it is")).to_be_focused()
     known = httpx.get(f"{site.url}/memory/v1/memories", params={"kind": "fact", "limit": 200}, headers=ann).json()
     texts = [item["text"] for item in known["items"]]
     assert "I sold book 2." in texts
     assert "I lost book 2." not in texts
+    pressed(form, "Save again")
+    expect(card(page, "I lost book 2.")).to_be_visible()
+    expect(card(page, "I sold book 2.")).to_have_count(0)
+    expect(page.locator("[data-act=edit]:focus")).to_have_count(1)
+
+
+def test_what_is_gone_meanwhile_leaves_what_was_written(visit: Visit, site: PageServer) -> None:
+    page = visit().go()
+    fact = card(page, "I own book 12.")
+    address = f"{site.url}/memory/v1/memories/{fact.get_attribute('data-id')}"
+    pressed(fact, "Correct")
+    httpx.delete(address, headers={"authorization": "Bearer ann"}).raise_for_status()
+    page.locator("article textarea").fill("I own a book on birds.")
+    pressed(page, "Save")
+    expect(page.locator("article form").get_by_role("alert")).to_contain_text("has been forgotten")
+    pressed(page.locator("article form"), "Remember")
+    expect(card(page, "I own a book on birds.")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("   ", "Write how it is."),
+        ("I own book 13.", "This is what it says already."),
+        ("a" * 2_001, "1 more than the"),
+    ],
+)
+def test_a_correction_that_is_none_stays_open_and_says_why(text: str, told: str, visit: Visit) -> None:
+    ann = visit()
+    page = ann.go()
+    pressed(card(page, "I own book 13."), "Correct")
+    page.locator("article textarea").fill(text)
+    pressed(page, "Save")
+    expect(page.locator("article form")).to_contain_text(told)
+    expect(page.locator("article textarea")).to_have_value(text)
+    expect(page.locator("article textarea")).to_be_focused()
+
+
+def test_what_is_too_long_is_refused_and_nothing_of_it_is_cut(visit: Visit) -> None:
+    assert MAX_SAID == 2_000
+    page = visit().go()
+    page.get_by_text("Have something remembered").click()
+    field = page.get_by_label("In your own words")
+    field.fill("I like 🍵. " * 300)
+    pressed(page, "Remember")
+    expect(page.locator("#said")).to_contain_text("2,999 characters: 999 more than the 2,000")
+    assert len(field.input_value()) == 300 * len("I like x. ")
+    field.fill("I like 🍵.")
+    expect(page.get_by_text("9 of 2,000 characters")).to_be_visible()
+    assert page.evaluate("[MOST_SAID, MOST_ASKED, MOST_TRIED]") == [MAX_SAID, MAX_QUERY, MAX_MESSAGE]
+    # nor anywhere else
+    assert page.locator("[maxlength]").count() == 0
 
 
 def test_forgetting_waits_and_is_done_after_the_wait(visit: Visit, site: PageServer) -> None:
@@ -183,13 +236,31 @@ def test_something_is_told_and_known_the_second_time(visit: Visit) -> None:
 
 def test_a_search_shows_what_found_it(visit: Visit) -> None:
     page = visit().go()
+    lit = page.locator("[data-kind][aria-pressed=true]")
+    expect(lit).to_have_text("Facts")
     page.get_by_label("Search what is remembered").fill("cat Mimi")
     page.keyboard.press("Enter")
     found = card(page, "My cat is called Mimi.").first
+    # it is of all kinds, and facts come first
+    expect(lit).to_have_text("Everything")
+    expect(found.locator(".chip").first).to_have_text("Fact")
+    assert page.locator("main h2").all_inner_texts()[-1].startswith("Messages")
+    expect(found.locator(".arm .number").first).to_contain_text("%")
     expect(found).to_contain_text("Found by")
     expect(found.get_by_role("list", name="Found by")).to_contain_text("words")
+    # a kind leaves the search, and so does the way back
+    pressed(page, "Messages")
+    expect(page.locator("article.card .chip").first).to_have_text("Message")
+    expect(page.get_by_label("Search what is remembered")).to_have_value("cat Mimi")
+    assert page.url.endswith("#/memories?q=cat+Mimi&kind=message")
+    page.reload()
+    expect(lit).to_have_text("Messages")
+    page.go_back()
+    expect(found).to_be_visible()
+    expect(lit).to_have_text("Everything")
     page.get_by_label("Search what is remembered").fill("")
-    expect(page.locator("article.card")).to_have_count(50)
+    expect(page.locator(".by-topic article.card").first).to_be_visible()
+    expect(lit).to_have_text("Facts")
 
 
 # --- others, and what others wrote ---

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.integration.page.conftest import HOSTILE, Visitor
+from tests.integration.page.conftest import HOSTILE, Visitor, card
 from tests.support.page_server import PageServer
 
 Visit = Callable[..., Visitor]
@@ -20,11 +20,12 @@ def test_the_prompt_for_a_message_is_shown_part_by_part(visit: Visit) -> None:
     expect(page.get_by_role("heading", name="Parts of the prompt")).to_be_focused()
     parts = page.locator(".part")
     sizes = [int(text.split()[0].replace(",", "")) for text in parts.locator("summary .number").all_inner_texts()]
-    told = page.locator(".prompt").locator("xpath=preceding-sibling::p").first.inner_text()
-    assert sum(sizes) == int(told.split()[0].replace(",", ""))
+    told = page.locator("main").get_by_text("The prompt takes").inner_text()
+    assert f"takes {sum(sizes):,} of" in told
+    # one scale for all of them, which is said
+    expect(page.get_by_text(f"each part as its share of these {sum(sizes):,} tokens")).to_be_visible()
     bars = parts.locator(".bar > span").evaluate_all("all => all.map(one => parseInt(one.style.width))")
-    assert bars == [round(100 * size / max(sizes)) for size in sizes]
-    assert max(bars) == 100
+    assert bars == [round(100 * size / sum(sizes)) for size in sizes]
 
     # what is the deployment's is no user's; what is the user's is there, and can be corrected
     page.locator("[data-part=system] summary").click()
@@ -51,6 +52,14 @@ def test_a_prompt_goes_on_a_conversation_where_one_comes_from_it(visit: Visit) -
     expect(page.locator("[data-part=conversation] pre")).to_contain_text(HOSTILE)
 
 
+def test_the_way_to_a_real_answer_is_there(visit: Visit) -> None:
+    page = visit().go("why")
+    page.get_by_role("link", name="Your cat is Mimi.").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Why that answer")
+    expect(card(page, "My cat is called Mimi.")).to_be_visible()
+    expect(visit("bob").go("why").locator("#main")).to_contain_text("No answer is remembered yet.")
+
+
 def test_an_answer_tells_which_memories_stood_in_its_prompt(visit: Visit, site: PageServer) -> None:
     page = visit().go("conversations/monday")
     page.get_by_role("link", name="Why this answer? Your cat is Mimi.").click()
@@ -59,7 +68,7 @@ def test_an_answer_tells_which_memories_stood_in_its_prompt(visit: Visit, site: 
     expect(cards).to_have_count(1)
     expect(cards).to_contain_text("My cat is called Mimi.")
     expect(cards).to_contain_text("you said it")
-    expect(page.locator("#main")).to_contain_text("1 more are not there any more.")
+    expect(page.locator("#main")).to_contain_text("1 more is not there any more.")
     bob = visit("bob").go("why/monday/a1")
     expect(bob.get_by_role("alert")).to_contain_text("There is no such thing in your memory.")
     expect(bob.locator("#main")).not_to_contain_text("Mimi")
