@@ -66,16 +66,17 @@ function takeOut(line) {
 
 const charactersOf = text => [...text.trim()].length;
 
-// What a field holds, and how much of it is too much: nothing is cut, and what is too long is not sent.
+// What a field holds, and how much of it is too much: nothing is cut, and what is too long is not sent. The count is
+// told `from` some characters on, in a field of which nobody would think that it has an end.
 let fields = 0;
-function bounded(field, most) {
+function bounded(field, most, from = 1) {
   const told = make("p", { class: "hint count", id: `count-${fields += 1}` });
   field.setAttribute("aria-describedby", told.id);
   let over = false;
   const check = () => {
     const count = charactersOf(field.value), was = over;
     over = count > most;
-    told.textContent = over ? words("tooLong", { count, most, over: count - most }) : count ? words("room", { count, most }) : "";
+    told.textContent = over ? words("tooLong", { count, most, over: count - most }) : count >= from ? words("room", { count, most }) : "";
     told.classList.toggle("over", over);
     if (over) field.setAttribute("aria-invalid", "true"); else field.removeAttribute("aria-invalid");
     if (over && !was) say(told.textContent);

@@ -8,7 +8,7 @@ function memoriesView(main, [id], asked) {
   if (id) return oneMemory(main, id);
   const states = make("select", {}, ["current", "past", "all"].map(one => make("option", { value: one }, words(one === "all" ? "both" : one))));
   const field = make("input", { type: "search", name: "q", autocomplete: "off", value: asked.get("q") ?? "" });
-  const size = bounded(field, MOST_ASKED);
+  const size = bounded(field, MOST_ASKED, MOST_ASKED / 2);
   const search = make("form", { role: "search", class: "row" },
     make("label", { class: "grow" }, make("span", {}, words("search")), field),
     make("button", { class: "main" }, words("find")),

@@ -29,11 +29,13 @@ function notAsked(missing = {}) {
 
 function reasons({ arms = {}, similarity, fragments = [], memory }, most) {
   const said = fragments.map(one => one.text).filter(one => one && one !== memory.text);
-  if (!said.length && !Object.keys(arms).length) return "";
+  // what had no part in it is not named
+  const parts = Object.entries(arms).filter(([, share]) => share / most >= 0.005).sort((a, b) => b[1] - a[1]);
+  if (!said.length && !parts.length) return "";
   return make("div", { class: "reasons" },
     make("p", { class: "meta" }, words("because"), similarity !== undefined && similarity !== null
       && make("span", {}, words("likeness", { percent: Math.round(100 * similarity) }))),
-    make("div", { class: "arms", role: "list", "aria-label": words("because") }, Object.entries(arms).sort((a, b) => b[1] - a[1]).map(([arm, share]) =>
+    make("div", { class: "arms", role: "list", "aria-label": words("because") }, parts.map(([arm, share]) =>
       make("div", { role: "listitem", class: "arm" },
         make("span", {}, words(`arm_${arm}`)), bar(share / most), make("span", { class: "number dim" }, percent(share / most))))),
     said.map(one => make("blockquote", {}, one)));

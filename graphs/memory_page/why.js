@@ -8,7 +8,7 @@ const MOST_TRIED = 20_000, LATEST = 40, ANSWERS = 6;
 function whyView(main, [talk, answer]) {
   if (talk && answer) return whyAnswer(main, talk, answer);
   const place = make("div", {});
-  const field = make("textarea", { rows: "2" }), size = bounded(field, MOST_TRIED);
+  const field = make("textarea", { rows: "2" }), size = bounded(field, MOST_TRIED, MOST_TRIED / 2);
   const press = make("button", { class: "main" }, words("explain"));
   const form = make("form", { class: "edit", novalidate: true },
     make("label", {}, make("span", {}, words("message")), field), size.told, make("div", { class: "actions" }, press));

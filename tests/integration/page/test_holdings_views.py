@@ -42,7 +42,7 @@ def test_usage_is_everybodys_and_health_an_administrators(visit: Visit) -> None:
     expect(health.get_by_role("row", name="Database")).to_contain_text("PostgreSQL")
     expect(health.get_by_role("row", name="Embedder")).to_contain_text("yes")
     expect(health.get_by_role("row", name="Queue of all users")).to_contain_text(
-        "1 wait, 1 were tried in vain, 1 given up"
+        "1 waits, 1 was tried in vain, 1 given up"
     )
     expect(visit(ADMIN, locale="vi-VN").go("usage").get_by_role("heading", name="Tình trạng")).to_be_visible()
 
