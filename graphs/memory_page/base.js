@@ -70,7 +70,7 @@ const charactersOf = text => [...text.trim()].length;
 // told `from` some characters on, in a field of which nobody would think that it has an end.
 let fields = 0;
 function bounded(field, most, from = 1) {
-  const told = make("p", { class: "hint count", id: `count-${fields += 1}` });
+  const told = make("p", { class: from > 1 ? "hint count" : "hint count always", id: `count-${fields += 1}` });
   field.setAttribute("aria-describedby", told.id);
   let over = false;
   const check = () => {

@@ -37,7 +37,7 @@ _TALKS = {
         ("My cat Mimi came with me.", "My cat is called Mimi."),
     ],
     "work": [
-        ("I am a nurse at the central hospital.", "I work as a nurse at the central hospital."),
+        ("I am a nurse at the hospital of Hue.", "I work as a nurse at the hospital of Hue."),
         ("On Mondays I have the night shift.", "I have the night shift on Mondays."),
         ("I am learning the cello.", "I am learning the cello."),
     ],
