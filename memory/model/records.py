@@ -225,6 +225,8 @@ class Message(Record):
         used: Of an answer, the memories that stood in its prompt, to which feedback on it goes.
         run_id: Of an answer, the run that gave it.
         feedback: Of an answer, what the user thinks of it, by key: good, bad, or neither any more.
+        elsewhere: Whether the conversation is held elsewhere, and a client told of it: no thread of ours is its, though
+            one may be called the same.
     """
 
     RARE: ClassVar[tuple[str, ...]] = (
@@ -235,6 +237,7 @@ class Message(Record):
         "used",
         "run_id",
         "feedback",
+        "elsewhere",
     )
 
     kind: Literal["message"] = "message"
@@ -250,6 +253,7 @@ class Message(Record):
     used: tuple[str, ...] = ()
     run_id: str = ""
     feedback: dict[str, Literal[-1, 0, 1]] = Field(default_factory=dict)
+    elsewhere: bool = False
 
     @classmethod
     def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:

@@ -152,13 +152,15 @@ def forget_caches(store: BaseStore, user_id: str) -> None:
 def spoken_in(items: Iterable[Item]) -> list[str]:
     """Return the conversations in which an owner said something or was answered, each once.
 
-    What a file brought names the conversations of whoever wrote the file, and what is drawn from it does so too: only
-    messages that were taken in from a conversation count. See `note_thread` for those of which none is left.
+    What a file brought names the conversations of whoever wrote the file, and what is drawn from it does so too; a
+    client may tell of a conversation of any name. Only messages that were taken in from a thread of ours count. See
+    `note_thread` for those of which none is left.
 
     Args:
         items: Everything of the owner.
     """
-    heard = (item.value for item in items if MESSAGE.matches(item.value) and item.value.get("origin") != Origin.IMPORT)
+    said = (item.value for item in items if MESSAGE.matches(item.value))
+    heard = (value for value in said if value.get("origin") != Origin.IMPORT and not value.get("elsewhere"))
     return list(dict.fromkeys(str(value["session_id"]) for value in heard if value.get("session_id")))
 
 

@@ -111,6 +111,7 @@ class AgentMemory:
             session_id=identity.session_id,
             agent_id=self.agent_id,
             summariser=self.summariser,
+            elsewhere=not identity.threaded,
         )
 
 

@@ -71,6 +71,7 @@ class Session:
         session_id: The conversation.
         agent_id: The agent.
         summariser: Sums the conversation up; by default without a model.
+        elsewhere: Whether the conversation is held elsewhere, and is no thread of ours.
     """
 
     memory: MemoryFacade
@@ -79,6 +80,7 @@ class Session:
     session_id: str
     agent_id: str
     summariser: Summariser = EXTRACTIVE
+    elsewhere: bool = False
 
     @property
     def branches(self) -> BranchesOf:

@@ -152,6 +152,8 @@ class _TurnToStore:
         asked = next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), first)
         start = min(first, asked)
         records = to_records(thread[start:], first=start, session_id=session.session_id, agent_id=session.agent_id)
+        if session.elsewhere:
+            records = [record.model_copy(update={"elsewhere": True}) for record in records]
         # no answer is trusted more than what it was made of
         records = [vouched(record, heard) if record.turn > asked else record for record in records]
         # what the agent was told to forget in it does not come back with the turn
