@@ -177,7 +177,7 @@ async def list_memories(
     responses={
         200: {
             "model": RememberAnswer,
-            "description": "All of it is known already; nothing was written.",
+            "description": "All of it is known already; it has one source more, if it had none of this kind.",
             **tagged(_OF_THE_MEMORY),
         },
         201: {**_example({"memory": _ITEM, "outcome": "new", "also": []}), **tagged(_OF_THE_MEMORY)},
@@ -186,6 +186,9 @@ async def list_memories(
 )
 async def remember_said(body: RememberBody, request: Request, response: Response) -> RememberAnswer:
     """Remember what the user says, in their own words; said twice it is one memory.
+
+    What is known already has this as one source more, however often it is told, so that it outlives the conversation
+    that said it first.
 
     A text of several statements is a memory each. What only asks, requests or greets, and what shows somebody else's
     words, states nothing and is refused.

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from react_mem.memory.language.text import normalise
+from react_mem.memory.model.identity import OUTSIDE
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin, is_higher, lowest
 from react_mem.memory.model.records import BELIEVED, Fact, Lapse, Message, Wording
@@ -358,6 +359,9 @@ def said_again(fact: Fact, new: Fact) -> Fact:
     if sources == fact.source_ids and not (fact.verbatim and not new.verbatim):
         return fact
     update: dict[str, Any] = {"source_ids": sources, "said_at": max(fact.said_at, new.said_at)}
+    if new.session_id in OUTSIDE:
+        # no message holds what was said there: it is not to go with the conversation that said it before
+        update["session_id"] = new.session_id
     if sources != fact.source_ids and new.origin is Origin.USER:
         # what nobody says any more has the support of nobody
         before = 0 if fact.is_withdrawn else fact.support

@@ -27,6 +27,12 @@ CLIENT_SESSION = "mcp"
 USE_MEMORY = "use_memory"
 """Name under which a caller says, in the context or under `configurable`, that a run goes without memory."""
 
+CORRECTED = "corrected"
+"""The conversation that a correction counts as: it was made outside of any."""
+
+OUTSIDE = frozenset({CORRECTED, CLIENT_SESSION})
+"""Conversations that are none of ours: what is said there, to memory itself, is kept in the fact alone."""
+
 DEV_USER_ENV = "REACT_MEM_DEV_USER"
 DEV_USER = "dev"
 _AUTHENTICATED = "langgraph_auth_user"

@@ -9,14 +9,12 @@ from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import reconcile
 from react_mem.memory.model.changes import Change
+from react_mem.memory.model.identity import CORRECTED
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.records import Fact, now, record_id
 from react_mem.memory.model.shown import fingerprint
 from react_mem.memory.store.transactions import transact
-
-CORRECTED = "corrected"
-"""The conversation that a correction counts as: it was made outside of any."""
 
 
 async def correct_fact(store: BaseStore, user_id: str, id_: str, text: str, *, revision: str = "") -> Fact:

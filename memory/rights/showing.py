@@ -16,7 +16,7 @@ from react_mem.memory.graph.traverse import strength
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.index.over import is_over
 from react_mem.memory.merging.doubts import doubts_of, others_of
-from react_mem.memory.model.identity import CLIENT_SESSION
+from react_mem.memory.model.identity import OUTSIDE
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, KINDS, MESSAGE
 from react_mem.memory.model.namespaces import scope_namespace
@@ -32,7 +32,6 @@ from react_mem.memory.model.shown import (
     MemoryUse,
     MemoryVersion,
 )
-from react_mem.memory.rights.correcting import CORRECTED
 from react_mem.memory.rights.cursors import cursor_of, read_cursor
 from react_mem.memory.rights.topics import topics_of_facts
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted, listed, revision_of
@@ -58,9 +57,6 @@ _LINKED = 100
 
 _ANSWERS = 1_000
 """Messages, the latest, among which the answers are looked for that a memory was used in."""
-
-_OUTSIDE = (CORRECTED, CLIENT_SESSION)
-"""Conversations that are none of ours: what is said there, to memory itself, is kept in the fact alone."""
 
 _MADE_OF = frozenset({LinkKind.SUPPORT, LinkKind.SUMMARIZATION, LinkKind.MILESTONE})
 
@@ -248,7 +244,7 @@ def _provenance(value: Mapping[str, Any], sources: Sequence[str], others: Mappin
                     quote=next((words for words in _wordings(value, id_) if words and words in said), ""),
                 )
             )
-        elif item is None and FACT.matches(value) and (session := value.get("session_id")) in _OUTSIDE:
+        elif item is None and FACT.matches(value) and (session := value.get("session_id")) in OUTSIDE:
             words = _wordings(value, id_)[0]
             told.append(
                 MemorySource(

@@ -9,7 +9,7 @@ from datetime import datetime
 from react_mem.errors import ExtractionError
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.facts import fact_changes, load_facts
-from react_mem.memory.merging.reconcile import reconcile, said_again, ways
+from react_mem.memory.merging.reconcile import known_as, reconcile, said_again, ways
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, PENDING
@@ -258,9 +258,15 @@ async def _verbatim_changes(
         read: Whether a model has been asked about them; what nobody has read is offered once there is one (see
             `offer_unread`).
     """
-    stored = {id_: fact for id_, fact in known.items() if fact is not None}
-    stored |= await load_facts(session.memory.store, session.user_id, (), [f.id for f in verbatim if f.id not in known])
-    kept = {f.id: said_again(stored[f.id], f) if f.id in stored else f for f in verbatim}
+    found = {id_: fact for id_, fact in known.items() if fact is not None}
+    # what has taken a fact in says it now
+    sought = [f.id for f in verbatim if f.id not in known or (f.id in found and found[f.id].superseded_by)]
+    stored = {**await load_facts(session.memory.store, session.user_id, (), sought), **found}
+    kept: dict[str, Fact] = {}
+    for fact in verbatim:
+        one = known_as(fact, stored.get(fact.id), stored.values())
+        now = said_again(kept.get(one.id, one), fact) if one is not None else fact
+        kept[now.id] = now
     if not read:
         new = {id_: f.model_copy(update={"unread": True}) for id_, f in kept.items() if f != stored.get(id_)}
         kept |= new

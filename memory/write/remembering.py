@@ -2,22 +2,26 @@
 
 What they say is kept as a message of a conversation of its own, and each statement in it as a fact, word for word. An
 agent with a model reads it behind that, as it would a turn's, and decides what it changes.
+
+What is believed already gets one more source, so that it outlives the conversation that said it first; it has one
+message of this conversation, however often it is told, until that is forgotten or the fact is over.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from langchain_core.messages import HumanMessage
+from langgraph.store.base import GetOp, Item
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.over import is_over
 from react_mem.memory.language.statements import asks_to_forget, sentences, statements_in
 from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.merging.facts import fact_changes, load_facts
-from react_mem.memory.merging.reconcile import can_be_taken_over, reconcile, ways
+from react_mem.memory.merging.reconcile import can_be_taken_over, reconcile, said_again, to_fact, ways
 from react_mem.memory.merging.transcript import to_records
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
@@ -34,6 +38,9 @@ from react_mem.memory.write.session import Session
 
 REMEMBERED = "remembered"
 """The conversation that it counts as."""
+
+_SOURCES = 100
+"""Latest sources of a fact that are looked through for a message of it."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ class RememberedWords:
 async def remember(
     memory: MemoryFacade, user_id: str, text: str, *, about: str = "", agent_id: str = ""
 ) -> RememberedWords:
-    """Remember what a user says, in their own words; what is believed already in these words stays as it is.
+    """Remember what a user says, in their own words; what is believed already in these words is borne out once more.
 
     Args:
         memory: The facade.
@@ -79,25 +86,32 @@ async def remember(
     works = [Work(kind="extract", agent=agent_id, session=REMEMBERED, due_at=int(now().timestamp() * 1000))]
     works = works if agent_id and whom == "user" else []
 
-    async def step() -> tuple[tuple[dict[str, Fact], frozenset[str]], list[Change]]:
+    async def step() -> tuple[tuple[dict[str, Fact], frozenset[str], bool], list[Change]]:
         stored = await load_facts(memory.store, user_id, (), ids)
-        known = [_believed(stored, id_, one) for id_, one in zip(ids, statements, strict=True)]
-        there = {fact.id: fact for fact in known if fact is not None}
-        if all(fact is not None and _adds_nothing(fact, one) for fact, one in zip(known, statements, strict=True)):
-            return (there, frozenset()), []
+        known = {one: _believed(stored, id_, one) for id_, one in zip(ids, statements, strict=True)}
+        there = {fact.id: fact for fact in known.values() if fact is not None}
+        # what has come into doubt since is settled as what is new is
+        open_ = [one for one, fact in known.items() if fact is None or _is_doubted(fact, stored)]
+        again = {one: fact for one, fact in known.items() if fact is not None and one not in open_}
+        told = await _told_here(memory, user_id, [fact for one, fact in again.items() if _is_the_users(fact, one)])
+        if not open_ and told.issuperset(fact.id for fact in again.values()):
+            return (there, frozenset(), False), []
         kept = message.model_copy(update={"turn": await _next_turn(memory, user_id)})
         session = Session(memory, None, user_id, REMEMBERED, agent_id)
+        borne = {fact.id: _borne_out(fact, one, kept) for one, fact in again.items()}
+        changes: list[Change] = [put(user_id, fact) for fact in borne.values()]
+        stored |= borne
         if whom == "user":
-            _, changes = await kept_at_once(session, [], [kept], dict(stored))
+            changes += (await kept_at_once(session, [], [kept], dict(stored)))[1]
         else:
-            changes = await _about(session, whom, statements, kept, stored)
+            changes += await _about(session, whom, open_, kept, stored)
         written = [change.value for change in changes if change.value and FACT.matches(change.value)]
-        facts = {value["id"]: Fact.from_value(dict(value)) for value in written if value["id"] in ids}
-        changes += [put(user_id, kept), *(put_work(user_id, work) for work in works)]
-        return ({**there, **facts}, frozenset(facts.keys() - there.keys())), changes
+        facts = {value["id"]: Fact.from_value(dict(value)) for value in written if value["id"] in {*ids, *there}}
+        changes += [put(user_id, kept), *(put_work(user_id, work) for work in works if open_)]
+        return ({**there, **facts}, frozenset(facts.keys() - there.keys()), bool(open_)), changes
 
-    facts, new = await transact(memory.store, user_id, step)
-    if new:
+    facts, new, to_read = await transact(memory.store, user_id, step)
+    if to_read:
         announce(user_id, works)
     at = now()
     items = [MemoryItem.of(MemoryScope.SEMANTIC, fact.id, fact.to_value(), at) for fact in facts.values()]
@@ -137,9 +151,34 @@ def _believed(stored: Mapping[str, Fact], id_: str, statement: str) -> Fact | No
     return None
 
 
-def _adds_nothing(fact: Fact, statement: str) -> bool:
-    """Return whether a believed fact is no other when its owner says it: settled by no word, and theirs already."""
-    return not fact.doubts and (fact.origin is Origin.USER or not can_be_taken_over(fact, statement))
+def _is_the_users(fact: Fact, statement: str) -> bool:
+    """Return whether a believed fact is no other when its owner says it: it is theirs, or does not say who said what."""
+    return fact.origin is Origin.USER or not can_be_taken_over(fact, statement)
+
+
+def _is_doubted(fact: Fact, stored: Mapping[str, Fact]) -> bool:
+    """Return whether a fact is in doubt about what was said after it: it is not where it has been said again since."""
+    others = (stored.get(id_) for id_ in fact.doubts)
+    return any(other is None or other.said_at >= fact.said_at for other in others)
+
+
+async def _told_here(memory: MemoryFacade, user_id: str, facts: Iterable[Fact]) -> set[str]:
+    """Return the ids of the facts that a message of this conversation says, among the latest sources of each."""
+    sources = {fact.id: fact.source_ids[-_SOURCES:] for fact in facts}
+    wanted = dict.fromkeys(source for ids in sources.values() for source in ids)
+    gets = [GetOp(MESSAGE.namespace(user_id), id_, refresh_ttl=False) for id_ in wanted]
+    found = await memory.store.abatch(gets) if gets else []
+    here = {item.key for item in found if isinstance(item, Item) and item.value.get("session_id") == REMEMBERED}
+    return {id_ for id_, ids in sources.items() if not here.isdisjoint(ids)}
+
+
+def _borne_out(fact: Fact, statement: str, message: Message) -> Fact:
+    """Return a fact that is believed with one more message that says it, in the same words."""
+    operation = Operation("new", statement, about=fact.about, source_ids=(message.id,))
+    at = message.created_at
+    again = to_fact(operation, said_at=at, at=at, session_id=REMEMBERED, agent_id=message.agent_id)
+    # who has read it before has read it now
+    return said_again(fact, again.model_copy(update={"verbatim": fact.verbatim}))
 
 
 async def _about(

@@ -221,6 +221,9 @@ export class MemoryClient extends Transport {
   /**
    * Remember what the user says, in their own words; said twice it is one memory.
    *
+   * What is known already has this as one source more, however often it is told, so that it outlives the conversation
+   * that said it first.
+   *
    * A text of several statements is a memory each. What only asks, requests or greets, and what shows somebody else's
    * words, states nothing and is refused.
    *
