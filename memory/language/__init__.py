@@ -216,10 +216,31 @@ def known_language(text: str) -> Language | None:
     """
     folded = unicodedata.normalize("NFC", text).casefold()
     language = language_of(folded)
+    if _outnumbered(folded, language):
+        return None
     words = _SPACED_WORD.findall(folded)
     known = language.small_words | language.stop | language.hollow
     told = language.unspaced or sum(word in known for word in words) >= _KNOWN_SHARE * len(words)
     return language if told else None
+
+
+def other_language(text: str) -> str:
+    """Return the code of the language that a text is in, of those with a file that no answers are written in.
+
+    It has more of its small words than of those of any other; empty where none has.
+
+    >>> other_language("Ich wohne in Hue"), other_language("Vivo en Hue con mi hija"), other_language("I live in Hue")
+    ('de', 'es', '')
+    """
+    folded = unicodedata.normalize("NFC", text).casefold()
+    return _outnumbered(folded, language_of(folded))
+
+
+def _outnumbered(folded: str, language: Language) -> str:
+    """Return the code of the other language that has more small words in a text than a language; empty for none."""
+    counts = {code: len(words.findall(folded)) for code, words in _OTHERS.items()}
+    best = max(counts, key=counts.__getitem__, default="")
+    return best if best and counts[best] > len(language.words.findall(folded)) else ""
 
 
 _SPACED_WORD = re.compile(r"[^\W\d_]+")
@@ -332,3 +353,7 @@ LANGUAGES = tuple(_load(code, data) for code, data in FILES.items() if "wording"
 """The languages that a conversation can be held in without a model."""
 
 _DEFAULT = LANGUAGES[0]
+
+_OTHERS = {
+    code: _File(data).any_word("words") for code, data in FILES.items() if "wording" not in data and data.get("words")
+}

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from react_mem.memory.language import UNSPACED, length
+from react_mem.memory.language.line_breaks import unwrapped
+from react_mem.memory.language.sentence_ends import begins_anew, bounded
 from react_mem.memory.language.shared import asks_from
-from react_mem.memory.language.statements import begins_anew, bounded, is_request, says_something, sentences
+from react_mem.memory.language.statements import is_request, says_something, sentences
 
 MAX_CLAUSE = 400
 """Characters: a longer one is cut where a word ends."""
@@ -88,6 +90,7 @@ def cut(text: str) -> list[Clause]:
     >>> [clause.text for clause in cut("我上个月搬到了河内，现在在一家医院工作。")]
     ['我上个月搬到了河内，', '现在在一家医院工作。']
     """
+    text = unwrapped(text)
     found: list[Clause] = []
     number = end = 0
     quotes = [quote.span() for quote in _QUOTATION.finditer(text)]

@@ -36,22 +36,22 @@ _QUERY = re.compile(
 
 
 def lines_without_code(text: str) -> Iterator[str]:
-    """Yield the lines of a text that are not program text, in their order.
+    """Yield the lines of a text that are not program text, in their order; blank ones in the place of what is.
 
-    Left out are lines that only code looks like, and whole paragraphs of which many lines do.
+    Blank are lines that only code looks like, and whole paragraphs of which many lines do.
 
     Args:
         text: Any text; fenced blocks are set apart before, by `memory.language.own_words`.
 
     >>> list(lines_without_code("I like tea.\\nprint(x)\\nHow about you?"))
-    ['I like tea.', 'How about you?']
+    ['I like tea.', '', 'How about you?']
     """
     paragraph: list[str] = []
     for line in text.splitlines():
         if line.strip():
             paragraph.append(line)
         else:
-            yield from _prose(paragraph)
+            yield from (*_prose(paragraph), "")
             paragraph = []
     yield from _prose(paragraph)
 
@@ -74,7 +74,6 @@ def _prose(paragraph: list[str]) -> list[str]:
     for line in paragraph:
         # what is indented below a line of code is its body
         in_block = is_code(line) or (in_block and line[:1].isspace())
-        if not in_block:
-            prose.append(line)
-    code = len(paragraph) - len(prose)
-    return [] if code > 1 and code * _CODE_SHARE >= len(paragraph) else prose
+        prose.append("" if in_block else line)
+    code = prose.count("")
+    return [""] if code > 1 and code * _CODE_SHARE >= len(paragraph) else prose

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from react_mem.memory.language import LANGUAGES, UNSPACED, Language, language_of, languages_of
+from react_mem.memory.language import LANGUAGES, UNSPACED, Language, language_of, languages_of, other_language
 from react_mem.memory.language.text import has_words
 
 _MAX_CHARS = 400
@@ -48,8 +48,9 @@ def declares(sentence: str) -> bool:
     bare = _END.sub("", _QUOTED.sub(" ", text).strip())
     language = language_of(bare)
     known = language.writes.search(bare) and any(_is_known(one, bare) for one in languages_of(bare))
+    known = known and not other_language(bare)
     if not known:
-        return _has_structure(text)
+        return has_structure(text)
     told = _telling(text)
     if not told or language.unfinished.search(bare):
         return False
@@ -78,7 +79,8 @@ def _has_name(text: str, told: list[str]) -> bool:
     return not text.isupper() and any(word[0].isupper() and word != first for word in told)
 
 
-def _has_structure(text: str) -> bool:
+def has_structure(text: str) -> bool:
+    """Return whether a text has words enough to state something, in whatever language."""
     words = _WORD.findall(text)
     unspaced = re.findall(f"[{UNSPACED}]", text)
     return len(words) >= _MIN_WORDS or len(unspaced) >= _MIN_LETTERS

@@ -51,17 +51,17 @@ def parts(text: str) -> list[Part]:
 
 
 def own_words_in(text: str) -> str:
-    """Return a message without what the user only shows; each piece of it leaves a line break.
+    """Return a message without what the user only shows; each piece of it leaves a blank line.
 
     Args:
         text: What the user wrote.
 
     >>> own_words_in("My boss wrote:\\n> I hate flying.\\nI do not.")
-    'My boss wrote:\\n\\nI do not.'
+    'My boss wrote:\\n\\n\\nI do not.'
     >>> own_words_in("My motto is “Never give up on it”.")
     'My motto is “Never give up on it”.'
     """
-    return "".join("\n" if part.shown else part.text for part in parts(text))
+    return "".join("\n\n" if part.shown else part.text for part in parts(text))
 
 
 def _with_one_line_break(text: str) -> str:

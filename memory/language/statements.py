@@ -7,36 +7,16 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import chain
 
-from react_mem.memory.language import FILES, LANGUAGES, languages_of, length
+from react_mem.memory.language import languages_of, length
 from react_mem.memory.language.code_blocks import lines_without_code
 from react_mem.memory.language.declarations import declares
+from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
 from react_mem.memory.language.own_words import own_words_in
+from react_mem.memory.language.sentence_ends import bounded, split_line
 from react_mem.memory.language.text import MAX_INDEXED_CHARS, has_words, normalise
 
-# From the first sign of a run on and without looking back: a line may be a megabyte of dots.
-_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]++[”’」』)）]*+")
-_SENTENCE_END = re.compile(r"\n|[.!?…]\s|[。！？]")
-# A full stop after one of these does not end a sentence, nor does one after a single letter ("U.S.", "p.m.",
-# "J. Smith"), unless a statement begins there.
-_ABBREVIATED = "|".join(sorted(word for one in LANGUAGES for word in one.abbreviations)) or "(?!)"
-_BEFORE_NUMBERS = "|".join(sorted(word for one in LANGUAGES for word in one.abbreviations_before_numbers)) or "(?!)"
-_ABBREVIATION = re.compile(
-    rf"(?:^|[\s(\"'“‘.])(?:(?P<letter>[^\W\d])|{_ABBREVIATED}|(?P<before_number>{_BEFORE_NUMBERS}))$", re.IGNORECASE
-)
-_INITIALS = re.compile(r"(?:[^\W\d]\.)*[^\W\d]$")
-_INITIAL_BEFORE = re.compile(r"(?:^|[^\w.])[^\W\d]\.$")
-_BEGINS = re.compile(
-    "|".join(
-        f"(?:{pattern})" if data.get("unspaced") else rf"(?:{pattern})(?![\w.])"
-        for data in FILES.values()
-        for pattern in data.get("begins", ())
-    ),
-    re.IGNORECASE,
-)
-_LOOK_AHEAD = 40
-"""Characters behind a full stop that show whether a statement begins there."""
-_SOMETHING = re.compile(r"\S")
-_LIST_NUMBER = re.compile(r"\s*\d{1,3}$")
+_SENTENCE_END = re.compile(r"\n\s*\n|[.!?…]\s|[。！？]")
+_LINE_END = re.compile(r"\n")
 
 _MAX_PLEASANTRY_WORDS = 6
 
@@ -51,13 +31,15 @@ _ASKING_CHARS = 200
 
 
 def sentences(text: str) -> list[str]:
-    """Split text into sentences, word for word and in order; nothing but white space is left out.
+    """Split text into sentences, word for word and in order; nothing but white space is left out or put in.
 
     Args:
         text: Any text, in any script.
 
     Returns:
         The sentences, each at most `MAX_INDEXED_CHARS` characters: a longer one is split, not cut.
+
+    A line break within a sentence is white space (`memory.language.line_breaks`).
 
     >>> sentences("I paid 3.5 dollars to Dr. Lan, e.g. on example.com. Tôi vui!\\nYes")
     ['I paid 3.5 dollars to Dr. Lan, e.g. on example.com.', 'Tôi vui!', 'Yes']
@@ -79,15 +61,6 @@ def is_question(sentence: str) -> bool:
         return True
     bare = _edges(bare.rstrip(" .!…。！"))
     return any(language.asks_without_mark(bare) for language in languages_of(bare))
-
-
-def begins_anew(text: str) -> bool:
-    """Return whether a text begins as statements do, in a language that has a file: "I", "mein", "但".
-
-    >>> begins_anew("I love it here"), begins_anew("is called Mimi"), begins_anew("我很喜欢")
-    (True, False, True)
-    """
-    return bool(_BEGINS.match(text))
 
 
 def is_pleasantry(sentence: str) -> bool:
@@ -241,18 +214,19 @@ def ends_of(text: str) -> tuple[str, ...]:
         return (text,)
     head, tail = text[:_END_CHARS], text[-_END_CHARS:]
     # of "I never eat meat" neither half is what was said
-    last = max((end.end() for end in _SENTENCE_END.finditer(head, len(head) - MAX_INDEXED_CHARS)), default=len(head))
-    first = _SENTENCE_END.search(tail, 0, MAX_INDEXED_CHARS)
-    return head[:last], tail[first.end() :] if first else tail
+    begin = len(head) - MAX_INDEXED_CHARS
+    ends = [end.end() for end in _SENTENCE_END.finditer(head, begin)] or [head.rfind("\n", begin) + 1 or len(head)]
+    first = _SENTENCE_END.search(tail, 0, MAX_INDEXED_CHARS) or _LINE_END.search(tail, 0, MAX_INDEXED_CHARS)
+    return head[: ends[-1]], tail[first.end() :] if first else tail
 
 
 def _sentences(text: str) -> Iterator[str]:
-    return (part for line in text.splitlines() for sentence in _split_line(line) for part in bounded(sentence))
+    return (p for line in unwrapped(text).splitlines() for sentence in split_line(line) for p in bounded(sentence))
 
 
 def _statements(text: str) -> Iterator[str]:
-    for line in lines_without_code(text):
-        for sentence in _split_line(line):
+    for line in unwrapped_lines(lines_without_code(text)):
+        for sentence in split_line(line):
             said = before_question(sentence) if is_question(sentence) else sentence
             if said and not is_pleasantry(said) and not is_request(said) and says_something(said) and declares(said):
                 yield from bounded(said)
@@ -310,60 +284,3 @@ def _bare(sentence: str) -> str:
 def _edges(text: str) -> str:
     """Return the beginning and the end of a long sentence: they tell what it is."""
     return text if len(text) <= 2 * _ASKING_CHARS else f"{text[:_ASKING_CHARS]} {text[-_ASKING_CHARS:]}"
-
-
-def _split_line(line: str) -> Iterator[str]:
-    start = 0
-    for match in _END.finditer(line):
-        # Looked at from a bounded distance: a line may be a megabyte.
-        before = line[max(start, match.start() - 20) : match.start()]
-        if match[0] == "." and (
-            _is_abbreviated(before, line[match.end() : match.end() + _LOOK_AHEAD])
-            or _LIST_NUMBER.fullmatch(line[start : match.start()][:10])
-        ):
-            continue
-        if sentence := line[start : match.end()].strip():
-            yield sentence
-        start = match.end()
-    if rest := line[start:].strip():
-        yield rest
-
-
-def _is_abbreviated(before: str, after: str) -> bool:
-    """Return whether a full stop belongs to the word before it: "Dr. Lan", "No. 5"; not "flat 5. I" or "I said no."."""
-    found = _ABBREVIATION.search(before)
-    if found is None:
-        return False
-    if found["before_number"]:
-        return after.lstrip()[:1].isdecimal()
-    return not (found["letter"] and _begins_behind_letters(before, after))
-
-
-def _begins_behind_letters(before: str, after: str) -> bool:
-    """Return whether a statement begins behind single letters with full stops: "vitamin C. I", not "J. R. Tolkien"."""
-    letters = _INITIALS.search(before)
-    preceding = before[: letters.start()].rstrip() if letters else ""
-    # what begins with a letter is an item of a list, or a name, and so are initials in a row
-    if letters is None or not preceding or _INITIAL_BEFORE.search(preceding):
-        return False
-    if "." in letters[0] and not letters[0].isupper():
-        return False
-    following = unicodedata.normalize("NFC", after).lstrip().lstrip("\"'“‘(")
-    if following[:1].islower():
-        # "Susan B. the great"; but who writes of themselves without a capital begins anew
-        return any(language.first_person.match(following) for language in languages_of(following))
-    return bool(_BEGINS.match(following))
-
-
-def bounded(sentence: str, limit: int = MAX_INDEXED_CHARS) -> Iterator[str]:
-    """Yield a text in pieces of at most so many characters, cut where a word ends."""
-    start = 0
-    # by places, not by cutting off the beginning: what is left of ten megabytes is not to be copied for each piece
-    while len(sentence) - start > limit:
-        space = sentence.rfind(" ", start + limit // 2, start + limit)
-        cut = space if space > 0 else start + limit
-        yield sentence[start:cut].strip()
-        following = _SOMETHING.search(sentence, cut)
-        start = following.start() if following else len(sentence)
-    if rest := sentence[start:].strip():
-        yield rest

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from react_mem.memory.graph.export import Graph
 from react_mem.memory.index.entries import whole_text
+from react_mem.memory.language.line_breaks import quotes
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, PENDING, SKILL
 from react_mem.memory.model.origins import Origin
@@ -280,7 +281,7 @@ def _source(item: Item, value: str) -> MemorySource:
         said_at=item.value["created_at"],
         role=str(item.value["role"]),
         text=text[:SHOWN_CHARS],
-        quote=value if value and value in text else "",
+        quote=value if value and quotes(text, value) else "",
     )
 
 

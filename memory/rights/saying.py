@@ -16,6 +16,7 @@ from react_mem.memory.language import UNSPACED
 from react_mem.memory.language.clauses import cut
 from react_mem.memory.language.comparison import content_words, missing, numbers, words
 from react_mem.memory.language.folding import fold
+from react_mem.memory.language.line_breaks import unwrapped
 from react_mem.memory.language.statements import asks_to_forget, sentences, speaks_of_self
 from react_mem.memory.language.terms import content_terms
 from react_mem.memory.merging.blocks import caption_of
@@ -130,7 +131,7 @@ class Sayings:
         'It is late.'
         """
         told = tells or (self.tell if by_user else self.hint)
-        lines = [(line, sentences(line)) for line in text.splitlines()]
+        lines = [(line, sentences(line)) for line in unwrapped(text).splitlines()]
         if not any(told(sentence) for _, parts in lines for sentence in parts):
             return text
         splits = by_user and tells is None

@@ -15,6 +15,7 @@ from react_mem.memory.graph.links import LinkKind
 from react_mem.memory.graph.traverse import strength
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.index.over import is_over
+from react_mem.memory.language.line_breaks import quotes
 from react_mem.memory.merging.doubts import doubts_of, others_of
 from react_mem.memory.model.identity import OUTSIDE
 from react_mem.memory.model.interface import MemoryScope
@@ -241,7 +242,7 @@ def _provenance(value: Mapping[str, Any], sources: Sequence[str], others: Mappin
                     said_at=item.value["created_at"],
                     role=str(item.value["role"]),
                     text=said[:SHOWN_CHARS],
-                    quote=next((words for words in _wordings(value, id_) if words and words in said), ""),
+                    quote=next((words for words in _wordings(value, id_) if words and quotes(said, words)), ""),
                 )
             )
         elif item is None and FACT.matches(value) and (session := value.get("session_id")) in OUTSIDE:

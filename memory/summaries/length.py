@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from react_mem.memory.language.line_breaks import unwrapped
 from react_mem.memory.language.statements import sentences
 
 _ELLIPSIS = "…"
@@ -23,6 +24,7 @@ def shortened(text: str, limit: int) -> str:
     """
     if len(text) <= limit:
         return text
+    text = unwrapped(text[: 2 * limit + 2])
     kept = 0
     for sentence in sentences(text[: limit + 1]):
         place = text.find(sentence, kept) + len(sentence)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from react_mem.memory.language import content_terms, denial_of, is_question, sentences
+from react_mem.memory.language.line_breaks import unwrapped
 
 
 class _SummarySentence:
@@ -39,7 +40,8 @@ def without_repetition(text: str) -> str:
     >>> without_repetition("Wants the red kettle. Does not want the red kettle.")
     'Wants the red kettle. Does not want the red kettle.'
     """
-    found = list(_sentences_of(text))
+    whole = unwrapped(text)
+    found = list(_sentences_of(whole))
     said: list[_SummarySentence] = []
     for one in found:
         if any(one.is_said_by(other) for other in said):
@@ -47,8 +49,8 @@ def without_repetition(text: str) -> str:
         said = [*(other for other in said if not other.is_said_by(one)), one]
     if len(said) == len(found):
         return text
-    ends = dict(zip(found, [*(one.begin for one in found[1:]), len(text)], strict=True))
-    return "".join(text[one.begin : ends[one]] for one in said).strip()
+    ends = dict(zip(found, [*(one.begin for one in found[1:]), len(whole)], strict=True))
+    return "".join(whole[one.begin : ends[one]] for one in said).strip()
 
 
 def _sentences_of(text: str) -> Iterator[_SummarySentence]:

@@ -1,0 +1,268 @@
+"""Line breaks within a text: those that only wrap a sentence, as in mail and on terminals, and those that end a clause.
+
+A break is white space unless something shows that what follows is another thing: a mark of structure (a blank line, an
+item of a list, a heading, a table, a quotation), the end of a sentence, a label, a colon, or that both lines state or
+ask something by themselves and the second begins as statements do. Where lines are as full as wrapping leaves them and
+a sentence ends behind them, they are wrapped, whatever they begin with.
+
+It errs towards joining: two statements in one say what was said, half of one may say the opposite.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+
+from react_mem.memory.language import FILES, known_language, length, other_language
+from react_mem.memory.language.declarations import declares, has_structure
+from react_mem.memory.language.sentence_ends import begins_anew, ends_sentence, split_line
+from react_mem.memory.language.sentence_parts import SentencePart
+from react_mem.memory.language.shared import joins
+from react_mem.memory.language.text import has_words
+
+_BREAK = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+
+_MIN_WIDTH = 20
+"""Columns that text is wrapped at, at least."""
+
+_LOOK = 200
+"""Characters that are read on either side of a break."""
+
+_FEW = 2
+"""Words that a statement on a line of its own has more of than this; two letters of a script without spaces are one."""
+
+_MOST = 50
+"""Breaks of a text whose words are looked at, a third of a millisecond each: behind them their beginning decides."""
+
+_ITEM = re.compile(r"[ \t]*(?:[-*+•◦▪▫‣●○·☐☑✓✔][ \t]+|[\u2460-\u2473]|[(（]?[1１][.)、．）][ \t]*(?=\D))")
+_NUMBERED = re.compile(r"[ \t]*[(（]?(?:\d{1,3}|[^\W\d_])[.)、．）](?=\D)")
+"""An item that does not begin a list: as in CommonMark it counts behind another one."""
+
+_ALONE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[>＞|｜]|`{3}|~~~|<[/!a-zA-Z]|\*\*[^*]+\*\*[ \t:：]*$)")
+"""A heading, a table, a quotation, mark-up: nothing goes on before or behind it."""
+
+_LABEL = re.compile(r"[ \t]*[^\W\d][^:：.!?。！？\n]{0,30}(?::[ \t]+|：)\S")
+_CLOSING = re.compile(r"[.!?…。！？、，\"'”’»」』)）]+")
+_GOES_ON = re.compile(r"[,;、，；(（\[&+/–—-][\"'”’»]*$")
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
+)
+_ENDS_UNSPACED = re.compile(f"[{_UNSPACED}]$")
+_BEGINS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_SPACE = re.compile(r"\s")
+_ENDS_IN_MARK = re.compile("[\u3000-\u303f\uff00-\uff0f\uff1a-\uff1f]$")
+_HYPHENATED = re.compile(r"[^\W\d_]-$")
+
+
+def unwrapped(text: str) -> str:
+    """Return a text with a blank, or nothing between letters without spaces, in place of breaks that only wrap it.
+
+    Args:
+        text: Any text; what it shows and does not say is set apart before (`memory.language.own_words`).
+
+    >>> unwrapped("I do not eat meat,\\nexcept chicken."), unwrapped("I live in Hue\\nI like tea")
+    ('I do not eat meat, except chicken.', 'I live in Hue\\nI like tea')
+    >>> unwrapped("我不吃肉，\\n只吃鱼。"), unwrapped("Tôi không thích\\nrau muống.")
+    ('我不吃肉，只吃鱼。', 'Tôi không thích rau muống.')
+    """
+    if not _BREAK.search(text.strip()):
+        return text
+    return "\n".join(unwrapped_lines(text.splitlines()))
+
+
+def quotes(text: str, words: str) -> bool:
+    """Return whether a text has words as they stand, or would if none of its breaks wrapped them.
+
+    >>> quotes("I do not like\\nspinach.", "I do not like spinach.")
+    True
+    """
+    return words in text or ("\n" in text and words in unwrapped(text))
+
+
+def unwrapped_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines of which those that go on with the one before are joined to it."""
+    left = _MOST
+    for paragraph in _paragraphs(lines):
+        if len(paragraph) == 1:
+            yield paragraph[0]
+            continue
+        found = _Paragraph(paragraph, left)
+        yield from found.joined()
+        left = found.asked
+
+
+def _paragraphs(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Yield the lines between which marks show no end."""
+    for is_alone, block in groupby(lines, _is_alone):
+        if is_alone:
+            yield from ([line] for line in block)
+            continue
+        found = list(block)
+        # behind other lines a single dash may be one of a sentence
+        single = sum(bool(_ITEM.match(line)) for line in found) == 1
+        paragraph = found[:1]
+        for line in found[1:]:
+            is_item = _ITEM.match(line) and not (single and line.lstrip().startswith("-"))
+            if is_item or (_NUMBERED.match(line) and _NUMBERED.match(paragraph[0])):
+                yield paragraph
+                paragraph = []
+            paragraph.append(line)
+        yield paragraph
+
+
+def _is_alone(line: str) -> bool:
+    """Return whether nothing goes on before a line or behind it: it is blank, a rule, a heading, a row of a table."""
+    return bool(_ALONE.match(line)) or not (has_words(line) or _CLOSING.fullmatch(line.strip()))
+
+
+@dataclass
+class _Paragraph:
+    """Lines between which only words and widths show what goes on.
+
+    Args:
+        lines: The lines, two at least.
+        asked: How many of their breaks may be looked at by their words.
+    """
+
+    lines: Sequence[str]
+    asked: int
+
+    def joined(self) -> Iterator[str]:
+        """Yield the lines, those that go on with the one before joined to it."""
+        # in pieces: what is joined of a megabyte is not to be copied for each line
+        pieces, end = [self.lines[0]], self.lines[0][-_LOOK:]
+        for place, line in enumerate(self.lines[1:]):
+            if self._ends[place] or self._is_apart(place, end, line):
+                yield "".join(pieces)
+                pieces, end = [line], line[-_LOOK:]
+                continue
+            more = line.strip()
+            pieces[-1] = pieces[-1].rstrip()
+            pieces += ("" if self._is_unspaced else _between(pieces[-1], more), more)
+            end = f"{end.rstrip()}{pieces[-2]}{more[-_LOOK:]}"[-_LOOK:]
+        yield "".join(pieces)
+
+    @cached_property
+    def _ends(self) -> list[bool]:
+        """Whether a sentence ends at each break, and at the end of the last line."""
+        behind = [*self.lines[1:], ""]
+        return [ends_sentence(line, after) for line, after in zip(self.lines, behind, strict=True)]
+
+    @cached_property
+    def _is_closed(self) -> list[bool]:
+        """Whether a sentence ends somewhere behind each break."""
+        closed: list[bool] = []
+        for ended in reversed(self._ends[1:]):
+            closed.append(ended or (bool(closed) and closed[-1]))
+        return closed[::-1]
+
+    @cached_property
+    def _is_filled(self) -> bool:
+        """Whether each line that ends no sentence is as full as wrapping leaves it, in letters or in columns."""
+        return self._is_filled_in(len) or self._is_filled_in(_columns)
+
+    def _is_filled_in(self, measured: Callable[[str], int]) -> bool:
+        widths = [measured(line.rstrip()) for line in self.lines]
+        widest = max(_MIN_WIDTH, *widths)
+        return all(
+            ended or width + 1 + measured(_first_word(after)) > widest
+            for ended, width, after in zip(self._ends[:-1], widths[:-1], self.lines[1:], strict=True)
+        )
+
+    @cached_property
+    def _is_unspaced(self) -> bool:
+        """Whether the lines are in a script without spaces, and without one among them."""
+        return not any(_SPACE.search(line.strip()) for line in self.lines) and any(
+            map(_ANY_UNSPACED.search, self.lines)
+        )
+
+    @cached_property
+    def _has_labels(self) -> bool:
+        return sum(bool(_LABEL.match(line)) for line in self.lines) > 1
+
+    @cached_property
+    def _is_listed(self) -> bool:
+        """Whether each of several lines begins with a capital letter, in a language that gives it to names alone."""
+        if len(self.lines) <= 2 or not all(SentencePart(line).first_letter.isupper() for line in self.lines):
+            return False
+        return not _has_capital_nouns(" ".join(self.lines)[: 2 * _LOOK])
+
+    def _is_apart(self, place: int, before: str, line: str) -> bool:
+        """Return whether a line is another thing than what stands before it, where no sentence ends."""
+        if self._has_labels and _LABEL.match(line):
+            return True
+        is_wrapped = self._is_closed[place] and self._is_filled
+        if _ITEM.match(line):
+            return not is_wrapped
+        if _GOES_ON.search(before[-_AT_END:].rstrip()) or not has_words(line):
+            return False
+        after = line.strip()[:_LOOK]
+        if self.asked <= 0:
+            return not is_wrapped and begins_anew(after)
+        # a text ends in no sentence that is over: what is behind the last end is open
+        *_, last = split_line(before)
+        said, following = SentencePart(last), SentencePart(next(split_line(after), after))
+        is_new = not following.first_letter.islower()
+        if is_new and (last.endswith((":", "：")) or following.says_nothing):
+            return True
+        if is_wrapped:
+            # "I live in Hue, please be quick" may be wrapped before what asks, and is no question
+            return following.ends_asking and following.asks and said.stands and not said.asks
+        self.asked -= 1
+        if following.asks and said.stands:
+            return True
+        if following.depends or said.runs_on:
+            return False
+        anew = begins_anew(following.bare)
+        if anew and said.says_nothing:
+            return True
+        # of a long sentence the beginning is out of sight
+        if not is_new and (said.first_letter.isupper() or len(before) >= _LOOK):
+            return False
+        if anew:
+            return said.stands and following.stands and length(following.words) > _FEW
+        return not self._is_closed[place] and (self._is_listed or self._are_alike(said, following, is_new=is_new))
+
+    def _are_alike(self, said: SentencePart, following: SentencePart, *, is_new: bool) -> bool:
+        """Return whether both are things of their own, where no word shows that a statement begins."""
+        if _BEGINS_UNSPACED.match(following.bare):
+            # where a subject is mostly left out, what has a predicate is a statement
+            return said.stands and declares(following.words)
+        both = f"{said.words} {following.words}"
+        if begins_anew(said.bare) or known_language(both) is not None or _has_capital_nouns(both):
+            return False
+        # in a language of which nobody has told how its statements begin
+        return is_new and has_structure(following.words) and has_structure(said.words) and not said.ends_short
+
+
+def _has_capital_nouns(text: str) -> bool:
+    code = other_language(text)
+    return bool(code and FILES[code].get("capital_nouns"))
+
+
+def _first_word(line: str) -> str:
+    bare = line.strip()
+    return bare[:1] if _BEGINS_UNSPACED.match(bare) else bare.split(None, 1)[0][:_LOOK] if bare else ""
+
+
+def _columns(text: str) -> int:
+    return len(text) if text.isascii() else sum(1 + (unicodedata.east_asian_width(one) in "WF") for one in text)
+
+
+def _between(before: str, after: str) -> str:
+    """Return what stands between two lines that are one: nothing between letters without spaces, and at a hyphen."""
+    before = before[-_AT_END:]
+    if _ENDS_IN_MARK.search(before) or (_ENDS_UNSPACED.search(before) and _BEGINS_UNSPACED.match(after)):
+        return ""
+    first = re.match(r"[^\W_]+", after)
+    return "" if _HYPHENATED.search(before) and first and not joins(first[0]) else " "
+
+
+_AT_END = 4
+"""Characters at the end of a line that tell how it is joined."""

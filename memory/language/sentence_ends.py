@@ -1,0 +1,117 @@
+"""Ends of sentences within a line, and how statements begin: by punctuation, and a few words of each language."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from react_mem.memory.language import FILES, LANGUAGES, languages_of
+from react_mem.memory.language.text import MAX_INDEXED_CHARS
+
+# From the first sign of a run on and without looking back: a line may be a megabyte of dots.
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]++[”’」』)）]*+")
+# A full stop after one of these does not end a sentence, nor does one after a single letter ("U.S.", "p.m.",
+# "J. Smith"), unless a statement begins there.
+_ABBREVIATED = "|".join(sorted(word for one in LANGUAGES for word in one.abbreviations)) or "(?!)"
+_BEFORE_NUMBERS = "|".join(sorted(word for one in LANGUAGES for word in one.abbreviations_before_numbers)) or "(?!)"
+_ABBREVIATION = re.compile(
+    rf"(?:^|[\s(\"'“‘.])(?:(?P<letter>[^\W\d])|{_ABBREVIATED}|(?P<before_number>{_BEFORE_NUMBERS}))$", re.IGNORECASE
+)
+_INITIALS = re.compile(r"(?:[^\W\d]\.)*[^\W\d]$")
+_INITIAL_BEFORE = re.compile(r"(?:^|[^\w.])[^\W\d]\.$")
+_BEGINS = re.compile(
+    "|".join(
+        f"(?:{pattern})" if data.get("unspaced") else rf"(?:{pattern})(?![\w.])"
+        for data in FILES.values()
+        for pattern in data.get("begins", ())
+    ),
+    re.IGNORECASE,
+)
+_LOOK_AHEAD = 40
+"""Characters behind a full stop that show whether a statement begins there."""
+_SOMETHING = re.compile(r"\S")
+_LIST_NUMBER = re.compile(r"\s*\d{1,3}$")
+
+
+def begins_anew(text: str) -> bool:
+    """Return whether a text begins as statements do, in a language that has a file: "I", "mein", "但".
+
+    >>> begins_anew("I love it here"), begins_anew("is called Mimi"), begins_anew("我很喜欢")
+    (True, False, True)
+    """
+    return bool(_BEGINS.match(text))
+
+
+def split_line(line: str) -> Iterator[str]:
+    """Yield the sentences of a line, word for word and in order."""
+    start = 0
+    for match in _END.finditer(line):
+        # Looked at from a bounded distance: a line may be a megabyte.
+        before = line[max(start, match.start() - 20) : match.start()]
+        if match[0] == "." and (
+            is_abbreviated(before, line[match.end() : match.end() + _LOOK_AHEAD])
+            or _LIST_NUMBER.fullmatch(line[start : match.start()][:10])
+        ):
+            continue
+        if sentence := line[start : match.end()].strip():
+            yield sentence
+        start = match.end()
+    if rest := line[start:].strip():
+        yield rest
+
+
+def ends_sentence(line: str, after: str) -> bool:
+    """Return whether a line ends in the end of a sentence.
+
+    Args:
+        line: The line.
+        after: What follows it, which tells an abbreviation from an end.
+    """
+    bare = line.rstrip()
+    for match in _END.finditer(bare, max(0, len(bare) - _LOOK_AHEAD)):
+        if match.end() == len(bare):
+            before = bare[max(0, match.start() - 20) : match.start()]
+            following = after.strip()[:_LOOK_AHEAD]
+            return match[0] != "." or not following or not is_abbreviated(before, f" {following}")
+    return False
+
+
+def is_abbreviated(before: str, after: str) -> bool:
+    """Return whether a full stop belongs to the word before it: "Dr. Lan", "No. 5"; not "flat 5. I" or "I said no."."""
+    found = _ABBREVIATION.search(before)
+    if found is None:
+        return False
+    if found["before_number"]:
+        return after.lstrip()[:1].isdecimal()
+    return not (found["letter"] and _begins_behind_letters(before, after))
+
+
+def _begins_behind_letters(before: str, after: str) -> bool:
+    """Return whether a statement begins behind single letters with full stops: "vitamin C. I", not "J. R. Tolkien"."""
+    letters = _INITIALS.search(before)
+    preceding = before[: letters.start()].rstrip() if letters else ""
+    # what begins with a letter is an item of a list, or a name, and so are initials in a row
+    if letters is None or not preceding or _INITIAL_BEFORE.search(preceding):
+        return False
+    if "." in letters[0] and not letters[0].isupper():
+        return False
+    following = unicodedata.normalize("NFC", after).lstrip().lstrip("\"'“‘(")
+    if following[:1].islower():
+        # "Susan B. the great"; but who writes of themselves without a capital begins anew
+        return any(language.first_person.match(following) for language in languages_of(following))
+    return bool(_BEGINS.match(following))
+
+
+def bounded(sentence: str, limit: int = MAX_INDEXED_CHARS) -> Iterator[str]:
+    """Yield a text in pieces of at most so many characters, cut where a word ends."""
+    start = 0
+    # by places, not by cutting off the beginning: what is left of ten megabytes is not to be copied for each piece
+    while len(sentence) - start > limit:
+        space = sentence.rfind(" ", start + limit // 2, start + limit)
+        cut = space if space > 0 else start + limit
+        yield sentence[start:cut].strip()
+        following = _SOMETHING.search(sentence, cut)
+        start = following.start() if following else len(sentence)
+    if rest := sentence[start:].strip():
+        yield rest
