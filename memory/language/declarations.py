@@ -17,11 +17,18 @@ _MAX_CHARS = 400
 """A longer sentence is told, not chatted: it is kept as it is."""
 
 _QUOTED = re.compile(r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^“”]+”|‘[^‘’]+’|«[^«»]+»|「[^「」]+」|『[^『』]+』")
-_ADDRESS = re.compile(r"(?:[a-z][a-z\d+.-]*://|www\.)\S+|\S+@\S+\.\w+", re.IGNORECASE)
+# without the letters of scripts that put no space before and behind it
+_PART = rf"[^\s@{UNSPACED}\u3000-\u303f\uff00-\uffef]"
+_ADDRESS = re.compile(
+    rf"(?:[a-z][a-z\d+.-]*://|www\.){_PART}+(?:@{_PART}+)?|{_PART}+@{_PART}+\.[^\W\d_{UNSPACED}]+", re.IGNORECASE
+)
+_VALUE = " 0 "
 _END = re.compile(r"\W+$")
 _WORD = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_])+")
 _CLITIC = re.compile(r"(?:n['’]t|['’]\w+)\b", re.IGNORECASE)
 _LABELLED = re.compile(r"^[^\s:：][^:：]{0,40}[:：]\s*\S")
+
+_LETTER = re.compile(r"[^\W\d_]")
 
 _MIN_WORDS = 3
 _MIN_LETTERS = 6
@@ -44,15 +51,18 @@ def declares(sentence: str) -> bool:
     """
     if len(sentence) > _MAX_CHARS:
         return has_words(sentence)
-    text = _ADDRESS.sub(" ", unicodedata.normalize("NFC", sentence))
-    bare = _END.sub("", _QUOTED.sub(" ", text).strip())
+    # what is quoted, and an address, tells by its words nothing of the sentence, and stands in it as a number does
+    text = _ADDRESS.sub(_VALUE, unicodedata.normalize("NFC", sentence))
+    bare = _END.sub("", _QUOTED.sub(_VALUE, text).strip())
+    if not _LETTER.search(bare):
+        return False
     language = language_of(bare)
     known = language.writes.search(bare) and any(_is_known(one, bare) for one in languages_of(bare))
     known = known and not other_language(bare)
     if not known:
         return has_structure(text)
     told = _telling(text)
-    if not told or language.unfinished.search(bare):
+    if not told or (language.unfinished.search(bare) and not ends_in_name(bare)):
         return False
     own = any(one.first_person.search(bare) for one in languages_of(bare))
     if own:
@@ -64,6 +74,17 @@ def declares(sentence: str) -> bool:
     marked = any(letter.isdigit() for letter in bare) or _has_name(text, told)
     form = language.finite.search(bare) or (_LABELLED.match(bare) and len(_WORD.findall(bare)) > 1)
     return bool(marked and form)
+
+
+def ends_in_name(text: str) -> bool:
+    """Return whether the last word of a text is written as a name, though it may look like a word of grammar.
+
+    >>> ends_in_name("I live in Hội An"), ends_in_name("my blood type is A"), ends_in_name("It is an")
+    (True, True, False)
+    """
+    *before, last = text.split() or [""]
+    own = any(one.first_person.match(last) for one in languages_of(last))
+    return bool(before) and last[:1].isupper() and not own and not text.isupper()
 
 
 def _telling(text: str) -> list[str]:

@@ -24,6 +24,7 @@ class Cues:
     Args:
         writes: Finds a letter that the language is written in.
         conditions: Finds what makes a clause, and the one behind it, a supposition: "if".
+        hypothetical: Finds what says that a sentence tells of nothing that is: "suppose".
         supposes: Finds what makes a clause alone one: "maybe".
         takes_back: Matches the beginning of a clause that takes back the one before: "just kidding", "no wait".
         contrasts: Matches the beginning of a clause that is set against the one before: "but".
@@ -33,6 +34,7 @@ class Cues:
 
     writes: re.Pattern[str]
     conditions: re.Pattern[str]
+    hypothetical: re.Pattern[str]
     supposes: re.Pattern[str]
     takes_back: re.Pattern[str]
     contrasts: re.Pattern[str]
@@ -56,6 +58,22 @@ def is_supposed(text: str) -> bool:
     (True, True, False)
     """
     return any(one.conditions.search(folded) or one.supposes.search(folded) for one, folded in _told(text))
+
+
+def is_hypothetical(sentence: str) -> bool:
+    """Return whether a sentence tells what would be, in a case that is only thought of.
+
+    What holds whenever something is the case is told for true, and so is a wish.
+
+    >>> is_hypothetical("If I lived in Rome I would be happy."), is_hypothetical("If it rains I take the bus.")
+    (True, False)
+    >>> is_hypothetical("Wenn ich in Rom wohnte, wäre ich froh."), is_hypothetical("I would love to live in Rome.")
+    (True, False)
+    """
+    return any(
+        one.hypothetical.search(folded) or (one.conditions.search(folded) and one.supposes.search(folded))
+        for one, folded in _told(sentence)
+    )
 
 
 def contrasts(text: str) -> bool:

@@ -6,15 +6,21 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from react_mem.memory.language import FILES, LANGUAGES, languages_of
+from react_mem.memory.language import FILES, languages_of
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 
 # From the first sign of a run on and without looking back: a line may be a megabyte of dots.
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]++[”’」』)）]*+")
 # A full stop after one of these does not end a sentence, nor does one after a single letter ("U.S.", "p.m.",
 # "J. Smith"), unless a statement begins there.
-_ABBREVIATED = "|".join(sorted(word for one in LANGUAGES for word in one.abbreviations)) or "(?!)"
-_BEFORE_NUMBERS = "|".join(sorted(word for one in LANGUAGES for word in one.abbreviations_before_numbers)) or "(?!)"
+
+
+def _listed(name: str) -> str:
+    """Return the source of a pattern that finds the words that the files list under a name."""
+    return "|".join(sorted(word for data in FILES.values() for word in str(data.get(name) or "").split())) or "(?!)"
+
+
+_ABBREVIATED, _BEFORE_NUMBERS = _listed("abbreviations"), _listed("abbreviations_before_numbers")
 _ABBREVIATION = re.compile(
     rf"(?:^|[\s(\"'“‘.])(?:(?P<letter>[^\W\d])|{_ABBREVIATED}|(?P<before_number>{_BEFORE_NUMBERS}))$", re.IGNORECASE
 )
@@ -28,6 +34,9 @@ _BEGINS = re.compile(
     ),
     re.IGNORECASE,
 )
+_ORDINAL = re.compile(rf"(?:^|\s)(?:{_listed('before_ordinals')})\s\d{{1,2}}$", re.IGNORECASE)
+"""A number with a full stop that is no end: "am 17. Juni"."""
+
 _LOOK_AHEAD = 40
 """Characters behind a full stop that show whether a statement begins there."""
 _SOMETHING = re.compile(r"\S")
@@ -79,6 +88,8 @@ def ends_sentence(line: str, after: str) -> bool:
 
 def is_abbreviated(before: str, after: str) -> bool:
     """Return whether a full stop belongs to the word before it: "Dr. Lan", "No. 5"; not "flat 5. I" or "I said no."."""
+    if _ORDINAL.search(before) and after.lstrip()[:1].isalpha():
+        return True
     found = _ABBREVIATION.search(before)
     if found is None:
         return False

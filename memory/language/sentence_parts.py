@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Self
 
 from react_mem.memory.language import FILES, known_language, languages_of, other_language
-from react_mem.memory.language.declarations import declares
+from react_mem.memory.language.declarations import declares, ends_in_name
 from react_mem.memory.language.lowering import is_condition
 from react_mem.memory.language.shared import asks_from, joins
 
@@ -76,7 +76,7 @@ class SentencePart:
     def runs_on(self) -> bool:
         """Whether it ends as no sentence does: "in", "của", "の"."""
         bare = self.words.rstrip("\"'”’»")
-        return any(one.ends.search(bare) for one in self._halves)
+        return any(one.ends.search(bare) for one in self._halves) and not ends_in_name(bare)
 
     @cached_property
     def stands(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from react_mem.memory.language import FILES
 from react_mem.memory.language.own_words import own_words_in
-from react_mem.memory.language.statements import is_question, sentences
+from react_mem.memory.language.statements import is_question, sentences, speaks_of_self
 
 Kind = Literal["instruction", "preference"]
 
@@ -88,6 +88,15 @@ def kind_of_standing(text: str) -> Kind | Literal[""]:
     """
     found = standing_in(text)
     return found.kind if found else ""
+
+
+def only_instructs(sentence: str) -> bool:
+    """Return whether a sentence tells to do something from now on, and nothing of the one who says it besides.
+
+    >>> only_instructs("Luôn trả lời bằng tiếng Việt."), only_instructs("From now on call me Lan.")
+    (True, False)
+    """
+    return kind_of_standing(sentence) == "instruction" and not speaks_of_self(sentence)
 
 
 def _folded(text: str) -> str:

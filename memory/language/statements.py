@@ -11,6 +11,7 @@ from react_mem.memory.language import languages_of, length
 from react_mem.memory.language.code_blocks import lines_without_code
 from react_mem.memory.language.declarations import declares
 from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
+from react_mem.memory.language.lowering import is_condition, is_hypothetical
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.sentence_ends import bounded, split_line
 from react_mem.memory.language.text import MAX_INDEXED_CHARS, has_words, normalise
@@ -193,7 +194,7 @@ def statements_in(text: str, limit: int | None = None) -> list[str]:
 
 
 def may_state(words: str) -> bool:
-    """Return whether words may state something: they are not a question, request or pleasantry, and more than one word.
+    """Return whether words may state something: no question, request, pleasantry or supposition, and more than a word.
 
     Args:
         words: A clause or a sentence, of which a model has said nothing.
@@ -201,7 +202,8 @@ def may_state(words: str) -> bool:
     >>> may_state("and never touch shellfish."), may_state("Thanks!"), may_state("从来不吃贝类。")
     (True, False, True)
     """
-    return not (is_question(words) or is_pleasantry(words) or is_request(words)) and says_something(words)
+    says_no_fact = is_question(words) or is_pleasantry(words) or is_request(words) or is_hypothetical(words)
+    return not says_no_fact and says_something(words)
 
 
 def ends_of(text: str) -> tuple[str, ...]:
@@ -228,7 +230,7 @@ def _statements(text: str) -> Iterator[str]:
     for line in unwrapped_lines(lines_without_code(text)):
         for sentence in split_line(line):
             said = before_question(sentence) if is_question(sentence) else sentence
-            if said and not is_pleasantry(said) and not is_request(said) and says_something(said) and declares(said):
+            if said and may_state(said) and declares(said):
                 yield from bounded(said)
 
 
@@ -237,7 +239,7 @@ def before_question(question: str) -> str:
     commas = [match.start() for match in re.finditer(r"[,;:–—]\s|\s-\s|[，；：、]", question)]
     head = question[: commas[-1]].strip() if commas else ""
     # Three words are the least that says something: "I am vegetarian". "In 2019" and "Hi An" say nothing alone.
-    told = length(head) > 2 and speaks_of_self(head) and not is_question(head)
+    told = length(head) > 2 and speaks_of_self(head) and not is_question(head) and not is_condition(head)
     return head if told else ""
 
 

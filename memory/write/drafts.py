@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from react_mem.memory.index.entries import whole_text
+from react_mem.memory.language.standing import only_instructs
 from react_mem.memory.language.statements import may_state, statements_in
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.reconcile import known_as, said_again
@@ -41,9 +42,7 @@ def verbatim_facts(messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
         messages: Messages of a conversation.
         stamp: What they are written with.
     """
-    said = [
-        (m, text) for m in messages if m.role == "user" for text in statements_in(whole_text(vars(m)), MAX_VERBATIM)
-    ]
+    said = [(m, text) for m in messages if m.role == "user" for text in _stated(whole_text(vars(m)))]
     return _verbatim(said, stamp)
 
 
@@ -53,7 +52,12 @@ def verbatim_ids(texts: Iterable[str]) -> list[str]:
     Args:
         texts: Words of the user's.
     """
-    return list(dict.fromkeys(fact_id("user", one) for text in texts for one in statements_in(text, MAX_VERBATIM)))
+    return list(dict.fromkeys(fact_id("user", one) for text in texts for one in _stated(text)))
+
+
+def _stated(text: str) -> list[str]:
+    """Return what is kept of a text; what only tells to do something from now on stands as its message."""
+    return [one for one in statements_in(text, MAX_VERBATIM) if not only_instructs(one)]
 
 
 def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: Stamp) -> list[Fact]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from react_mem.memory.language import known_language, length
-from react_mem.memory.language.clauses import cut
+from react_mem.memory.language.clauses import cut, joined
 from react_mem.memory.language.comparison import content_words, may_link, missing, numbers, share, words
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.leading import as_stated
+from react_mem.memory.language.lowering import is_hypothetical
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.shared import assents, denies, is_denied
 from react_mem.memory.language.statements import (
@@ -96,12 +98,22 @@ def support(text: str, own: Sequence[str], assistant: Sequence[str], tainted: bo
 
 
 def stated_in(message: str) -> list[str]:
-    """Return the clauses of a message of the user's, in their own words, that neither ask nor request anything.
+    """Return the clauses of a message of the user's, in their own words, that may state something.
+
+    Those of a sentence that only supposes state nothing, whatever each says.
 
     >>> stated_in("As I'm lactose intolerant, which latte should I take?")
     ["As I'm lactose intolerant,"]
     """
-    return [clause.text for clause in cut(_own(message)) if not clause.asks and not is_request(clause.text)]
+    sentences = groupby(cut(_own(message)), key=lambda clause: clause.sentence)
+    told = [list(clauses) for _, clauses in sentences]
+    return [
+        clause.text
+        for clauses in told
+        if not is_hypothetical(joined(clauses))
+        for clause in clauses
+        if not (clause.asks or is_request(clause.text) or is_pleasantry(clause.text))
+    ]
 
 
 def shows_something(message: str) -> bool:

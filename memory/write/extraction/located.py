@@ -9,7 +9,7 @@ from typing import Any
 
 from react_mem.memory.language.clauses import joined
 from react_mem.memory.language.comparison import Vocabulary, missing, share
-from react_mem.memory.language.lowering import takes_back
+from react_mem.memory.language.lowering import is_hypothetical, takes_back
 from react_mem.memory.language.own_words import parts as parts_of
 from react_mem.memory.language.statements import is_question, is_request
 from react_mem.memory.model.operations import Relation
@@ -185,7 +185,10 @@ class Locator:
         is_before = first is not None and (first.message, first.clause.sentence) == (one.message, one.clause.sentence)
         # what is known already is none the less said again: "as I may have told you"
         again = rel == "same" and label_of(fact.proposed.target) in self.briefing.targets
-        if not again and drops_condition(sentence, quote, first.clause.text if first and is_before else ""):
+        supposed = is_hypothetical(self._sentence_of(one)) and not takes_back(quote)
+        if not again and (
+            supposed or drops_condition(sentence, quote, first.clause.text if first and is_before else "")
+        ):
             return "its clause only supposes it"
         if drops_question(sentence, quote):
             return "its clause asks or quotes"
@@ -203,6 +206,11 @@ class Locator:
         if reads_stranger(sentence, own, strange):
             return "its sentence says what somebody else's text says"
         return ""
+
+    def _sentence_of(self, one: Numbered) -> str:
+        """Return the sentence that a clause is of."""
+        beside = (other.clause for other in self.briefing.clauses.values() if other.message == one.message)
+        return joined(clause for clause in beside if clause.sentence == one.clause.sentence)
 
     @cached_property
     def _heard(self) -> tuple[Vocabulary, Vocabulary, Vocabulary]:
