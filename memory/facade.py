@@ -393,7 +393,7 @@ class MemoryFacade:
         turn = JudgedTurn(session_id, message_id, run_id)
         return await give_feedback(self.store, user_id, turn, score, key)
 
-    async def correct(self, user_id: str, id_: str, text: str, *, revision: str = "") -> Fact:
+    async def correct(self, user_id: str, id_: str, text: str, *, revision: str = "", vouched: bool = False) -> Fact:
         """Put the user's own words in the place of a fact, which stays as dated history.
 
         Args:
@@ -401,15 +401,17 @@ class MemoryFacade:
             id_: The fact.
             text: What is true instead.
             revision: What the fact was like when it was looked at (`MemoryItem.revision`); empty for whatever it is.
+            vouched: Whether it has been checked that the user states it, in whatever form.
 
         Returns:
             The fact that is believed now.
 
         Raises:
             MemoryChanged: If it is not like that any more.
-            ValueError: If it is not a fact that is believed, or the text says nothing new; the message names the cause.
+            ValueError: If it is not a fact that is believed, or the text states nothing, or nothing new; the message
+                names the cause.
         """
-        fact = await correct_fact(self.store, user_id, id_, text, revision=revision)
+        fact = await correct_fact(self.store, user_id, id_, text, revision=revision, vouched=vouched)
         self._note(user_id, AuditAction.CORRECT, {fact.kind: 1})
         return fact
 

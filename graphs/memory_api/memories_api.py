@@ -190,8 +190,9 @@ async def remember_said(body: RememberBody, request: Request, response: Response
     What is known already has this as one source more, however often it is told, so that it outlives the conversation
     that said it first.
 
-    A text of several statements is a memory each. What only asks, requests or greets, and what shows somebody else's
-    words, states nothing and is refused.
+    A text of several statements is a memory each, and so is what tells the assistant what to do from now on: a message,
+    which stands in prompts. What only asks, requests, greets or supposes, and what shows somebody else's words, states
+    nothing and is refused.
     """
     asked = memory_of(request, body.user_id)
     config = await agent_named(body.agent)
@@ -244,7 +245,8 @@ async def correct_memory(
 ) -> MemoryItem:
     """Put the user's own words in the place of a fact, which stays as dated history; return what is believed now.
 
-    With `If-Match` only the fact that was looked at is corrected.
+    What states nothing is refused, as where something is remembered. With `If-Match` only the fact that was looked at
+    is corrected.
     """
     asked = memory_of(request, body.user_id)
     known = await _known(asked, memory_id)

@@ -150,13 +150,13 @@ class _Paragraph:
 
     @cached_property
     def _ends(self) -> list[bool]:
-        """Whether a sentence ends at each break, and at the end of the last line."""
+        """Return whether a sentence ends at each break, and at the end of the last line."""
         behind = [*self.lines[1:], ""]
         return [ends_sentence(line, after) for line, after in zip(self.lines, behind, strict=True)]
 
     @cached_property
     def _is_closed(self) -> list[bool]:
-        """Whether a sentence ends somewhere behind each break."""
+        """Return whether a sentence ends somewhere behind each break."""
         closed: list[bool] = []
         for ended in reversed(self._ends[1:]):
             closed.append(ended or (bool(closed) and closed[-1]))
@@ -164,7 +164,7 @@ class _Paragraph:
 
     @cached_property
     def _is_filled(self) -> bool:
-        """Whether each line that ends no sentence is as full as wrapping leaves it, in letters or in columns."""
+        """Return whether each line that ends no sentence is as full as wrapping leaves it, in letters or in columns."""
         return self._is_filled_in(len) or self._is_filled_in(_columns)
 
     def _is_filled_in(self, measured: Callable[[str], int]) -> bool:
@@ -177,7 +177,7 @@ class _Paragraph:
 
     @cached_property
     def _is_unspaced(self) -> bool:
-        """Whether the lines are in a script without spaces, and without one among them."""
+        """Return whether the lines are in a script without spaces, and without one among them."""
         return not any(_SPACE.search(line.strip()) for line in self.lines) and any(
             map(_ANY_UNSPACED.search, self.lines)
         )
@@ -188,7 +188,7 @@ class _Paragraph:
 
     @cached_property
     def _is_listed(self) -> bool:
-        """Whether each of several lines begins with a capital letter, in a language that gives it to names alone."""
+        """Return whether each of several lines begins with a capital letter, where names alone do by rule."""
         if len(self.lines) <= 2 or not all(SentencePart(line).first_letter.isupper() for line in self.lines):
             return False
         return not _has_capital_nouns(" ".join(self.lines)[: 2 * _LOOK])

@@ -34,34 +34,34 @@ class SentencePart:
 
     @cached_property
     def bare(self) -> str:
-        """The words without marks before them."""
+        """Return the words without marks before them."""
         return self.words.lstrip(_OPENING)
 
     @property
     def first_letter(self) -> str:
-        """The first character that is no opening mark; empty where there is none."""
+        """Return the first character that is no opening mark; empty where there is none."""
         return self.bare[:1]
 
     @property
     def ends_asking(self) -> bool:
-        """Whether a question mark stands at the end."""
+        """Return whether a question mark stands at the end."""
         return self.words.endswith(("?", "？"))
 
     @property
     def ends_short(self) -> bool:
-        """Whether it ends in a short word in small letters, as words of grammar are in most languages."""
+        """Return whether it ends in a short word in small letters, as words of grammar are in most languages."""
         *_, last = self.words.split() or [""]
         return len(last) <= _SHORT and last.isalpha() and last.islower() and last.isascii()
 
     @cached_property
     def says_nothing(self) -> bool:
-        """Whether it is a greeting or thanks alone."""
+        """Return whether it is a greeting or thanks alone."""
         found = re.findall(r"[^\W_]+", self.words.casefold())
         return bool(found) and any(one.pleasantries.issuperset(found) for one in languages_of(self.words))
 
     @cached_property
     def asks(self) -> bool:
-        """Whether it asks or requests something by how it begins, and not by a mark at its end alone."""
+        """Return whether it asks or requests something by how it begins, and not by a mark at its end alone."""
         bare = self.bare.rstrip(" .!?…。！？")
         if asks_from(bare) == 0:
             return True
@@ -69,18 +69,18 @@ class SentencePart:
 
     @property
     def depends(self) -> bool:
-        """Whether it begins as what belongs to something before or behind it: "because", "nếu"."""
+        """Return whether it begins as what belongs to something before or behind it: "because", "nếu"."""
         return self._begins_a_part(self.bare)
 
     @cached_property
     def runs_on(self) -> bool:
-        """Whether it ends as no sentence does: "in", "của", "の"."""
+        """Return whether it ends as no sentence does: "in", "của", "の"."""
         bare = self.words.rstrip("\"'”’»")
         return any(one.ends.search(bare) for one in self._halves) and not ends_in_name(bare)
 
     @cached_property
     def stands(self) -> bool:
-        """Whether it states, asks or requests something by itself, and does not wait for more."""
+        """Return whether it states, asks or requests something by itself, and does not wait for more."""
         last = _CLAUSE_END.split(self.words)[-1]
         if self.runs_on or self.depends or self._begins_a_part(last.lstrip(_OPENING)) or is_condition(last):
             return False
@@ -92,7 +92,7 @@ class SentencePart:
 
     @cached_property
     def _halves(self) -> Sequence[_Halves]:
-        """The words of the language that it is in; of all where its small words do not tell."""
+        """Return the words of the language that it is in; of all where its small words do not tell."""
         language = known_language(self.words)
         code = language.code if language is not None else other_language(self.words)
         return (_HALVES[code],) if code in _HALVES else tuple(_HALVES.values())

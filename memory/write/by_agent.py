@@ -28,6 +28,7 @@ from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact, now, record_id
 from react_mem.memory.rights.forgetting import Forgotten, forget, forget_said
 from react_mem.memory.store.room import make_room
+from react_mem.memory.store.stored_text import storable
 from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out
 from react_mem.memory.write.gate import Support, may_be_lost, support, wishes_to_forget
 from react_mem.memory.write.heard import Heard
@@ -94,6 +95,7 @@ class ToolMemory:
             agent_id: The agent.
             said: The message, word for word.
         """
+        said = storable(said)
         # told again the same day it is the same message
         message = HumanMessage(said, id=record_id("told", f"{now():%Y-%m-%d}", said))
         heard = await asyncio.to_thread(Heard.of, {"messages": [message]}, identity.session_id)
@@ -208,7 +210,7 @@ class ToolMemory:
         """
         heard = self.heard
         said = await asyncio.to_thread(support, text, heard.own, heard.assistant, heard.tainted)
-        return None if said is None else await self.memory.correct(self.user_id, id_, said.text)
+        return None if said is None else await self.memory.correct(self.user_id, id_, said.text, vouched=True)
 
     async def _erase(self, ids: Sequence[str], texts: Sequence[str], what: str) -> tuple[Receipt, list[str]] | None:
         """Forget records, if it is the user who asks for it; with the words that ask."""

@@ -3,6 +3,8 @@
 What they say is kept as a message of a conversation of its own, and each statement in it as a fact, word for word. An
 agent with a model reads it behind that, as it would a turn's, and decides what it changes.
 
+What tells the assistant what to do from now on stands as an instruction (`memory.language.standing`), and is no fact.
+
 What is believed already gets one more source, so that it outlives the conversation that said it first; it has one
 message of this conversation, however often it is told, until that is forgotten or the fact is over.
 """
@@ -17,9 +19,10 @@ from langchain_core.messages import HumanMessage
 from langgraph.store.base import GetOp, Item
 
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.index.entries import whole_text
 from react_mem.memory.index.over import is_over
-from react_mem.memory.language.statements import asks_to_forget, sentences, statements_in
-from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
+from react_mem.memory.language.standing import standing_in
+from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import can_be_taken_over, reconcile, said_again, to_fact, ways
 from react_mem.memory.merging.transcript import to_records
@@ -30,7 +33,9 @@ from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, Message, fact_id, now
 from react_mem.memory.model.shown import MemoryItem
+from react_mem.memory.rights.own_statements import check_told, own_statements
 from react_mem.memory.store.room import make_room
+from react_mem.memory.store.stored_text import storable
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import Work, announce, put_work
 from react_mem.memory.write.committing import kept_at_once
@@ -48,12 +53,29 @@ class RememberedWords:
     """Outcome of telling memory something.
 
     Args:
-        memories: What says it now, a memory a statement.
+        memories: What says it now: a fact a statement, and the message of what is to be done from now on.
         new: The ids of those that were not believed before.
     """
 
     memories: tuple[MemoryItem, ...]
     new: frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Telling:
+    """Records of a telling: those that were written, or were there before.
+
+    Args:
+        facts: The facts that say it, by id.
+        new: The ids of what was not there before.
+        message: The message of an instruction; None where it is none.
+        to_read: Whether a model is to read it.
+    """
+
+    facts: Mapping[str, Fact]
+    new: frozenset[str] = frozenset()
+    message: Message | None = None
+    to_read: bool = False
 
 
 async def remember(
@@ -77,25 +99,29 @@ async def remember(
         MemoryFull: If the quotas leave no room for it.
         WriteConflict: If other writers of the owner were faster every time.
     """
-    said, name = text.strip(), " ".join(about.split())
+    said, name = storable(text).strip(), " ".join(storable(about).split())
     whom = "user" if name.casefold() in ("", "user") else name
-    statements = _stated(said)
+    check_told(said)
+    told = standing_in(said)
+    wish = told.said if told is not None and told.kind == "instruction" else ""
+    statements = own_statements(said, or_nothing=bool(wish))
     await make_room(memory.store, user_id, memory.policy.quotas, [said, *statements])
     ids = [fact_id(whom, statement) for statement in statements]
     message = _message(said, agent_id)
     works = [Work(kind="extract", agent=agent_id, session=REMEMBERED, due_at=int(now().timestamp() * 1000))]
     works = works if agent_id and whom == "user" else []
 
-    async def step() -> tuple[tuple[dict[str, Fact], frozenset[str], bool], list[Change]]:
+    async def step() -> tuple[_Telling, list[Change]]:
         stored = await load_facts(memory.store, user_id, (), ids)
         known = {one: _believed(stored, id_, one) for id_, one in zip(ids, statements, strict=True)}
         there = {fact.id: fact for fact in known.values() if fact is not None}
         # what has come into doubt since is settled as what is new is
         open_ = [one for one, fact in known.items() if fact is None or _is_doubted(fact, stored)]
         again = {one: fact for one, fact in known.items() if fact is not None and one not in open_}
-        told = await _told_here(memory, user_id, [fact for one, fact in again.items() if _is_the_users(fact, one)])
-        if not open_ and told.issuperset(fact.id for fact in again.values()):
-            return (there, frozenset(), False), []
+        here = await _told_here(memory, user_id, [fact for one, fact in again.items() if _is_the_users(fact, one)])
+        standing, since = await _told_to_do(memory, user_id, wish) if wish else (None, [])
+        if not open_ and here.issuperset(fact.id for fact in again.values()) and not (wish and standing is None):
+            return _Telling(there, message=standing), since
         kept = message.model_copy(update={"turn": await _next_turn(memory, user_id)})
         session = Session(memory, None, user_id, REMEMBERED, agent_id)
         borne = {fact.id: _borne_out(fact, one, kept) for one, fact in again.items()}
@@ -108,35 +134,17 @@ async def remember(
         written = [change.value for change in changes if change.value and FACT.matches(change.value)]
         facts = {value["id"]: Fact.from_value(dict(value)) for value in written if value["id"] in {*ids, *there}}
         changes += [put(user_id, kept), *(put_work(user_id, work) for work in works if open_)]
-        return ({**there, **facts}, frozenset(facts.keys() - there.keys()), bool(open_)), changes
+        new = frozenset([*(facts.keys() - there.keys()), *([kept.id] if wish and standing is None else [])])
+        return _Telling({**there, **facts}, new, standing or (kept if wish else None), to_read=bool(open_)), changes
 
-    facts, new, to_read = await transact(memory.store, user_id, step)
-    if to_read:
+    done = await transact(memory.store, user_id, step)
+    if done.to_read:
         announce(user_id, works)
     at = now()
-    items = [MemoryItem.of(MemoryScope.SEMANTIC, fact.id, fact.to_value(), at) for fact in facts.values()]
-    return RememberedWords(tuple(items), new)
-
-
-def _stated(said: str) -> list[str]:
-    """Return what a text states.
-
-    Raises:
-        ValueError: If it is too long, or states nothing.
-    """
-    if not said:
-        raise ValueError("text: is empty; say what is to be remembered")
-    if len(said) > MAX_INDEXED_CHARS:
-        raise ValueError(f"text: is longer than {MAX_INDEXED_CHARS:,} characters; say it in fewer, or in several parts")
-    if any(map(asks_to_forget, sentences(said))):
-        raise ValueError("text: asks to forget something; use what forgets")
-    stated = {normalise(statement): statement for statement in statements_in(said)}
-    if not stated:
-        raise ValueError(
-            "text: states nothing: it asks, requests, greets, or only shows somebody else's words; say it as a "
-            "statement of your own, such as 'I live in Hue.'"
-        )
-    return list(stated.values())
+    items = [MemoryItem.of(MemoryScope.SEMANTIC, fact.id, fact.to_value(), at) for fact in done.facts.values()]
+    if done.message is not None:
+        items.append(MemoryItem.of(MemoryScope.DIALOG, done.message.id, done.message.to_value(), at))
+    return RememberedWords(tuple(items), done.new)
 
 
 def _believed(stored: Mapping[str, Fact], id_: str, statement: str) -> Fact | None:
@@ -170,6 +178,31 @@ async def _told_here(memory: MemoryFacade, user_id: str, facts: Iterable[Fact]) 
     found = await memory.store.abatch(gets) if gets else []
     here = {item.key for item in found if isinstance(item, Item) and item.value.get("session_id") == REMEMBERED}
     return {id_ for id_, ids in sources.items() if not here.isdisjoint(ids)}
+
+
+async def _told_to_do(memory: MemoryFacade, user_id: str, wish: str) -> tuple[Message | None, list[Change]]:
+    """Return the message of this conversation that has told to do something from now on, and the write of it.
+
+    Where something else was told to do since, it is told now: of what contradicts each other the later holds.
+
+    Args:
+        memory: The facade.
+        user_id: The owner.
+        wish: The instruction, word for word.
+    """
+    stands = {"kind": MESSAGE.name, "standing": "instruction"}
+    found = await memory.store.asearch(MESSAGE.namespace(user_id), filter=stands, limit=_SOURCES, refresh_ttl=False)
+    told = sorted((Message.from_value(item.value) for item in found), key=lambda one: one.created_at)
+    said = [one for one in told if one.session_id == REMEMBERED and _tells(one, wish)]
+    if not said or said[-1] is told[-1]:
+        return (said[-1] if said else None), []
+    again = said[-1].model_copy(update={"created_at": now()})
+    return again, [put(user_id, again)]
+
+
+def _tells(message: Message, wish: str) -> bool:
+    told = standing_in(whole_text(vars(message)))
+    return told is not None and normalise(told.said) == normalise(wish)
 
 
 def _borne_out(fact: Fact, statement: str, message: Message) -> Fact:

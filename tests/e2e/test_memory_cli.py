@@ -150,6 +150,7 @@ async def test_one_memory_is_corrected_and_keeps_its_history(filled: Environment
     history = {fact["text"]: fact for fact in await read("history")}
     assert history[DA_NANG]["superseded_by"] == done["by"]
     assert "is not believed any more" in (await run("correct", home["id"], "Elsewhere I live", code=2)).stderr
+    assert "states nothing" in (await run("correct", done["by"], "Where do I live?", code=2)).stderr
     assert "says already" in (await run("correct", done["by"], "I live in Hội An", code=2)).stderr
     [message] = [item for item in await read("list") if item["source"] == "message"]
     assert "only a fact can be corrected" in (await run("correct", message["id"], "No", code=2)).stderr

@@ -224,7 +224,8 @@ export class MemoryClient extends Transport {
    * What is known already has this as one source more, however often it is told, so that it outlives the conversation
    * that said it first.
    *
-   * A text of several statements is a memory each. What only asks, requests or greets, and what shows somebody else's
+   * A text of several statements is a memory each, and so is what tells the assistant what to do from now on: a
+   * message, which stands in prompts. What only asks, requests, greets or supposes, and what shows somebody else's
    * words, states nothing and is refused.
    *
    * @param text What the user says, in their own words: statements, such as `I live in Hue.`
@@ -247,7 +248,8 @@ export class MemoryClient extends Transport {
   /**
    * Put the user's own words in the place of a fact, which stays as dated history; return what is believed now.
    *
-   * With `If-Match` only the fact that was looked at is corrected.
+   * What states nothing is refused, as where something is remembered. With `If-Match` only the fact that was looked at
+   * is corrected.
    *
    * @param memoryId The id of the memory.
    * @param text What is true instead, in the user's words.

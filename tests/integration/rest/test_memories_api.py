@@ -15,6 +15,8 @@ from starlette.authentication import UnauthenticatedUser
 
 from react_mem.graphs.chat_summary_route import MAX_MEMORY_BYTES
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.retrieval.instructions import ASKS_STANDING, INSTRUCTION
 from tests.integration.rest.conftest import ANN
 from tests.support.rest import MEMORIES, client_as
 
@@ -30,6 +32,19 @@ async def told(client: httpx.AsyncClient, text: str, **more: Any) -> dict[str, A
 
 async def exported(memory: MemoryFacade, user: str) -> list[str]:
     return [line async for line in memory.export_user(user)]
+
+
+async def instructions(memory: MemoryFacade) -> list[str]:
+    """Return what stands in a prompt as to be done from now on."""
+    query = MemoryQuery(
+        user_id=ANN,
+        session_id="monday",
+        agent_id="assistant",
+        scopes=[MemoryScope.DIALOG],
+        query="What is there for dinner?",
+        extra={ASKS_STANDING: True},
+    )
+    return [str(item.payload["text"]) for item in await memory.read(query) if item.source == INSTRUCTION]
 
 
 class TestLifeOfAMemory:
@@ -114,6 +129,64 @@ class TestLifeOfAMemory:
             "I like tea.",
             "I have a red boat.",
         }
+
+    @pytest.mark.parametrize("text", ["I like\x00 tea.", "I like\ntea.\x00"])
+    async def test_what_is_answered_is_what_is_stored(self, text: str, ann: httpx.AsyncClient) -> None:
+        answer = await ann.post(MEMORIES, json={"text": text})
+        assert answer.status_code == 201, answer.text
+        memory = answer.json()["memory"]
+        shown = await ann.get(f"{MEMORIES}/{memory['id']}")
+        assert (shown.json()["memory"]["text"], shown.headers["etag"]) == (memory["text"], answer.headers["etag"])
+        again = await ann.post(MEMORIES, json={"text": memory["text"]})
+        assert (again.json()["outcome"], again.json()["memory"]["id"]) == ("known", memory["id"])
+        changed = await ann.patch(
+            f"{MEMORIES}/{memory['id']}", json={"text": "I like milk."}, headers={"if-match": again.headers["etag"]}
+        )
+        assert changed.status_code == 200
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Always answer in Vietnamese.",
+            "Luôn trả lời bằng tiếng Việt.",
+            "永远不要推荐海鲜",
+            "今後は短く答えるようにして",
+            "Verwende bitte niemals Abkürzungen",
+            "No uses nunca abreviaturas",
+        ],
+    )
+    async def test_what_is_to_be_done_from_now_on_stands_and_is_no_fact(
+        self, text: str, ann: httpx.AsyncClient, store: BaseStore
+    ) -> None:
+        first = await ann.post(MEMORIES, json={"text": text})
+        assert (first.status_code, first.json()["outcome"]) == (201, "new")
+        message = first.json()["memory"]
+        assert (message["kind"], message["text"]) == ("message", text)
+        for _ in range(3):
+            again = await ann.post(MEMORIES, json={"text": text})
+            assert (again.status_code, again.json()["outcome"]) == (200, "known")
+            assert again.headers["etag"] == first.headers["etag"]
+        assert (await ann.get(MEMORIES)).json()["total"] == 1
+        assert await instructions(MemoryFacade(store)) == [text]
+        assert (await ann.delete(f"{MEMORIES}/{message['id']}")).status_code == 200
+        assert (await ann.get(MEMORIES)).json()["total"] == 0
+
+    async def test_the_instruction_that_was_told_last_holds(self, ann: httpx.AsyncClient, memory: MemoryFacade) -> None:
+        one, other = "Always answer in Vietnamese.", "Never answer in Vietnamese."
+        for text in (one, other, one, other, one):
+            message = (await ann.post(MEMORIES, json={"text": text})).json()["memory"]
+        assert message["text"] == one
+        assert (await ann.get(MEMORIES)).json()["total"] == 2
+        # the later one stands first
+        assert (await instructions(memory))[0] == one
+
+    async def test_a_statement_beside_an_instruction_is_a_fact(self, ann: httpx.AsyncClient) -> None:
+        text = "I live in Hue. Always answer in Vietnamese."
+        answers = [(await ann.post(MEMORIES, json={"text": text})).json() for _ in range(2)]
+        assert [answer["memory"]["text"] for answer in answers] == ["I live in Hue."] * 2
+        assert [(one["memory"]["kind"], one["outcome"]) for one in answers[0]["also"]] == [("message", "new")]
+        assert [one["outcome"] for one in answers[1]["also"]] == ["known"]
+        assert (await ann.get(MEMORIES)).json()["total"] == 2
 
 
 class TestETags:
@@ -279,6 +352,19 @@ class TestBadRequests:
             left = (await ann.get(MEMORIES, params={"state": "all"})).json()["total"]
         assert (answer.status_code, left) == (422, 0)
         assert answer.json()["detail"][0]["loc"][-1] == field
+
+    @pytest.mark.parametrize("text", ["Where do I live?", "hello", "???", "Please tell me a joke.", "🥟", "\x00"])
+    async def test_what_states_nothing_is_neither_told_nor_a_correction(
+        self, text: str, ann: httpx.AsyncClient
+    ) -> None:
+        tea = await told(ann, "I like tea.")
+        answers = [
+            await ann.post(MEMORIES, json={"text": text}),
+            await ann.patch(f"{MEMORIES}/{tea['id']}", json={"text": text}),
+        ]
+        assert [answer.status_code for answer in answers] == [422, 422]
+        assert answers[0].json()["detail"] == answers[1].json()["detail"]
+        assert (await ann.get(f"{MEMORIES}/{tea['id']}")).json()["memory"]["revision"] == tea["revision"]
 
     async def test_what_is_no_believed_fact_is_not_corrected(self, ann: httpx.AsyncClient) -> None:
         await told(ann, "I like tea.")

@@ -231,6 +231,16 @@ async def test_a_fact_is_corrected_by_the_users_own_words_alone(connect: Open) -
         assert "it is not believed any more; correct the fact that is" in again
 
 
+@pytest.mark.parametrize("said", ["hello", "Thanks a lot!", "🥟", "If I lived in Rome, I would be happy."])
+async def test_what_states_nothing_is_neither_remembered_nor_a_correction(said: str, connect: Open) -> None:
+    async with connect() as client:
+        [stored] = (await remember(client, "I live in Hue"))["memories"]
+        for text in (said, "I would be happy"):
+            assert "Nothing was stored" in await refusal(client, "remember", text=text, said=said)
+            assert "Nothing was stored" in await refusal(client, "correct", id=stored["id"], text=text, said=said)
+        assert await recalled(client, "Where do I live in?") == ["I live in Hue."]
+
+
 async def test_only_what_the_user_asks_to_forget_is_forgotten(connect: Open) -> None:
     async with connect() as client:
         [stored] = (await remember(client, "I live in Hue"))["memories"]

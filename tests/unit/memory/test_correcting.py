@@ -52,9 +52,66 @@ async def test_nothing_else_can_be_corrected() -> None:
         ("none", HANOI, "only a fact"),
         (fact_id("user", HUE), "i live in hue.", "says already"),
         (fact_id("user", HUE), " ", "is empty"),
+        (fact_id("user", HUE), "I like tea. " * 400, "longer than 2,000"),
     ):
         with pytest.raises(ValueError, match=cause):
             await correct_fact(store, "ann", id_, text)
     await correct_fact(store, "ann", fact_id("user", HUE), HANOI)
     with pytest.raises(ValueError, match="not believed any more"):
         await correct_fact(store, "ann", fact_id("user", HUE), "I live in Huế city")
+
+
+STATES_NOTHING = [
+    "Where do I live?",
+    "where do I live",
+    "hello",
+    "???",
+    "Please tell me a joke.",
+    "Forget my tram.",
+    "good point",
+    "If I lived in Rome I would be happy.",
+    "Always answer in Vietnamese.",
+    "> I live in Rome.",
+    "🥟",
+    "\x00",
+    "我住在哪里？",
+    "Cảm ơn bạn!",
+]
+
+
+@pytest.mark.parametrize("text", STATES_NOTHING)
+async def test_what_states_nothing_takes_the_place_of_nothing(text: str) -> None:
+    store = InMemoryStore()
+    await tell(store, HUE, source_ids=["m1"])
+    before = await facts(store)
+    with pytest.raises(ValueError, match=r"states nothing|asks to forget"):
+        await correct_fact(store, "ann", fact_id("user", HUE), text)
+    assert await facts(store) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "believed"),
+    [
+        ("No, I live in Hanoi. Is that clear?", "No, I live in Hanoi."),
+        ("I live in Hanoi. I moved there in May.", "I live in Hanoi. I moved there in May."),
+        ("I live in\nHanoi", "I live in Hanoi"),
+        ("我住在河内。我五月搬来的。", "我住在河内。我五月搬来的。"),
+        ("I live in Ha\x00noi", "I live in Ha�noi"),
+    ],
+)
+async def test_what_is_stated_is_believed_word_for_word_and_nothing_else(text: str, believed: str) -> None:
+    store = InMemoryStore()
+    await tell(store, HUE, source_ids=["m1"])
+    assert (await correct_fact(store, "ann", fact_id("user", HUE), text)).text == believed
+
+
+async def test_nobody_has_to_put_it_better_than_it_was() -> None:
+    store = InMemoryStore()
+    await tell(store, "two cats", source_ids=["m1"])
+    three = await correct_fact(store, "ann", fact_id("user", "two cats"), "three cats")
+    own = await correct_fact(store, "ann", three.id, "I have four cats.")
+    with pytest.raises(ValueError, match="states nothing"):
+        await correct_fact(store, "ann", own.id, "five cats")
+    # it is corrected back to what it was
+    assert (await correct_fact(store, "ann", own.id, "two cats")).text == "two cats"
+    assert (await correct_fact(store, "ann", fact_id("user", "two cats"), "six cats", vouched=True)).text == "six cats"
