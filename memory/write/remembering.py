@@ -160,7 +160,7 @@ def _believed(stored: Mapping[str, Fact], id_: str, statement: str) -> Fact | No
 
 
 def _is_the_users(fact: Fact, statement: str) -> bool:
-    """Return whether a believed fact is no other when its owner says it: it is theirs, or does not say who said what."""
+    """Return whether a fact changes nothing when its owner says it: it is theirs, or does not say who said what."""
     return fact.origin is Origin.USER or not can_be_taken_over(fact, statement)
 
 
