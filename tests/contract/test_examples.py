@@ -27,6 +27,8 @@ from react_mem.memory import (
 )
 from react_mem.memory.adapters import MemoryChatHistory, MemoryMiddleware
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.model.changes import put, write
+from react_mem.memory.model.files import AgentFile
 from react_mem.memory.scopes import (
     DialogMemoryStore,
     ProceduralMemoryStore,
@@ -635,6 +637,8 @@ class TestSection9StoresOneByOne:
         await one.procedural.add_skill({**SOP, "use_when": f"buying tea in {session_id}"})
         await one.profile.update_profile(user_id, {session_id: "tea"}, source_ids=[said.id])
         await one.experience.log_step({"tool": "buy", "source_ids": [said.id]})
+        file = AgentFile(path=f"/{session_id}.md", text="Boats in a harbour", session_id=session_id, agent_id="planner")
+        await write(memory.store, [put(user_id, file)])
 
     async def test_the_documents_facade(self, both: MemoryFacade, stores: dict[str, BaseStore]) -> None:
         user_utterance = "Which tea do I like?"
@@ -659,7 +663,7 @@ class TestSection9StoresOneByOne:
         first = "volatile" if "dialog" in places["volatile"] else "database"
         second = "database" if first == "volatile" else "volatile"
         # what has no store of its own is in the first
-        assert places[first] == {"dialog", "state", "experience", "episodic"}
+        assert places[first] == {"dialog", "state", "experience", "episodic", "files"}
         assert places[second] == {"semantic", "procedural", "profile"}
 
     async def test_a_read_asks_each_store_once(

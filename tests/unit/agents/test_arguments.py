@@ -15,8 +15,8 @@ from react_mem.agents.terminal.arguments import command_line
     [
         (
             ["memory", "list", "--scope", "semntic"],
-            "there is no scope 'semntic'; valid: dialog, episodic, experience, procedural, profile, semantic, state; "
-            "did you mean 'semantic'?",
+            "there is no scope 'semntic'; valid: dialog, episodic, experience, files, procedural, profile, semantic, "
+            "state; did you mean 'semantic'?",
         ),
         (["audit", "--since", "gestern"], "a time is an ISO 8601 date or time, such as 2026-03-03 or 2026-03-03T20:00"),
         (["memory", "search", "x", "--as-of", "2026-13-01"], "a time is an ISO 8601 date or time"),

