@@ -3,6 +3,10 @@
 A message is named by its place in the session, who says it and a hash of its words. So what memory has of a session
 tells all that has to be known of it: what a hook brings that is there already, and on what the next message follows.
 What was forgotten since does not come back: the transcript of a session is read from where it was read last.
+
+An event may be worked off late, when the session has gone on. So each says when it was told and how long the transcript
+was then: no more of it is read for the event. One that was told before another that has been worked off, and has read
+the transcript, tells nothing that is not there.
 """
 
 from __future__ import annotations
@@ -11,35 +15,29 @@ import asyncio
 import logging
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from react_mem.agents.coding_hooks.catching_up import HeldMessage, Role, held_of, key_of, untold
 from react_mem.agents.coding_hooks.hook_context import prompt_context
 from react_mem.agents.coding_hooks.hook_memory import HookMemory
+from react_mem.agents.coding_hooks.owed_notes import owed_from, pay
 from react_mem.agents.coding_hooks.transcripts import SaidTurn, own_words, read_turns
-from react_mem.memory import MemoryFacade, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, Message
+from react_mem.memory import MemoryFacade, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
 from react_mem.memory.context import Assembled, Frame, Window, whole_text
-from react_mem.memory.runtime import (
-    MESSAGE,
-    Identity,
-    Origin,
-    Recalled,
-    ToldRole,
-    TurnMemory,
-    placed_name,
-    placed_thread,
-    storable,
-    words_key,
-)
+from react_mem.memory.runtime import MESSAGE, Identity, Origin, Recalled, TurnMemory, storable
 
 _EVERY = 1_000_000
 """Turns of a session: all of them."""
 
 _SHOWN_BEFORE = 4
 """Messages before a turn that are handed on with it: a "yes" is understood by what it answers."""
+
+_LOOKED_BACK = 32
+"""Messages among which those are that hooks told and the transcript does not show yet."""
 
 _SAID_AT = "said_at"
 
@@ -51,12 +49,26 @@ class NotKeptError(Exception):
 
 
 @dataclass(frozen=True)
-class _HeldMessage:
-    """A message that memory has."""
+class Told:
+    """Circumstances of an event.
+
+    Args:
+        at: When it was told, by the clock of the machine, in nanoseconds; 0 for a time that is not known.
+        transcript_bytes: How long the transcript was; None where it is not known.
+    """
+
+    at: int = 0
+    transcript_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class _Prompted:
+    """A prompt that a hook has told."""
 
     place: int
-    role: ToldRole
     key: str
+    prompt_id: str
+    at: int
 
 
 class CodingSession:
@@ -65,20 +77,26 @@ class CodingSession:
     Args:
         opened: The memory.
         identity: The user and the session.
+        notes: The folder with the notes of the sessions that are owed.
     """
 
-    def __init__(self, opened: HookMemory, identity: Identity) -> None:
+    def __init__(self, opened: HookMemory, identity: Identity, notes: str) -> None:
         self.identity = identity
         self.problems: list[str] = []
         self._opened = opened
+        self._notes = notes
         self._memory = MemoryFacade(opened.store, opened.agent.policy)
-        self._loaded = False
-        self._held: list[_HeldMessage] = []
+        self._loaded = self._was_loaded = False
+        self._held: list[HeldMessage] = []
+        self._prompted: deque[_Prompted] = deque(maxlen=_LOOKED_BACK)
         self._latest: deque[tuple[int, AnyMessage]] = deque(maxlen=_SHOWN_BEFORE)
         self._used: Sequence[str] = ()
-        self._asked: tuple[str, str] = ("", "")
         self._visible_from = 0
         self._offset: int | None = None
+        self._read_at = 0
+        # an answer that a hook has told and the transcript has not
+        self._told_key = ""
+        self._used_tools = False
         # told by hooks, and not yet seen in the transcript, which may lag behind
         self._ahead: Counter[str] = Counter()
 
@@ -91,21 +109,21 @@ class CodingSession:
         """Note that the coding agent does not see any more what was said so far, so that it may be recalled."""
         self._visible_from = self._next
 
-    async def prompt(self, text: str, prompt_id: str) -> str:
+    async def prompt(self, text: str, prompt_id: str, told: Told) -> str:
         """Make a prompt durable, and return what is remembered for it.
 
         Args:
             text: The prompt.
             prompt_id: What the coding agent calls it; empty where it does not.
+            told: When.
         """
         # a book may be pasted into it
-        said, key = await asyncio.to_thread(lambda: (one := own_words(storable(text)), words_key(one)))
-        if not said:
+        said, key = await asyncio.to_thread(lambda: (one := own_words(storable(text)), key_of(one)))
+        if not said or self._is_late(told):
             return ""
         await self._load()
-        again = self._is_open(key) and (not prompt_id or (key, prompt_id) == self._asked)
-        self._asked = (key, prompt_id)
-        message = HumanMessage(said, id=placed_name(self._next, "user", key))
+        again = self._is_again(key, prompt_id, told)
+        message = HumanMessage(said, id=self._id(self._next, "user", key))
         turn = self._turn()
         frame = Frame([message], self._policy, Window.of(self._policy.context.window, None))
         since = self._last
@@ -115,6 +133,7 @@ class CodingSession:
             since,
         )
         if recalled.stored:
+            self._prompted.append(_Prompted(self._next, key, prompt_id, told.at))
             self._note([message])
             self._ahead[key] += 1
         elif not again:
@@ -134,28 +153,48 @@ class CodingSession:
         self._used = assembled.layout.get("used") or ()
         return found
 
-    async def stop(self, answer: str, transcript: str) -> None:
+    async def stop(self, answer: str, transcript: str, told: Told) -> None:
         """Store the answer that ends a turn, and what of the session is not stored yet.
 
         Args:
             answer: The answer; empty where the coding agent does not tell it.
             transcript: The path of the transcript; empty where there is none.
+            told: When.
 
         Raises:
             NotKeptError: If something could not be stored.
         """
+        if self._is_late(told):
+            return
         await self._load(anew=True)
-        turns, end = await self._untold(transcript)
+        turns, end, is_read = await self._untold(transcript, told)
         last = turns.pop() if turns else SaidTurn(used_tools=True)
-        for turn in turns:
-            await self._keep_turn(turn)
-        await self._keep_turn(last, storable(answer).strip())
+        goes_on = last.used_tools and not (last.answer or answer) if is_read else self._used_tools and not answer
+        state, before = (self._ahead.copy(), self._told_key), len(self._held)
+        if is_read:
+            self._told_key = ""
+        try:
+            for turn in turns:
+                await self._keep_turn(turn)
+            await self._keep_turn(last, storable(answer).strip(), told.at, before)
+        except Exception:
+            # it is all read again
+            self._ahead, self._told_key = state
+            self._ahead.update(one.key for one in self._held[before:])
+            raise
         if end is not None:
             if self._offset is None:
-                # what was said before is not looked for any more
-                self._ahead = Counter(one.key for one in self._latest_turn())
-                self._ahead -= Counter([words_key(last.said), words_key(last.answer)])
+                # what was said long before is not looked for any more
+                self._ahead &= Counter(one.key for one in self._held[-_LOOKED_BACK:])
             self._offset = end
+        self._used_tools = goes_on
+        if is_read:
+            self._read_at = max(self._read_at, told.at)
+            await asyncio.to_thread(pay, self._notes, self.identity.user_id, self.identity.session_id)
+
+    def _is_late(self, told: Told) -> bool:
+        """Return whether the transcript has been read since: it tells all that the event does, now or later."""
+        return 0 < told.at < self._read_at
 
     @property
     def _policy(self) -> Any:
@@ -172,7 +211,10 @@ class CodingSession:
         if not self._held:
             return None
         last = self._held[-1]
-        return placed_name(last.place, last.role, last.key)
+        return self._id(last.place, last.role, last.key)
+
+    def _id(self, place: int, role: Role, key: str) -> str:
+        return f"{place}-{role}-{key}"
 
     def _turn(self) -> TurnMemory:
         config = {"configurable": {"thread_id": self.identity.session_id}}
@@ -191,39 +233,41 @@ class CodingSession:
         told = await self._memory.dialog.get_context(
             who.user_id, who.session_id, _EVERY, agent_id=self._opened.agent.agent_id
         )
-        known = self._next if self._held else None
+        known = self._next if self._was_loaded else self._offset
         # a session of months takes a while
-        self._held = await asyncio.to_thread(_held_of, told.messages)
+        self._held = await asyncio.to_thread(held_of, told.messages)
         self._latest = deque(maxlen=_SHOWN_BEFORE)
         for message, one in [*zip(told.messages, self._held, strict=True)][-_SHOWN_BEFORE:]:
             kind = HumanMessage if one.role == "user" else AIMessage
-            id_ = placed_name(one.place, one.role, one.key)
-            self._latest.append((one.place, kind(whole_text(vars(message)), id=id_)))
+            self._latest.append((one.place, kind(whole_text(vars(message)), id=self._id(one.place, one.role, one.key))))
         if known is not None:
-            # stored after all, though whoever stored it was not told so
+            # stored after all, though whoever stored it was not told so, or before a session that begins once more
             self._ahead.update(one.key for one in self._held if one.place >= known)
-        self._loaded = True
+        self._loaded = self._was_loaded = True
 
-    async def _untold(self, transcript: str) -> tuple[list[SaidTurn], int | None]:
-        """Return the turns of the transcript that may not be stored, and up to where it was read; None for nowhere."""
+    async def _untold(self, transcript: str, told: Told) -> tuple[list[SaidTurn], int | None, bool]:
+        """Return what of the transcript may not be stored, where it was read up to, and whether anything was read."""
         if not transcript:
-            return [], None
-        offset = self._offset
-        turns, end = await asyncio.to_thread(read_turns, transcript, offset)
+            return [], None, False
+        offset, used = self._offset, self._used_tools
+        turns, end = await asyncio.to_thread(read_turns, transcript, offset, told.transcript_bytes, used_tools=used)
+        is_read = bool(turns)
         if offset is not None:
             # an answer that was written late, of the turn that was stored before
-            late = len(turns) > 1 and not turns[0].said
-            return turns[1:] if late else turns, end
+            late = bool(turns and self._told_key) and not turns[0].said
+            if late and (len(turns) > 1 or key_of(turns[0].answer) == self._told_key):
+                self._taken(self._told_key)
+                turns = turns[1:]
+            return turns, end, is_read
         if end is None:
-            return [], None
-        # of a session that went on before: back to the last turn that was stored to its end
-        answers = {one.key for one in self._held if one.role == "assistant"}
-        first = next((n for n in range(len(turns) - 2, -1, -1) if words_key(turns[n].answer) in answers), None)
-        # where nothing tells whether what was said before is to be stored, it may have been forgotten
-        turns = turns[-1:] if first is None else turns[first + 1 :]
-        self._ahead = Counter(one.key for one in self._held)
-        forgotten = await self._forgotten()
-        return [turn for turn in turns if not self._was_said(turn, forgotten)] if forgotten else turns, end
+            return [], None, False
+        # of a session that went on before
+        who = self.identity
+        owed = await asyncio.to_thread(owed_from, self._notes, who.user_id, who.session_id)
+        left, self._ahead = await asyncio.to_thread(untold, turns, [*self._held], owed)
+        if left and (forgotten := await self._forgotten()):
+            left = await asyncio.to_thread(self._without, left, forgotten, self._next + 2 * len(turns))
+        return left, end, is_read
 
     async def _forgotten(self) -> frozenset[str]:
         who = self.identity
@@ -236,14 +280,30 @@ class CodingSession:
         )
         return (await self._memory.read(query)).forgotten
 
-    def _was_said(self, turn: SaidTurn, forgotten: frozenset[str]) -> bool:
-        key, session = words_key(turn.said), self.identity.session_id
-        places = range(self._next + 1)
-        return any(MESSAGE.id(session, placed_name(place, "user", key)) in forgotten for place in places)
+    def _without(self, turns: Sequence[SaidTurn], forgotten: frozenset[str], places: int) -> list[SaidTurn]:
+        """Return turns without what is forgotten, at whichever of so many places of the session it was."""
+        session = self.identity.session_id
 
-    def _is_open(self, key: str) -> bool:
-        """Return whether a prompt is the one that waits for its answer."""
-        return bool(self._held) and (self._held[-1].role, self._held[-1].key) == ("user", key)
+        def is_forgotten(role: Role, text: str) -> bool:
+            key = key_of(text)
+            return any(MESSAGE.id(session, self._id(place, role, key)) in forgotten for place in range(places))
+
+        kept = [turn for turn in turns if not (turn.said and is_forgotten("user", turn.said))]
+        return [
+            replace(turn, answer="") if turn.answer and is_forgotten("assistant", turn.answer) else turn
+            for turn in kept
+        ]
+
+    def _is_again(self, key: str, prompt_id: str, told: Told) -> bool:
+        """Return whether a prompt is there already: told by its id, or as the one that waits for its answer."""
+        if prompt_id and any((one.key, one.prompt_id) == (key, prompt_id) for one in self._prompted):
+            return True
+        turn = self._latest_turn(told.at, len(self._held))
+        if not turn or turn[0].key != key or any(one.role != "user" for one in turn):
+            return False
+        # the transcript tells no id
+        ids = {one.place: one.prompt_id for one in self._prompted}
+        return not (prompt_id and ids.get(turn[0].place))
 
     def _is_seen(self, item: MemoryResultItem) -> bool:
         """Return whether the coding agent has it in its own conversation."""
@@ -252,24 +312,29 @@ class CodingSession:
         place = item.payload.get("turn")
         return not isinstance(place, int) or place >= self._visible_from
 
-    async def _keep_turn(self, turn: SaidTurn, told: str = "") -> None:
+    async def _keep_turn(self, turn: SaidTurn, answered: str = "", at: int = 0, before: int = 0) -> None:
         """Store what is new of a turn.
 
         Args:
             turn: The turn, as the transcript has it.
-            told: Its answer as a hook tells it, which counts more: the transcript may lag behind.
+            answered: Its answer as a hook tells it, which counts more: the transcript may lag behind.
+            at: When that was told.
+            before: How many messages memory had then.
         """
         new: list[AnyMessage] = []
-        if turn.said and not self._taken(key := words_key(turn.said)):
-            new.append(HumanMessage(turn.said, id=placed_name(self._next, "user", key), **_said_at(turn.said_at)))
-        answer, key = told or turn.answer, words_key(told or turn.answer)
-        taken = self._taken(words_key(turn.answer)) if turn.answer else False
-        is_new = bool(new) or (bool(self._held) and not self._is_answered(key) and (bool(told) or not taken))
-        if answer and is_new:
-            at = _said_at("" if told else turn.answered_at)
-            new.append(AIMessage(answer, id=placed_name(self._next + len(new), "assistant", key), **at))
-            if told and words_key(turn.answer) != key:
+        if turn.said and not self._taken(key := key_of(turn.said)):
+            new.append(HumanMessage(turn.said, id=self._id(self._next, "user", key), **_said_at(turn.said_at)))
+        answer, key = answered or turn.answer, key_of(answered or turn.answer)
+        is_new = bool(new or self._held) and not (turn.answer and self._taken(key_of(turn.answer)))
+        if answered and key_of(turn.answer) != key:
+            # the transcript has none yet, or puts it in another way
+            is_new = bool(new) or (bool(self._held) and not self._is_answered(key, at, before))
+            if is_new:
                 self._ahead[key] += 1
+                self._told_key = key
+        if answer and is_new:
+            written = _said_at("" if answered else turn.answered_at)
+            new.append(AIMessage(answer, id=self._id(self._next + len(new), "assistant", key), **written))
         if new:
             await self._keep(new, [Origin.TOOL] if turn.used_tools else [])
 
@@ -298,33 +363,37 @@ class CodingSession:
         self._ahead[key] -= 1
         return True
 
-    def _is_answered(self, key: str) -> bool:
-        """Return whether an answer is there already, since the user last said something."""
-        return key in [one.key for one in self._latest_turn() if one.role == "assistant"]
+    def _is_answered(self, key: str, at: int, before: int) -> bool:
+        """Return whether an answer was there already, since the user had last said something when it was told."""
+        return key in [one.key for one in self._latest_turn(at, before) if one.role == "assistant"]
 
-    def _latest_turn(self) -> Sequence[_HeldMessage]:
-        """Return the latest thing that the user said, with what follows."""
-        asked = next((n for n in range(len(self._held) - 1, -1, -1) if self._held[n].role == "user"), 0)
-        return self._held[asked:]
+    def _latest_turn(self, at: int, before: int) -> Sequence[HeldMessage]:
+        """Return the latest thing that the user said, with what follows.
+
+        Args:
+            at: Until when they said it; 0 for until now.
+            before: Of so many messages.
+        """
+        later = {one.place for one in self._prompted if 0 < at < one.at}
+        held = self._held[:before]
+        asked = (n for n in range(len(held) - 1, -1, -1) if held[n].role == "user" and held[n].place not in later)
+        return held[next(asked, 0) :]
 
     def _thread(self, new: Sequence[AnyMessage]) -> list[AnyMessage]:
         """Return new messages behind the latest ones, each at its place in the conversation."""
-        return placed_thread(self._next, self._latest, new)
+        # nobody said those that stand for what is not at hand
+        nobody = SystemMessage("")
+        thread: list[AnyMessage] = [nobody] * self._next
+        for place, message in self._latest:
+            thread[place] = message
+        return [*thread, *new]
 
     def _note(self, new: Sequence[AnyMessage]) -> None:
         for message in new:
             place, role, key = str(message.id).split("-")
-            held = _HeldMessage(int(place), "user" if role == "user" else "assistant", key)
+            held = HeldMessage(int(place), "user" if role == "user" else "assistant", key)
             self._held.append(held)
             self._latest.append((held.place, message))
-
-
-def _held_of(messages: Sequence[Message]) -> list[_HeldMessage]:
-    """Return messages of a session, in their order, without their words."""
-    return [
-        _HeldMessage(one.turn, "user" if one.role == "user" else "assistant", words_key(whole_text(vars(one))))
-        for one in messages
-    ]
 
 
 def _said_at(at: str) -> dict[str, Any]:

@@ -12,11 +12,11 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from react_mem.agents.coding_hooks.hook_place import HookPlace, is_own, place_of
-from react_mem.agents.logged_in import is_user_id, user_name
+from react_mem.agents.logged_in import MAX_USER, is_user_id, user_name
 
 SECONDS = {
     "SessionStart": 5.0,
@@ -49,6 +49,9 @@ MAX_BYTES = 32 << 20
 DEFAULT_AGENT = "assistant"
 
 _PIECE = 1 << 18
+_AGENTS = "REACT_MEM_AGENTS"
+"""Variable that names a folder with agents of the user's own."""
+
 _POLL = 0.01
 """Seconds between two looks whether a resident that was started is there."""
 
@@ -60,6 +63,10 @@ class _NotNowError(Exception):
     """Reason why nothing was remembered or recalled."""
 
 
+class _MisusedError(Exception):
+    """Reason why the arguments are not understood."""
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run the command.
 
@@ -69,10 +76,14 @@ def main(arguments: Sequence[str]) -> int:
     Returns:
         The exit code.
     """
-    given = _options(arguments)
-    if given is None:
-        sys.stderr.write(f"usage: react-mem hook {' '.join(f'[{name} ...]' for name in _OPTIONS)} < event.json\n")
-        return 0 if set(arguments) & {"-h", "--help"} else _MISUSED
+    if set(arguments) & {"-h", "--help"}:
+        sys.stdout.write(f"{_USAGE}\n\n{_HELP}\n")
+        return 0
+    try:
+        given = _options(arguments)
+    except _MisusedError as problem:
+        sys.stderr.write(f"{_USAGE}\nreact-mem: {problem}\n")
+        return _MISUSED
     seconds = float(given["--seconds"]) if "--seconds" in given else None
     return run(given.get("--user") or user_name(), given.get("--agent") or DEFAULT_AGENT, seconds)
 
@@ -105,16 +116,23 @@ def run(user_id: str, agent: str, seconds: float | None) -> int:
     return 0
 
 
-def _options(arguments: Sequence[str]) -> dict[str, str] | None:
-    """Return the options; None where they are not understood."""
+def _options(arguments: Sequence[str]) -> dict[str, str]:
+    """Return the options.
+
+    Raises:
+        _MisusedError: If one is not understood; the message names it.
+    """
     found: dict[str, str] = {}
     left = list(arguments)
     while left:
         name, equals, value = left.pop(0).partition("=")
-        if not equals and left:
-            value = left.pop(0)
-        if name not in _OPTIONS or not _OPTIONS[name](value):
-            return None
+        if name not in _OPTIONS:
+            raise _MisusedError(f"there is no option {name[:100]!r}; there are {', '.join(_OPTIONS)}")
+        if not equals and not left:
+            raise _MisusedError(f"{name} is without a value: it takes {_OPTIONS[name][1]}")
+        value = value if equals else left.pop(0)
+        if not _OPTIONS[name][0](value):
+            raise _MisusedError(f"{name} cannot be {value[:100]!r}: it takes {_OPTIONS[name][1]}")
         found[name] = value
     return found
 
@@ -123,10 +141,26 @@ def _is_seconds(value: str) -> bool:
     return value.replace(".", "", 1).isdecimal() and 0 < float(value) <= MAX_SECONDS
 
 
-_OPTIONS: dict[str, Callable[[str], bool]] = {"--user": is_user_id, "--agent": bool, "--seconds": _is_seconds}
+_OPTIONS: dict[str, tuple[Callable[[str], bool], str]] = {
+    "--user": (is_user_id, f"a name of 1 to {MAX_USER} printable characters"),
+    "--agent": (bool, "the name of an agent, or the path of its YAML file"),
+    "--seconds": (_is_seconds, f"a number above 0, up to {MAX_SECONDS:.0f}"),
+}
+"""Options: what tells whether a value is one, and what it is in words."""
+
+_USAGE = f"usage: react-mem hook {' '.join(f'[{name} ...]' for name in _OPTIONS)} < event.json"
+
+_HELP = f"""\
+Answers one hook of a coding agent: it reads the event from standard input and prints what the agent is to have in its
+context. What fails costs a line on standard error, and never stops the coding agent.
+
+  --user USER        whose memory; by default the name you are logged in by
+  --agent AGENT      the agent whose policy and models count, by name or as a YAML file; by default {DEFAULT_AGENT}
+  --seconds SECONDS  how long the coding agent waits, at most {MAX_SECONDS:.0f}; by default 1 to 5, by the event"""
 
 
 def _answer(user_id: str, agent: str, seconds: float | None) -> str:
+    told_at = time.monotonic_ns()
     event = _event()
     name = event.get("hook_event_name")
     # what a subagent is asked, the main agent asks and not the user
@@ -139,10 +173,23 @@ def _answer(user_id: str, agent: str, seconds: float | None) -> str:
     deadline = time.monotonic() + (seconds or SECONDS[name])
     if agent.endswith((".yaml", ".yml")):
         agent = os.path.abspath(agent)
-    told = {field: event[field] for field in FIELDS if event.get(field) is not None}
-    asked = json.dumps({"user": user_id, "event": told}).encode()
+    size = _size(event.get("transcript_path"))
+    event = {field: event[field] for field in FIELDS if event.get(field) is not None}
+    asked = {"user": user_id, "event": event, "told_at": told_at, "transcript_bytes": size}
     place = place_of(agent)
     os.chdir(place.folder)
+    try:
+        answer = _asked(place, agent, json.dumps(asked).encode(), deadline)
+    except Exception:
+        _owe(place, user_id, event, size)
+        raise
+    if answer.get("problem"):
+        sys.stderr.write(f"react-mem: {answer['problem']}\n")
+        _owe(place, user_id, event, size)
+    return str(answer.get("output") or "")
+
+
+def _asked(place: HookPlace, agent: str, asked: bytes, deadline: float) -> dict[str, Any]:
     for attempt in range(2):
         connection = _connected(place, agent, deadline)
         try:
@@ -153,7 +200,36 @@ def _answer(user_id: str, agent: str, seconds: float | None) -> str:
                 raise _NotNowError("the process that holds memory has crashed; its log says why") from None
         finally:
             connection.close()
-    return ""
+    return {}
+
+
+def _size(transcript: Any) -> int | None:
+    """Return how long a transcript is: what is written from now on is not yet told."""
+    if not isinstance(transcript, str) or not transcript:
+        return None
+    try:
+        return os.stat(os.path.expanduser(transcript)).st_size
+    except FileNotFoundError:
+        return 0
+    except (OSError, ValueError):
+        return None
+
+
+def _owe(place: HookPlace, user_id: str, event: Mapping[str, Any], size: int | None) -> None:
+    """Note that memory may not have been told of an event, and from where on its transcript tells it."""
+    from react_mem.agents.coding_hooks.owed_notes import owe
+
+    offset = size or 0
+    match event["hook_event_name"]:
+        case "SessionStart" if event.get("source") not in ("startup", "clear"):
+            return
+        case "UserPromptSubmit" | "SessionStart":
+            pass
+        case _:
+            # its turn is the one that has been going on
+            offset = max(offset - 1, 0)
+    with contextlib.suppress(OSError):
+        owe(place.folder, user_id, event["session_id"], offset)
 
 
 def _event() -> dict[str, Any]:
@@ -195,7 +271,7 @@ def _connected(place: HookPlace, agent: str, deadline: float) -> socket.socket:
         time.sleep(_POLL)
 
 
-def _exchanged(connection: socket.socket, asked: bytes, deadline: float) -> str:
+def _exchanged(connection: socket.socket, asked: bytes, deadline: float) -> dict[str, Any]:
     try:
         connection.sendall(asked)
         connection.shutdown(socket.SHUT_WR)
@@ -210,10 +286,8 @@ def _exchanged(connection: socket.socket, asked: bytes, deadline: float) -> str:
         raise _too_long() from None
     if not pieces:
         raise EOFError
-    answer = json.loads(b"".join(pieces))
-    if answer.get("problem"):
-        sys.stderr.write(f"react-mem: {answer['problem']}\n")
-    return str(answer.get("output") or "")
+    answer: dict[str, Any] = json.loads(b"".join(pieces))
+    return answer
 
 
 def _is_held(lock: str) -> bool:
@@ -234,6 +308,8 @@ def _start(place: HookPlace, agent: str) -> None:
     """Start a resident of its own session, which nothing of the coding agent's holds and which holds nothing of it."""
     import subprocess
 
+    _refuse_unknown(agent, place.home)
+
     log = os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         subprocess.Popen(  # noqa: S603 - the command is our own
@@ -247,6 +323,21 @@ def _start(place: HookPlace, agent: str) -> None:
         )
     finally:
         os.close(log)
+
+
+def _refuse_unknown(agent: str, home: str) -> None:
+    """Refuse an agent that there is not, at once: a resident loads for seconds before it can say so."""
+    if os.path.isabs(agent):
+        if not os.path.isfile(agent):
+            raise _NotNowError(f"there is no file {agent}, which --agent names")
+        return
+    if os.environ.get(_AGENTS) or os.path.exists(os.path.join(home, ".env")):
+        # there may be more, and the resident knows them
+        return
+    shipped = os.path.dirname(os.path.dirname(__file__))
+    names = sorted(name[:-5] for name in os.listdir(shipped) if name.endswith(".yaml"))
+    if agent not in names:
+        raise _NotNowError(f"unknown agent {agent[:100]!r}, which --agent names; there are {', '.join(names)}")
 
 
 def _too_long() -> _NotNowError:

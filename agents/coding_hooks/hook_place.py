@@ -7,6 +7,7 @@ project, such as its `.env`, says where memory is or who is asked.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import socket
@@ -73,6 +74,9 @@ def place_of(agent: str, environ: Mapping[str, str] = os.environ) -> HookPlace:
     Raises:
         OSError: If there is no such folder and it cannot be made, or somebody else could enter it.
     """
+    if environ.get("HOME") == "":
+        # it would be the root of the file system
+        raise FileNotFoundError(errno.ENOENT, "there is no home folder, in which memory is; set it", "HOME")
     home = os.path.expanduser("~")
     folder = os.path.join(home, FOLDER)
     os.makedirs(folder, mode=0o700, exist_ok=True)

@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # what it is told by relative paths is in the home folder, and it keeps no project's folder from being removed
     os.chdir(place.home)
     try:
-        asyncio.run(_Resident(arguments.agent, arguments.idle).serve(listening, place))
+        asyncio.run(_Resident(arguments.agent, arguments.idle, place.folder).serve(listening, place))
     except Exception as error:
         log.error("the resident has ended: %s", type(error).__name__)
         return 1
@@ -111,10 +111,12 @@ class _Resident:
     Args:
         agent: The agent.
         idle_seconds: Seconds without use until it ends.
+        notes: The folder with the notes of the sessions that are owed.
     """
 
-    def __init__(self, agent: str, idle_seconds: float) -> None:
+    def __init__(self, agent: str, idle_seconds: float, notes: str) -> None:
         self._agent = agent
+        self._notes = notes
         self._idle_seconds = idle_seconds
         self._used_at = 0.0
         self._answering: set[asyncio.Task[None]] = set()
@@ -134,7 +136,7 @@ class _Resident:
         self._used_at = loop.time()
         accepting = loop.create_task(self._accept(listening))
         # beside the loop, which takes what is said meanwhile
-        self._loading = asyncio.ensure_future(asyncio.to_thread(_load, self._agent))
+        self._loading = asyncio.ensure_future(asyncio.to_thread(_load, self._agent, self._notes))
         try:
             (await asyncio.shield(self._loading)).begin()
             while not self._ended.is_set():
@@ -172,7 +174,7 @@ class _Resident:
                 if asked is None:
                     log.warning("something that is no event of a hook was refused")
                     return
-                answer = json.dumps(await self._answer(asked["user"], asked["event"])).encode()
+                answer = json.dumps(await self._answer(asked)).encode()
                 await asyncio.wait_for(loop.sock_sendall(connection, answer), _READ_SECONDS)
             except (OSError, TimeoutError):
                 # the client did not wait
@@ -180,15 +182,17 @@ class _Resident:
             finally:
                 self._used_at = loop.time()
 
-    async def _answer(self, user_id: str, event: dict[str, Any]) -> dict[str, str]:
+    async def _answer(self, asked: dict[str, Any]) -> dict[str, str]:
         assert self._loading is not None  # noqa: S101 - narrows for the type checker
+        from react_mem.agents.coding_hooks.coding_session import Told
         from react_mem.errors import ReactMemError
         from react_mem.memory.runtime import cause_of, scrub
 
+        event, told = asked["event"], Told(asked["told_at"], asked["transcript_bytes"])
         try:
             kept = await asyncio.shield(self._loading)
             events = await kept.opened()
-            text, problem = await events.answer(user_id, event)
+            text, problem = await events.answer(asked["user"], event, told)
         except ReactMemError as error:
             log.warning("an event could not be answered: %s", cause_of(error))
             return {"problem": scrub(error)}
@@ -202,7 +206,7 @@ class _Resident:
         return {"output": json.dumps(output, ensure_ascii=False) if output else "", "problem": problem}
 
 
-def _load(agent: str) -> KeptOpen[HookEvents]:
+def _load(agent: str, notes: str) -> KeptOpen[HookEvents]:
     """Return what opens memory. Blocking: it loads most of the code there is."""
     from react_mem.agents.coding_hooks.hook_events import HookEvents
     from react_mem.agents.coding_hooks.hook_memory import open_hook_memory
@@ -211,7 +215,7 @@ def _load(agent: str) -> KeptOpen[HookEvents]:
     @asynccontextmanager
     async def opening() -> AsyncIterator[HookEvents]:
         async with open_hook_memory(agent) as opened:
-            yield HookEvents(opened)
+            yield HookEvents(opened, notes)
 
     return KeptOpen(opening)
 
@@ -231,6 +235,9 @@ async def _read(connection: socket.socket) -> dict[str, Any] | None:
     if not isinstance(asked, dict) or not isinstance(asked.get("event"), dict):
         return None
     named = (asked.get("user"), asked["event"].get("hook_event_name"), asked["event"].get("session_id"))
+    size = asked.get("transcript_bytes")
+    if not isinstance(asked.get("told_at"), int) or not (size is None or isinstance(size, int)):
+        return None
     return asked if all(isinstance(name, str) and name for name in named) and is_user_id(asked["user"]) else None
 
 

@@ -50,7 +50,8 @@ class SaidTurn:
         said_at: When, as ISO 8601; empty where that is not told.
         answer: What was answered in the end; empty where nothing was yet.
         answered_at: When.
-        used_tools: Whether tools were used for it.
+        used_tools: Whether tools were used for it, or for what it was said into while it was being worked on.
+        end: Up to where its lines go in the transcript, in bytes.
     """
 
     said: str = ""
@@ -58,6 +59,7 @@ class SaidTurn:
     answer: str = ""
     answered_at: str = ""
     used_tools: bool = False
+    end: int = 0
 
 
 def own_words(text: str) -> str:
@@ -70,12 +72,16 @@ def own_words(text: str) -> str:
     return "" if said.startswith(_NOT_SAID) else said
 
 
-def read_turns(path: str, offset: int | None) -> tuple[list[SaidTurn], int | None]:
+def read_turns(
+    path: str, offset: int | None, limit: int | None = None, *, used_tools: bool = False
+) -> tuple[list[SaidTurn], int | None]:
     """Return the turns of a transcript. Blocking.
 
     Args:
         path: The file.
         offset: From where on, in bytes; None for its end, as much as is read of one.
+        limit: Up to where at most, in bytes: what was written later is not told yet.
+        used_tools: Whether it goes on there in a turn that tools were used for and that has no answer yet.
 
     Returns:
         The turns, and up to where the file was read; no turns, and the offset as it was, where it cannot be read.
@@ -89,15 +95,18 @@ def read_turns(path: str, offset: int | None) -> tuple[list[SaidTurn], int | Non
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         return [], offset
+    bound = status.st_size if limit is None else min(status.st_size, limit)
     with open(descriptor, "rb") as file:
-        start = max(status.st_size - MAX_READ, 0) if offset is None or offset > status.st_size else offset
+        start = max(bound - MAX_READ, 0) if offset is None or offset > status.st_size else offset
         file.seek(start)
         if offset is None and start:
             start += len(file.readline())
-        reading = _Reading()
+        reading = _Reading(used_tools=used_tools)
         for line, length in _whole_lines(file):
+            if start + length > bound:
+                break
             start += length
-            reading.take(line)
+            reading.take(line, start)
         return reading.turns(), start
 
 
@@ -116,16 +125,22 @@ def _whole_lines(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
 class _Reading:
     """Turns, as the lines of a transcript tell them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, used_tools: bool) -> None:
         self._turns: list[SaidTurn] = []
         self._answering = ""
+        self._used_before = used_tools
 
     def turns(self) -> list[SaidTurn]:
         """Return what was told."""
         return self._turns
 
-    def take(self, line: bytes) -> None:
-        """Take a line, whatever it is."""
+    def take(self, line: bytes, end: int) -> None:
+        """Take a line, whatever it is, that goes up to there."""
+        self._read(line)
+        if self._turns:
+            self._turns[-1] = replace(self._turns[-1], end=end)
+
+    def _read(self, line: bytes) -> None:
         if b'"tool_result"' in line:
             # what tools return is long, and nobody's words
             self._used_tools()
@@ -170,7 +185,9 @@ class _Reading:
             self._answer(_text(payload.get("message")), at)
 
     def _begin(self, said: str, at: str) -> None:
-        self._turns.append(SaidTurn(said, at))
+        # what was said while the agent worked is answered by what it found, too
+        used = self._turns[-1].used_tools and not self._turns[-1].answer if self._turns else self._used_before
+        self._turns.append(SaidTurn(said, at, used_tools=used))
 
     def _answer(self, text: str, at: str, *, goes_on: bool = False) -> None:
         before = self._last()
@@ -183,7 +200,7 @@ class _Reading:
 
     def _last(self) -> SaidTurn:
         if not self._turns:
-            self._turns.append(SaidTurn())
+            self._turns.append(SaidTurn(used_tools=self._used_before))
         return self._turns[-1]
 
 

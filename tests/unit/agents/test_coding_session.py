@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from collections import Counter
@@ -14,22 +15,25 @@ from langgraph.store.base import BaseStore
 from psycopg import OperationalError
 
 from react_mem.agents.coding_hooks import hook_context
-from react_mem.agents.coding_hooks.coding_session import CodingSession, NotKeptError
+from react_mem.agents.coding_hooks.coding_session import CodingSession, NotKeptError, Told
+from react_mem.agents.coding_hooks.hook_client import _owe
+from react_mem.agents.coding_hooks.hook_events import HookEvents
 from react_mem.agents.coding_hooks.hook_memory import HookMemory
+from react_mem.agents.coding_hooks.hook_place import HookPlace
 from react_mem.memory import MemoryFacade, MemoryPolicy
 from react_mem.memory.context import count_tokens
-from react_mem.memory.runtime import AgentMemory, Identity
+from react_mem.memory.runtime import AgentMemory, Identity, TurnMemory
 from react_mem.memory.store.postgres import MemoryStore
-from tests.support.coding_agent import answered, said
+from tests.support.coding_agent import answered, said, used
 
 Session = Callable[[], CodingSession]
 
 
 @pytest.fixture
-def session(memory_store: MemoryStore) -> Session:
+def session(memory_store: MemoryStore, tmp_path: Path) -> Session:
     """Make the session anew, as a resident does that has not seen it."""
     opened = HookMemory(AgentMemory("assistant", MemoryPolicy()), memory_store)
-    return lambda: CodingSession(opened, Identity("ann", "s", threaded=False))
+    return lambda: CodingSession(opened, Identity("ann", "s", threaded=False), str(tmp_path))
 
 
 async def stored(store: BaseStore) -> list[str]:
@@ -42,42 +46,210 @@ def write(path: Path, *entries: dict[str, Any]) -> None:
         file.writelines(json.dumps(entry) + "\n" for entry in entries)
 
 
-@pytest.mark.parametrize("seed", range(6))
-async def test_whatever_fails_everything_is_stored_once(
-    seed: int, session: Session, memory_store: MemoryStore, tmp_path: Path
+def _notes(folder: Path) -> list[Path]:
+    return [*folder.glob("*.owed")]
+
+
+class _Agent:
+    """A coding agent: what it tells by its hooks waits, and is worked off later, in whatever order.
+
+    Args:
+        seed: Of its chances.
+        anew: Makes what works it off, as a resident does that has seen nothing.
+        folder: Where its transcript is, and the notes of what is owed.
+    """
+
+    def __init__(self, seed: int, anew: Callable[[], HookEvents], folder: Path) -> None:
+        self.chance = random.Random(seed)  # noqa: S311 - no secret
+        self.path = folder / "t.jsonl"
+        self.path.touch()
+        self._anew, self._events = anew, anew()
+        self._waiting: list[tuple[dict[str, Any], Told]] = []
+        self._clock = 0
+
+    def tell(self, name: str, *, is_lost: bool = False, **fields: str) -> None:
+        """Fire a hook; one that is lost fails in the client."""
+        self._clock += 1
+        size = self.path.stat().st_size
+        event = {"hook_event_name": name, "session_id": "s", "transcript_path": str(self.path), **fields}
+        if is_lost:
+            _owe(HookPlace("", str(self.path.parent), ""), "ann", event, size)
+        else:
+            self._waiting.append((event, Told(self._clock, size)))
+
+    async def work_off(self, *, keeping: int = 0) -> None:
+        """Have what waits worked off, in any order, but for so many events, which come later still."""
+        self.chance.shuffle(self._waiting)
+        now, self._waiting = self._waiting[keeping:], self._waiting[:keeping]
+        await asyncio.gather(*(self._events.answer("ann", event, told) for event, told in now))
+
+    def crash(self) -> None:
+        """Go on with another resident; what waits is lost with the one that there was, as the clients note."""
+        for event, told in self._waiting:
+            _owe(HookPlace("", str(self.path.parent), ""), "ann", event, told.transcript_bytes)
+        self._waiting.clear()
+        self._events = self._anew()
+
+
+@pytest.fixture
+def anew(memory_store: MemoryStore, tmp_path: Path) -> Callable[[], HookEvents]:
+    """Make what works off the events anew."""
+    opened = HookMemory(AgentMemory("assistant", MemoryPolicy()), memory_store)
+    return lambda: HookEvents(opened, str(tmp_path))
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_whatever_fails_and_however_late_everything_is_stored_once(
+    seed: int, anew: Callable[[], HookEvents], memory_store: MemoryStore, tmp_path: Path
 ) -> None:
-    chance = random.Random(seed)  # noqa: S311 - no secret
-    path = tmp_path / "t.jsonl"
-    now = session()
-    now.begun()
+    agent = _Agent(seed, anew, tmp_path)
+    chance = agent.chance.random
+    agent.tell("SessionStart", source="startup", is_lost=chance() < 0.3)
     expected: Counter[str] = Counter()
-    late: list[dict[str, Any]] = []
+    behind: list[dict[str, Any]] = []
     for number in range(12):
         # some of it is said again and again
-        text = chance.choice([f"I have {number} cats.", "continue"])
-        answer = chance.choice([f"Noted {number}.", "Done."])
+        text = agent.chance.choice([f"I have {number} cats.", "continue"])
+        answer = agent.chance.choice([f"Noted {number}.", "Done."])
         expected.update([text, answer])
-        write(path, *late, said(text))
-        late = [answered(answer)]
-        if heard := chance.random() < 0.7:
-            await now.prompt(text, f"p{number}" if chance.random() < 0.5 else "")
-        if chance.random() < 0.3:
-            await now.stop("", str(path))  # PreCompact in between
-        if chance.random() < 0.7:
-            write(path, *late)
-            late = []
-        await now.stop(answer, str(path))
-        if chance.random() < 0.3:
-            await now.stop(answer, str(path))
-        if heard and chance.random() < 0.2:
-            # as after a crash; what it had not seen yet in the transcript is there by then
-            write(path, *late)
-            late = []
-            now = session()
-            await now.stop(answer, str(path))
-    write(path, *late)
-    await now.stop("", str(path))
+        prompt = {"prompt": text} | ({"prompt_id": f"p{number}"} if chance() < 0.7 else {})
+        is_lost = chance() < 0.25
+        for _ in range(1 + (chance() < 0.2)):
+            agent.tell("UserPromptSubmit", is_lost=is_lost, **prompt)
+        if chance() < 0.4:
+            await agent.work_off()
+        write(agent.path, *behind, said(text))
+        if chance() < 0.2:
+            agent.tell("PreCompact")
+        behind = [answered(answer)]
+        if chance() < 0.7:
+            # what is told of an answer is not yet in the transcript, or is
+            write(agent.path, *behind)
+            behind = []
+        is_lost = chance() < 0.2
+        for _ in range(1 + (chance() < 0.2)):
+            agent.tell("Stop", is_lost=is_lost, last_assistant_message=answer)
+        if chance() < 0.4:
+            await agent.work_off(keeping=chance() < 0.3)
+        if chance() < 0.1:
+            # what the old one has seen and the transcript has not yet is there by then
+            write(agent.path, *behind)
+            behind = []
+            agent.crash()
+    write(agent.path, *behind)
+    await agent.work_off()
+    agent.tell("SessionEnd")
+    await agent.work_off()
     assert Counter(await stored(memory_store)) == expected
+
+
+@pytest.mark.parametrize("is_twice", [False, True])
+async def test_an_answer_that_is_worked_off_late_takes_nothing_from_the_next_turn(
+    is_twice: bool, anew: Callable[[], HookEvents], memory_store: MemoryStore, tmp_path: Path
+) -> None:
+    agent = _Agent(0, anew, tmp_path)
+    agent.tell("SessionStart", source="startup")
+    await agent.work_off()
+    for text, answer in (("My bicycle is green.", "Nice."), ("Please always use tabs.", "Ok tabs.")):
+        for _ in range(1 + is_twice):
+            agent.tell("UserPromptSubmit", prompt=text)
+        write(agent.path, said(text), *(used("Read") if answer == "Nice." else ()), answered(answer))
+        for _ in range(1 + is_twice):
+            agent.tell("Stop", last_assistant_message=answer)
+    await agent.work_off()
+    held = (await MemoryFacade(memory_store).dialog.get_context("ann", "s", 10_000)).messages
+    assert [(one.text, one.origin.value) for one in held] == [
+        ("My bicycle is green.", "user"),
+        ("Nice.", "tool"),
+        ("Please always use tabs.", "user"),
+        ("Ok tabs.", "assistant"),
+    ]
+
+
+@pytest.mark.parametrize("begins", [True, False])
+async def test_what_another_resident_was_told_and_lost_is_caught_up(
+    begins: bool, anew: Callable[[], HookEvents], memory_store: MemoryStore, tmp_path: Path
+) -> None:
+    agent = _Agent(0, anew, tmp_path)
+    write(agent.path, said("I said this before."), answered("Before."))
+    if begins:
+        agent.path.write_text("")
+        agent.tell("SessionStart", source="startup", is_lost=True)
+    for number in range(3):
+        agent.tell("UserPromptSubmit", prompt=f"Lamp {number}.", is_lost=number < 2)
+        write(agent.path, said(f"Lamp {number}."), answered(f"A{number}"))
+        agent.tell("Stop", last_assistant_message=f"A{number}", is_lost=number < 2)
+    [note] = _notes(tmp_path)
+    assert note.stat().st_mode & 0o777 == 0o600
+    assert "Lamp" not in note.read_text() + note.name
+    await agent.work_off()
+    assert sorted(await stored(memory_store)) == ["A0", "A1", "A2", "Lamp 0.", "Lamp 1.", "Lamp 2."]
+    assert not _notes(tmp_path)
+
+
+async def test_what_is_forgotten_is_not_caught_up_by_a_note(
+    anew: Callable[[], HookEvents], memory_store: MemoryStore, tmp_path: Path
+) -> None:
+    agent = _Agent(0, anew, tmp_path)
+    agent.tell("SessionStart", source="startup")
+    for number, text in enumerate(("I live in Hue.", "My secret is plugh.", "I have a cat.")):
+        agent.tell("UserPromptSubmit", prompt=text)
+        write(agent.path, said(text), answered(f"A{number}"))
+        agent.tell("Stop", last_assistant_message=f"A{number}")
+    await agent.work_off()
+    await MemoryFacade(memory_store).forget_said("ann", "My secret is plugh.")
+    agent.crash()
+    # one that nobody came to remove
+    agent.tell("SessionStart", source="startup", is_lost=True)
+    agent.tell("SessionEnd")
+    await agent.work_off()
+    told = await stored(memory_store)
+    assert "plugh" not in str(told)
+    assert [text for text in told if text] == [*dict.fromkeys(text for text in told if text)]
+
+
+async def test_a_write_that_fails_between_two_turns_stores_neither_twice(
+    session: Session, memory_store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, now = tmp_path / "t.jsonl", session()
+    now.begun()
+    for number in range(3):
+        await now.prompt(f"Lamp {number}.", "", Told())
+        write(path, said(f"Lamp {number}."), answered(f"A{number}"))
+    end, calls = TurnMemory.end, 0
+
+    async def fail_second(self: TurnMemory, keep: Any) -> bool:
+        nonlocal calls
+        calls += 1
+        return calls != 2 and await end(self, keep)
+
+    monkeypatch.setattr(TurnMemory, "end", fail_second)
+    with pytest.raises(NotKeptError):
+        await now.stop("A2", str(path), Told())
+    await now.stop("A2", str(path), Told())
+    assert sorted(await stored(memory_store)) == ["A0", "A1", "A2", "Lamp 0.", "Lamp 1.", "Lamp 2."]
+
+
+async def test_what_is_said_while_the_agent_works_is_answered_by_its_tools(
+    session: Session, memory_store: MemoryStore, tmp_path: Path
+) -> None:
+    for at, compacts in enumerate((False, True)):
+        path, now = tmp_path / f"{at}.jsonl", session()
+        now.begun()
+        await now.prompt(f"What does mail {at} say?", "", Told())
+        write(path, said(f"What does mail {at} say?"), *used("Read"))
+        if compacts:
+            await now.stop("", str(path), Told())
+        await now.prompt("And be quick.", "", Told())
+        write(path, said("And be quick."), answered(f"Atlantis {at}."))
+        await now.stop(f"Atlantis {at}.", str(path), Told())
+        await now.prompt(f"Thanks {at}.", "", Told())
+        write(path, said(f"Thanks {at}."), answered(f"Welcome {at}."))
+        await now.stop(f"Welcome {at}.", str(path), Told())
+    held = (await MemoryFacade(memory_store).dialog.get_context("ann", "s", 10_000)).messages
+    origins = {one.text: one.origin.value for one in held}
+    assert [origins[f"Atlantis {at}."] for at in range(2)] == ["tool", "tool"]
+    assert [origins[f"Welcome {at}."] for at in range(2)] == ["assistant", "assistant"]
 
 
 async def test_a_database_that_fails_costs_nothing_but_the_moment(
@@ -85,7 +257,7 @@ async def test_a_database_that_fails_costs_nothing_but_the_moment(
 ) -> None:
     path, now = tmp_path / "t.jsonl", session()
     now.begun()
-    await now.prompt("I live in Hue.", "")
+    await now.prompt("I live in Hue.", "", Told())
 
     async def fail(*_: Any, **__: Any) -> Any:
         raise OperationalError("gone")
@@ -93,36 +265,38 @@ async def test_a_database_that_fails_costs_nothing_but_the_moment(
     with monkeypatch.context() as failing:
         for name in ("abatch", "abatch_if", "arecall"):
             failing.setattr(MemoryStore, name, fail)
-        assert await now.prompt("I work in Hanoi.", "") == ""
+        assert await now.prompt("I work in Hanoi.", "", Told()) == ""
         assert "gone" in str(now.problems)
         write(path, said("I live in Hue."), answered("Noted."), said("I work in Hanoi."), answered("Nice."))
         with pytest.raises((NotKeptError, OperationalError)):
-            await now.stop("Nice.", str(path))
-    await now.stop("Nice.", str(path))
+            await now.stop("Nice.", str(path), Told())
+    await now.stop("Nice.", str(path), Told())
     assert Counter(await stored(memory_store)) == Counter(["I live in Hue.", "Noted.", "I work in Hanoi.", "Nice."])
 
 
 async def test_no_turn_leaves_another_behind_as_a_branch(session: Session, memory_store: MemoryStore) -> None:
     for number in range(4):
         # a new resident each time, and a prompt that was interrupted
-        await session().prompt(f"I interrupt {number}.", "")
-        await session().prompt(f"I have {number} cats.", "")
-        await session().stop(f"Noted {number}.", "")
+        await session().prompt(f"I interrupt {number}.", "", Told())
+        await session().prompt(f"I have {number} cats.", "", Told())
+        await session().stop(f"Noted {number}.", "", Told())
         await AgentMemory("assistant", MemoryPolicy()).turns(memory_store, Identity("ann", "s")).extract()
     told = [[f"I interrupt {number}.", f"I have {number} cats.", f"Noted {number}."] for number in range(4)]
     assert await stored(memory_store) == [text for turn in told for text in turn]
 
 
-async def test_what_is_brought_is_below_what_both_agents_cut(session: Session, memory_store: MemoryStore) -> None:
+async def test_what_is_brought_is_below_what_both_agents_cut(memory_store: MemoryStore, tmp_path: Path) -> None:
     policy = MemoryPolicy.model_validate({"recall": {"max_memories": 100}, "context": {"memory_tokens": 20_000}})
     opened = HookMemory(AgentMemory("assistant", policy), memory_store)
     for number in range(30):
         who = Identity("ann", f"other {number}", threaded=False)
-        other = CodingSession(opened, who)
-        await other.prompt(f"My cat number {number} is called Mimi. " + "我的猫叫咪咪。" * 60, "")
-        await other.stop("Hello.", "")
+        other = CodingSession(opened, who, str(tmp_path))
+        await other.prompt(f"My cat number {number} is called Mimi. " + "我的猫叫咪咪。" * 60, "", Told())
+        await other.stop("Hello.", "", Told())
         await opened.agent.turns(memory_store, who).extract()
-    told = await CodingSession(opened, Identity("ann", "s", threaded=False)).prompt("What are my cats called? 咪咪", "")
+    told = await CodingSession(opened, Identity("ann", "s", threaded=False), str(tmp_path)).prompt(
+        "What are my cats called? 咪咪", "", Told()
+    )
     assert "cat number" in told
     assert told.endswith("</memories>")
     assert len(told) <= hook_context.MAX_CHARS < 10_000
