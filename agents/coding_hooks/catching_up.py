@@ -1,22 +1,19 @@
-"""Comparison of a transcript with what memory has of a session: what has still to be stored, and what has not.
+"""Comparison of what is told of a session with what memory has of it: what has still to be stored, and what has not.
 
 It is for a resident that has not seen the session, or not all of it. The words of both are compared by hashes.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from react_mem.agents.coding_hooks.transcripts import SaidTurn
 from react_mem.memory import Message
 from react_mem.memory.context import whole_text
-from react_mem.memory.runtime import storable
-
-Role = Literal["user", "assistant"]
+from react_mem.memory.runtime import ToldRole, words_key
 
 _LOOKED_BACK = 32
 """Messages before the end of the last turn that is stored, among which those are that were told ahead of it."""
@@ -33,8 +30,21 @@ class HeldMessage:
     """
 
     place: int
-    role: Role
+    role: ToldRole
     key: str
+
+
+@dataclass(frozen=True)
+class Told:
+    """Circumstances of an event.
+
+    Args:
+        at: When it was told, by the clock of the machine, in nanoseconds; 0 for a time that is not known.
+        transcript_bytes: How long the transcript was; None where it is not known.
+    """
+
+    at: int = 0
+    transcript_bytes: int | None = None
 
 
 class Untold(NamedTuple):
@@ -49,15 +59,10 @@ class Untold(NamedTuple):
     ahead: Counter[str]
 
 
-def key_of(text: str) -> str:
-    """Return a name for words, however they are laid out: a transcript may break lines where a hook does not."""
-    return hashlib.sha256("".join(storable(text).split()).encode()).hexdigest()[:16]
-
-
 def held_of(messages: Sequence[Message]) -> list[HeldMessage]:
     """Return messages of a session, in their order, without their words. Blocking: it may be a long session."""
     return [
-        HeldMessage(one.turn, "user" if one.role == "user" else "assistant", key_of(whole_text(vars(one))))
+        HeldMessage(one.turn, "user" if one.role == "user" else "assistant", words_key(whole_text(vars(one))))
         for one in messages
     ]
 
@@ -80,10 +85,10 @@ def untold(turns: Sequence[SaidTurn], held: Sequence[HeldMessage], owed: int | N
     for place, one in enumerate(held):
         if one.role == "assistant":
             ends.setdefault(one.key, []).append(place)
-    answers = [key_of(turn.answer) if turn.answer else "" for turn in turns]
+    answers = [words_key(turn.answer) if turn.answer else "" for turn in turns]
     for last in range(len(turns) - 2, -1, -1):
         turn, found = turns[last], ends.get(answers[last])
-        stored = found and (not turn.said or key_of(turn.said) in said)
+        stored = found and (not turn.said or words_key(turn.said) in said)
         if found and stored and (owed is None or turn.end <= owed):
             # "done" is answered again and again
             end = found[min(answers[: last + 1].count(answers[last]), len(found)) - 1] + 1
@@ -94,4 +99,4 @@ def untold(turns: Sequence[SaidTurn], held: Sequence[HeldMessage], owed: int | N
 
 
 def _keys(turns: Sequence[SaidTurn]) -> Counter[str]:
-    return Counter(key_of(text) for turn in turns for text in (turn.said, turn.answer) if text)
+    return Counter(words_key(text) for turn in turns for text in (turn.said, turn.answer) if text)

@@ -18,17 +18,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
-from react_mem.agents.coding_hooks.catching_up import HeldMessage, Role, held_of, key_of, untold
+from react_mem.agents.coding_hooks.catching_up import HeldMessage, Told, held_of, untold
 from react_mem.agents.coding_hooks.hook_context import prompt_context
 from react_mem.agents.coding_hooks.hook_memory import HookMemory
 from react_mem.agents.coding_hooks.owed_notes import owed_from, pay
 from react_mem.agents.coding_hooks.transcripts import SaidTurn, own_words, read_turns
 from react_mem.memory import MemoryFacade, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
 from react_mem.memory.context import Assembled, Frame, Window, whole_text
-from react_mem.memory.runtime import MESSAGE, Identity, Origin, Recalled, TurnMemory, storable
+from react_mem.memory.runtime import (
+    MESSAGE,
+    Identity,
+    Origin,
+    Recalled,
+    ToldRole,
+    TurnMemory,
+    placed_name,
+    placed_thread,
+    storable,
+    words_key,
+)
 
 _EVERY = 1_000_000
 """Turns of a session: all of them."""
@@ -46,19 +57,6 @@ log = logging.getLogger(__name__)
 
 class NotKeptError(Exception):
     """Reason why something of a session is not stored, for whoever reads the log; it is tried again."""
-
-
-@dataclass(frozen=True)
-class Told:
-    """Circumstances of an event.
-
-    Args:
-        at: When it was told, by the clock of the machine, in nanoseconds; 0 for a time that is not known.
-        transcript_bytes: How long the transcript was; None where it is not known.
-    """
-
-    at: int = 0
-    transcript_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -118,12 +116,12 @@ class CodingSession:
             told: When.
         """
         # a book may be pasted into it
-        said, key = await asyncio.to_thread(lambda: (one := own_words(storable(text)), key_of(one)))
+        said, key = await asyncio.to_thread(lambda: (one := own_words(storable(text)), words_key(one)))
         if not said or self._is_late(told):
             return ""
         await self._load()
         again = self._is_again(key, prompt_id, told)
-        message = HumanMessage(said, id=self._id(self._next, "user", key))
+        message = HumanMessage(said, id=placed_name(self._next, "user", key))
         turn = self._turn()
         frame = Frame([message], self._policy, Window.of(self._policy.context.window, None))
         since = self._last
@@ -190,7 +188,8 @@ class CodingSession:
         self._used_tools = goes_on
         if is_read:
             self._read_at = max(self._read_at, told.at)
-            await asyncio.to_thread(pay, self._notes, self.identity.user_id, self.identity.session_id)
+            if end is not None and (answer or last.answer):
+                await asyncio.to_thread(pay, self._notes, self.identity.user_id, self.identity.session_id, end)
 
     def _is_late(self, told: Told) -> bool:
         """Return whether the transcript has been read since: it tells all that the event does, now or later."""
@@ -211,10 +210,7 @@ class CodingSession:
         if not self._held:
             return None
         last = self._held[-1]
-        return self._id(last.place, last.role, last.key)
-
-    def _id(self, place: int, role: Role, key: str) -> str:
-        return f"{place}-{role}-{key}"
+        return placed_name(last.place, last.role, last.key)
 
     def _turn(self) -> TurnMemory:
         config = {"configurable": {"thread_id": self.identity.session_id}}
@@ -239,7 +235,9 @@ class CodingSession:
         self._latest = deque(maxlen=_SHOWN_BEFORE)
         for message, one in [*zip(told.messages, self._held, strict=True)][-_SHOWN_BEFORE:]:
             kind = HumanMessage if one.role == "user" else AIMessage
-            self._latest.append((one.place, kind(whole_text(vars(message)), id=self._id(one.place, one.role, one.key))))
+            self._latest.append(
+                (one.place, kind(whole_text(vars(message)), id=placed_name(one.place, one.role, one.key)))
+            )
         if known is not None:
             # stored after all, though whoever stored it was not told so, or before a session that begins once more
             self._ahead.update(one.key for one in self._held if one.place >= known)
@@ -255,7 +253,7 @@ class CodingSession:
         if offset is not None:
             # an answer that was written late, of the turn that was stored before
             late = bool(turns and self._told_key) and not turns[0].said
-            if late and (len(turns) > 1 or key_of(turns[0].answer) == self._told_key):
+            if late and (len(turns) > 1 or words_key(turns[0].answer) == self._told_key):
                 self._taken(self._told_key)
                 turns = turns[1:]
             return turns, end, is_read
@@ -284,9 +282,9 @@ class CodingSession:
         """Return turns without what is forgotten, at whichever of so many places of the session it was."""
         session = self.identity.session_id
 
-        def is_forgotten(role: Role, text: str) -> bool:
-            key = key_of(text)
-            return any(MESSAGE.id(session, self._id(place, role, key)) in forgotten for place in range(places))
+        def is_forgotten(role: ToldRole, text: str) -> bool:
+            key = words_key(text)
+            return any(MESSAGE.id(session, placed_name(place, role, key)) in forgotten for place in range(places))
 
         kept = [turn for turn in turns if not (turn.said and is_forgotten("user", turn.said))]
         return [
@@ -297,6 +295,10 @@ class CodingSession:
     def _is_again(self, key: str, prompt_id: str, told: Told) -> bool:
         """Return whether a prompt is there already: told by its id, or as the one that waits for its answer."""
         if prompt_id and any((one.key, one.prompt_id) == (key, prompt_id) for one in self._prompted):
+            return True
+        later = next((one for one in self._prompted if one.at > told.at > 0), None)
+        if later is not None and later.key == key and not (prompt_id and later.prompt_id):
+            # of the two hooks of one prompt the later was the faster
             return True
         turn = self._latest_turn(told.at, len(self._held))
         if not turn or turn[0].key != key or any(one.role != "user" for one in turn):
@@ -322,11 +324,11 @@ class CodingSession:
             before: How many messages memory had then.
         """
         new: list[AnyMessage] = []
-        if turn.said and not self._taken(key := key_of(turn.said)):
-            new.append(HumanMessage(turn.said, id=self._id(self._next, "user", key), **_said_at(turn.said_at)))
-        answer, key = answered or turn.answer, key_of(answered or turn.answer)
-        is_new = bool(new or self._held) and not (turn.answer and self._taken(key_of(turn.answer)))
-        if answered and key_of(turn.answer) != key:
+        if turn.said and not self._taken(key := words_key(turn.said)):
+            new.append(HumanMessage(turn.said, id=placed_name(self._next, "user", key), **_said_at(turn.said_at)))
+        answer, key = answered or turn.answer, words_key(answered or turn.answer)
+        is_new = bool(new or self._held) and not (turn.answer and self._taken(words_key(turn.answer)))
+        if answered and words_key(turn.answer) != key:
             # the transcript has none yet, or puts it in another way
             is_new = bool(new) or (bool(self._held) and not self._is_answered(key, at, before))
             if is_new:
@@ -334,7 +336,7 @@ class CodingSession:
                 self._told_key = key
         if answer and is_new:
             written = _said_at("" if answered else turn.answered_at)
-            new.append(AIMessage(answer, id=self._id(self._next + len(new), "assistant", key), **written))
+            new.append(AIMessage(answer, id=placed_name(self._next + len(new), "assistant", key), **written))
         if new:
             await self._keep(new, [Origin.TOOL] if turn.used_tools else [])
 
@@ -381,12 +383,7 @@ class CodingSession:
 
     def _thread(self, new: Sequence[AnyMessage]) -> list[AnyMessage]:
         """Return new messages behind the latest ones, each at its place in the conversation."""
-        # nobody said those that stand for what is not at hand
-        nobody = SystemMessage("")
-        thread: list[AnyMessage] = [nobody] * self._next
-        for place, message in self._latest:
-            thread[place] = message
-        return [*thread, *new]
+        return placed_thread(self._next, self._latest, new)
 
     def _note(self, new: Sequence[AnyMessage]) -> None:
         for message in new:

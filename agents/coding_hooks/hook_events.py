@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from react_mem.agents.coding_hooks.coding_session import CodingSession, Told
+from react_mem.agents.coding_hooks.catching_up import Told
+from react_mem.agents.coding_hooks.coding_session import CodingSession
 from react_mem.agents.coding_hooks.hook_context import session_context
 from react_mem.agents.coding_hooks.hook_memory import HookMemory
 from react_mem.memory import MemoryFacade

@@ -1,6 +1,6 @@
 """Notes of the sessions that memory was not told all of: from where on the transcript of one is still owed.
 
-A hook that fails leaves one, for whichever resident answers next may know nothing of the session. It has a number, in a
+A hook that fails leaves one, for whichever resident answers next may know nothing of the session. It has numbers, in a
 file that is named by a hash, and no word of what was said. Who has stored what is owed removes it. The client leaves
 them, so the standard library is all that is imported here.
 """
@@ -16,9 +16,12 @@ _ENDING = ".owed"
 _MAX_NOTES = 256
 """Notes that are kept: of a session that never goes on, nobody removes one."""
 
+_MAX_BYTES = 4_096
+"""Bytes of a note: the places of some hundreds of hooks that have failed."""
+
 
 def owe(folder: str, user_id: str, session_id: str, offset: int) -> None:
-    """Note that a session is owed. Blocking; one that is noted is owed from where it was first.
+    """Note that a session is owed. Blocking.
 
     Args:
         folder: The folder of the residents.
@@ -26,29 +29,43 @@ def owe(folder: str, user_id: str, session_id: str, offset: int) -> None:
         session_id: The session.
         offset: Place in its transcript, in bytes: the turn that goes on there, and those after it, are owed.
     """
-    with contextlib.suppress(FileExistsError):
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        note = os.open(_path(folder, user_id, session_id), flags, 0o600)
-        try:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    note = os.open(_path(folder, user_id, session_id), flags, 0o600)
+    try:
+        size = os.fstat(note).st_size
+        if size < _MAX_BYTES:
             os.write(note, b"%d\n" % offset)
-        finally:
-            os.close(note)
+    finally:
+        os.close(note)
+    if not size:
         _remove_oldest(folder)
 
 
 def owed_from(folder: str, user_id: str, session_id: str) -> int | None:
     """Return from where on a session is owed; None where it is not. Blocking."""
-    try:
-        with open(_path(folder, user_id, session_id), "rb") as note:
-            return int(note.read(20))
-    except (OSError, ValueError):
-        return None
+    return min(_offsets(_path(folder, user_id, session_id)), default=None)
 
 
-def pay(folder: str, user_id: str, session_id: str) -> None:
-    """Note that a session is owed no more. Blocking."""
+def pay(folder: str, user_id: str, session_id: str, end: int) -> None:
+    """Note that a session is owed no more what is before there in its transcript. Blocking."""
+    path = _path(folder, user_id, session_id)
+    owed = _offsets(path)
+    left = b"".join(b"%d\n" % offset for offset in owed if offset >= end)
     with contextlib.suppress(OSError):
-        os.unlink(_path(folder, user_id, session_id))
+        if left:
+            note = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
+            os.write(note, left)
+            os.close(note)
+        elif owed:
+            os.unlink(path)
+
+
+def _offsets(path: str) -> list[int]:
+    try:
+        with open(path, "rb") as note:
+            return [int(line) for line in note.read(2 * _MAX_BYTES).split()]
+    except (OSError, ValueError):
+        return []
 
 
 def _path(folder: str, user_id: str, session_id: str) -> str:

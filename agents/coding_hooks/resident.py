@@ -184,7 +184,7 @@ class _Resident:
 
     async def _answer(self, asked: dict[str, Any]) -> dict[str, str]:
         assert self._loading is not None  # noqa: S101 - narrows for the type checker
-        from react_mem.agents.coding_hooks.coding_session import Told
+        from react_mem.agents.coding_hooks.catching_up import Told
         from react_mem.errors import ReactMemError
         from react_mem.memory.runtime import cause_of, scrub
 

@@ -390,11 +390,93 @@ def test_nothing_of_a_project_says_where_memory_is(agent: CodingAgent) -> None:
 
 
 def test_arguments_that_there_are_not_are_told_and_stop_nobody(agent: CodingAgent) -> None:
-    for wrong in (["--bogus"], ["--user"], ["--seconds", "soon"], ["--user", "a\nb"]):
+    for wrong, named in (
+        (["--bogus"], b"no option '--bogus'"),
+        (["--user"], b"--user is without a value"),
+        (["--user", ""], b"--user cannot be ''"),
+        (["--user", "a\nb"], b"--user cannot be 'a"),
+        (["--seconds", "soon"], b"--seconds cannot be 'soon': it takes a number above 0"),
+        (["--seconds", "0"], b"--seconds cannot be '0'"),
+    ):
         done = agent.run(b"{}", "--seconds", "1", *wrong)
         # 2 would stop the coding agent
         assert done.returncode == 1
         assert done.stderr.startswith(b"usage: react-mem hook")
+        assert named in done.stderr
+    helped = agent.run(b"", "--help")
+    assert helped.returncode == 0
+    assert all(option in helped.stdout for option in (b"--user USER ", b"--agent AGENT ", b"--seconds SECONDS "))
+
+
+def test_an_agent_or_a_home_that_there_is_not_is_told_at_once(agent: CodingAgent, tmp_path: Path) -> None:
+    event = json.dumps({"session_id": "s", "hook_event_name": "SessionStart", "source": "startup"}).encode()
+    fresh = CodingAgent(tmp_path, {"EMBEDDING_MODEL": "local"})
+    for name, told in (("nope", b"unknown agent 'nope'"), (str(tmp_path / "x.yaml"), b"there is no file ")):
+        done = fresh.run(event, "--agent", name)
+        assert (done.returncode, done.stderr.count(b"\n")) == (0, 1)
+        assert told in done.stderr
+    assert fresh.residents() == []
+    fresh.environment["HOME"] = ""
+    done = fresh.run(event)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"there is no home folder" in done.stderr
+    assert not Path("/.react-mem").exists()
+
+
+def test_turns_at_the_start_that_memory_was_away_for_are_caught_up(agent: CodingAgent, database: str) -> None:
+    session, user = "away-first", "away-first"
+    away = CodingAgent(agent.home, {"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none", "EMBEDDING_MODEL": "local"})
+    before = {one.pid for one in agent.residents()}
+    try:
+        for text, answer in (("My first lamp is one.", "a1"), ("My second lamp is two.", "a2")):
+            for name, fields in (("UserPromptSubmit", {"prompt": text}), ("Stop", {"last_assistant_message": answer})):
+                common = {"session_id": session, "transcript_path": str(agent.transcript(session))}
+                told = json.dumps({"hook_event_name": name, **common, **fields}).encode()
+                done = away.run(told, "--user", user)
+                assert done.stderr.startswith(b"react-mem: ")
+                if name == "UserPromptSubmit":
+                    agent.write(session, said(text), answered(answer))
+    finally:
+        for one in agent.residents():
+            if one.pid not in before:
+                one.send_signal(signal.SIGTERM)
+                one.wait(30)
+    [note] = (agent.home / ".react-mem" / "hooks").glob("*.owed")
+    assert note.stat().st_mode & 0o777 == 0o600
+    agent.hook("UserPromptSubmit", session, user, prompt="My third lamp is three.")
+    agent.write(session, said("My third lamp is three."), answered("a3"))
+    agent.hook("Stop", session, user, last_assistant_message="a3")
+    texts = [text for _, text, _ in stored(database, user, session)]
+    lamps = ["My first lamp is one.", "My second lamp is two.", "My third lamp is three."]
+    assert sorted(texts) == [*lamps, "a1", "a2", "a3"]
+    assert not note.exists()
+
+
+def test_hooks_that_are_answered_late_store_each_message_once(agent: CodingAgent, database: str) -> None:
+    session = user = "late"
+    agent.hook("SessionStart", session, user, source="startup")
+    [resident] = agent.residents()
+    resident.suspend()
+    try:
+        for name, fields, lines in (
+            ("UserPromptSubmit", {"prompt": "My bicycle is green."}, [said("My bicycle is green."), answered("Nice.")]),
+            ("Stop", {"last_assistant_message": "Nice."}, []),
+            ("UserPromptSubmit", {"prompt": "Please use tabs."}, [said("Please use tabs.")]),
+        ):
+            common = {"session_id": session, "transcript_path": str(agent.transcript(session))}
+            told = json.dumps({"hook_event_name": name, **common, **fields}).encode()
+            assert b"too long" in agent.run(told, "--user", user, "--seconds", "0.3").stderr
+            agent.write(session, *lines)
+    finally:
+        resident.resume()
+    agent.write(session, answered("Ok tabs."))
+    agent.hook("Stop", session, user, last_assistant_message="Ok tabs.")
+    assert stored(database, user, session) == [
+        ("user", "My bicycle is green.", "user"),
+        ("assistant", "Nice.", "assistant"),
+        ("user", "Please use tabs.", "user"),
+        ("assistant", "Ok tabs.", "assistant"),
+    ]
 
 
 def test_the_events_and_fields_are_those_that_are_documented() -> None:
