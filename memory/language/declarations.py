@@ -24,6 +24,7 @@ _ADDRESS = re.compile(
 )
 _VALUE = " 0 "
 _END = re.compile(r"\W+$")
+_CLAUSE_END = re.compile(r"[,;:]\s|[，；：、](?=.)")
 _WORD = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_])+")
 _CLITIC = re.compile(r"(?:n['’]t|['’]\w+)\b", re.IGNORECASE)
 _LABELLED = re.compile(r"^[^\s:：][^:：]{0,40}[:：]\s*\S")
@@ -46,11 +47,15 @@ def declares(sentence: str) -> bool:
 
     >>> declares("The alarm code is 7731."), declares("good point"), declares("You're wrong."), declares("My name is")
     (True, False, False, False)
+    >>> declares("Here is the mail:"), declares("I moved to Hue, and this is why:")
+    (False, True)
     >>> declares("写代码是我的工作"), declares("不客气"), declares("저는 부산에 살아요.")
     (True, False, True)
     """
     if len(sentence) > _MAX_CHARS:
         return has_words(sentence)
+    if sentence.rstrip().endswith((":", "：")) and not declares(_before_lead(sentence)):
+        return False
     # what is quoted, and an address, tells by its words nothing of the sentence, and stands in it as a number does
     text = _ADDRESS.sub(_VALUE, unicodedata.normalize("NFC", sentence))
     bare = _END.sub("", _QUOTED.sub(_VALUE, text).strip())
@@ -85,6 +90,12 @@ def ends_in_name(text: str) -> bool:
     *before, last = text.split() or [""]
     own = any(one.first_person.match(last) for one in languages_of(last))
     return bool(before) and last[:1].isupper() and not own and not text.isupper()
+
+
+def _before_lead(sentence: str) -> str:
+    """Return the clauses before one that leads to what follows it, and says nothing without that; empty for none."""
+    ends = [found.start() for found in _CLAUSE_END.finditer(sentence)]
+    return sentence[: ends[-1]].strip() if ends else ""
 
 
 def _telling(text: str) -> list[str]:

@@ -17,7 +17,7 @@ Span = tuple[int, int]
 """Start and end of a stretch of a text."""
 
 
-MARK = re.compile('[`@<>＞“”„«»‹›「」『』‘’"]|~~~|([-_=*—–─━－])\\1\\1')
+MARK = re.compile('[`@:：\n\r\u2028<>＞“”„«»‹›「」『』‘’"]|~~~|([-_=*—–─━－])\\1\\1')
 """The marks of all kinds below: a text without any of them, as most are, shows nothing."""
 
 

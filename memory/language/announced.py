@@ -1,0 +1,219 @@
+"""Text that is announced, or told by its shape, as somebody else's: what follows a lead, heads of mail, pasted chats.
+
+A line that says what is to be done with a text, or whose text it is, makes what follows it material, to the end of the
+message or to a closing question behind a blank line. The words of such lines are data of the languages; that a head of
+a mail has labels, and a line of a chat a time and a name, is not.
+
+Every function takes a text whose lines end in line feeds, and is linear in its length.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from react_mem.memory.language import FILES, LANGUAGES
+from react_mem.memory.language.folding import unmarked
+
+Span = tuple[int, int]
+
+_DATA: Sequence[tuple[dict[str, Any], bool]] = [
+    (dict(data["shows"]), bool(data.get("typed_plain"))) for data in FILES.values() if "shows" in data
+]
+_MAX_LEAD = 200
+"""Characters of a line that announces something."""
+
+_MOST_LEADS = 100
+"""Lines that may announce something and are looked at; behind so many a message is no longer typed."""
+
+
+def _patterns(name: str, *, behind_courtesy: bool) -> re.Pattern[str]:
+    """Return the patterns of a name of all languages as one, and those typed without diacritics."""
+    found: list[str] = []
+    for data, typed_plain in _DATA:
+        begin = f"^(?:{data['courtesy']})*+" if behind_courtesy else ""
+        own = f"{begin}(?:{'|'.join(f'(?:{one})' for one in data.get(name, ()))})"
+        found += [own, f"(?=[\\x00-\\x7f]*$){unmarked(own)}"] if typed_plain else [own]
+    return re.compile("|".join(f"(?:{one})" for one in found), re.IGNORECASE)
+
+
+_ASKS = _patterns("asks", behind_courtesy=True)
+_PRESENTS = _patterns("presents", behind_courtesy=True)
+_POINTS = _patterns("points", behind_courtesy=False)
+_OWN = _patterns("own", behind_courtesy=False)
+
+_LABEL_CHARS = r"[^\s:：*#>|\[\](){}][^:：\n]{0,30}"
+_HEADER = re.compile(
+    rf"^[ \t]*+\*{{0,2}}({_LABEL_CHARS}?)[ \t]*+\*{{0,2}}[:：]\*{{0,2}}[ \t]*+(\S[^\n]*)$", re.MULTILINE
+)
+_MARKS = frozenset(word for data, _ in _DATA for word in data.get("mail_marks", ()))
+_LABELS = _MARKS | {word for data, _ in _DATA for word in data.get("mail_labels", ())}
+_WORDED_RULE = re.compile(r"[ \t]*([-_=*—–─━－])\1\1[^\n]*[^\W_][^\n]*")
+_DATED = re.compile(r"\d{1,2}[:：]\d{2}|\d{4}|\S@\S")
+
+_CLAUSE_END = re.compile(r"[.!?…]\s+|[,;]\s+|[，；。！？]")
+_HEADING = re.compile(r"#{1,6} \S")
+_QUESTION = re.compile(r"[^,，、;；.!?。！？…]{1,200}[?？]+[ \t]*")
+
+_TIME = r"\d{1,2}[:：]\d{2}(?:[:：]\d{2})?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
+_DATE = r"(?:\d{1,4}[./-]\d{1,2}(?:[./-]\d{1,4})?|\d{4}[^\W\d_]\d{1,2}[^\W\d_]\d{1,2}[^\W\d_])"
+_NAME = r"[^\s:：\d\[\]][^:：\n\[\]]{0,40}"
+_STAMPED = re.compile(
+    rf"[ \t]*(?:[\[(（【][^\n\])）】]{{0,30}}{_TIME}[^\n\])）】]{{0,30}}[\])）】][ \t]*{_NAME}[:：]"
+    rf"|{_DATE},?[ \t]+{_TIME}[ \t]*(?:[-–—][ \t]*)?{_NAME}[:：]"
+    rf"|{_NAME}[\[(（]{_DATE},?[ \t]+{_TIME}[\])）][:：]?[ \t]*$)"
+)
+_SPEAKER = re.compile(r"[ \t]*([^\W\d_][^\n:：.!?。！？]{0,29}?)[ \t]*[:：][ \t]*\S")
+_MIN_SPEAKER = 2
+_MIN_SPOKEN = 3
+"""Lines of two who speak in turns, of whom one speaks again, are a conversation; two labelled lines are a list."""
+
+
+def announced(text: str, taken: Iterable[Span] = ()) -> Iterator[Span]:
+    """Yield what a line announces as a text that is shown.
+
+    Args:
+        text: A message, with blanks in place of what has been found in it.
+        taken: What has been found: a lead before it announces no more than that.
+    """
+    starts = sorted({begin for begin, _ in taken})
+    looked = 0
+    for begin, end in _lines(text):
+        line = text[begin : min(end, begin + 2 * _MAX_LEAD)]
+        if not line.strip():
+            continue
+        if (looked := looked + _may_lead(text, line, end)) > _MOST_LEADS:
+            return
+        material = _after_lead(text, begin, end, line)
+        if material is None:
+            continue
+        following = bisect_left(starts, material)
+        if following < len(starts) and not text[material : starts[following]].strip():
+            continue
+        if text[material:].strip():
+            yield material, _closing(text, material)
+            return
+
+
+def heads_of_mail(text: str) -> Iterator[Span]:
+    """Yield mail that its head shows: labels that only mail has, or one of them under a rule with words in it."""
+    previous = ""
+    known: set[str] = set()
+    first = -1
+    for begin, end in _lines(text) if ":" in text or "：" in text else ():
+        line = text[begin:end].rstrip()
+        found = _HEADER.match(line[:_MAX_LEAD])
+        label = found[1].casefold() if found else ""
+        if label in _LABELS:
+            first = begin if not known else first
+            known.add(label)
+            if (len(known) > 1 and not _MARKS.isdisjoint(known)) or _WORDED_RULE.fullmatch(previous[:_MAX_LEAD]):
+                yield first, len(text)
+                return
+        elif not line[:1].isspace():
+            # what is folded under a label is its own
+            known = set()
+        previous = line if line.strip() else previous
+
+
+def chats(text: str) -> Iterator[Span]:
+    """Yield a pasted conversation: lines with a time and a name, or names that speak in turns."""
+    stamped: list[Span] = []
+    spoken: list[tuple[str, Span]] = []
+    for span in _lines(text) if ":" in text or "：" in text else ():
+        line = text[span[0] : min(span[1], span[0] + _MAX_LEAD)]
+        if _STAMPED.match(line.rstrip("\n")):
+            stamped.append(span)
+        elif (found := _SPEAKER.match(line)) and len(found[1]) >= _MIN_SPEAKER:
+            spoken.append((found[1].casefold(), span))
+    names = Counter(name for name, _ in spoken)
+    if not stamped and len(spoken) >= _MIN_SPOKEN and 1 < len(names) < len(spoken):
+        stamped = [span for _, span in spoken]
+    if stamped:
+        last = text.find("\n\n", stamped[-1][1] - 1)
+        yield stamped[0][0], _closing(text[: last + 1] if last >= 0 else text, stamped[-1][1], blank=False)
+
+
+def _may_lead(text: str, line: str, end: int) -> bool:
+    return ":" in line or "：" in line or text.startswith("\n", end)
+
+
+def _after_lead(text: str, begin: int, end: int, line: str) -> int | None:
+    """Return where what a line announces begins; None where it announces nothing."""
+    bare = line.rstrip()
+    if len(bare) <= _MAX_LEAD and bare.endswith((":", "：")):
+        lead = bare[:-1]
+        if _leads(lead, _ASKS) or _leads(lead, _PRESENTS) or (_is_shaped(text, end) and not _is_own(lead)):
+            return end
+        return None
+    colon = re.search("[:：]", line[:_MAX_LEAD])
+    if colon and _leads(line[: colon.start()], _ASKS):
+        return begin + colon.end()
+    closes = len(bare) <= _MAX_LEAD and text.startswith("\n", end)
+    return end if closes and _POINTS.search(bare) and _leads(bare.rstrip(" .!?。！？"), _ASKS) else None
+
+
+def _leads(lead: str, pattern: re.Pattern[str]) -> bool:
+    """Return whether a part of a line announces a text that is not about the one who writes."""
+    parts = _parts_of(lead)
+    # the whole of it as well: what is said of a text may stand behind a comma
+    return any(map(pattern.search, parts)) and not _OWN.search(parts[-1])
+
+
+def _parts_of(lead: str) -> list[str]:
+    plain = unicodedata.normalize("NFC", lead).replace("’", "'").strip()
+    return [part.strip() for part in (*_CLAUSE_END.split(plain), plain) if part.strip()] or [""]
+
+
+def _is_own(lead: str) -> bool:
+    return bool(_OWN.search(_parts_of(lead)[-1])) or any(one.first_person.search(lead) for one in LANGUAGES)
+
+
+def _is_shaped(text: str, place: int) -> bool:
+    """Return whether a document begins: a heading with others behind it, or labels with an address or a time."""
+    lines = [text[begin:end].strip() for begin, end in _few_lines(text, place)]
+    lines = lines[1:] if lines and not lines[0] else lines
+    if not lines:
+        return False
+    if _HEADING.match(lines[0]):
+        return len(re.findall(r"^#{1,6} \S", text[place:], re.MULTILINE)) > 1
+    labelled = 0
+    while labelled < len(lines) and _HEADER.match(lines[labelled]):
+        labelled += 1
+    return labelled > 1 and any(map(_DATED.search, lines[:labelled]))
+
+
+_HEAD_LINES = 8
+
+
+def _few_lines(text: str, place: int) -> list[Span]:
+    spans: list[Span] = []
+    while place < len(text) and len(spans) < _HEAD_LINES:
+        end = text.find("\n", place) + 1 or len(text)
+        spans.append((place, min(end, place + _MAX_LEAD)))
+        place = end
+    return spans
+
+
+def _closing(text: str, begin: int, *, blank: bool = True) -> int:
+    """Return where what is shown ends: before a last line that only asks, where a blank line stands before it.
+
+    A question with a clause before it may be the stranger's, and would state that.
+    """
+    end = len(text.rstrip())
+    line = text.rfind("\n", 0, end) + 1
+    apart = not blank or not text[text.rfind("\n", 0, max(line - 1, 0)) + 1 : line].strip()
+    asks = line > begin - (not blank) and apart and _QUESTION.fullmatch(text[line : min(end, line + 2 * _MAX_LEAD)])
+    return line if asks else len(text)
+
+
+def _lines(text: str) -> Iterator[Span]:
+    place = 0
+    while place < len(text):
+        end = text.find("\n", place) + 1 or len(text)
+        yield place, end
+        place = end

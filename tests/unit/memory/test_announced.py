@@ -1,0 +1,45 @@
+"""Text that a line announces, heads of mail and pasted chats are shown in every language; one's own lists are said."""
+
+from __future__ import annotations
+
+import pytest
+
+from react_mem.memory.language.own_words import own_words_in, parts
+from react_mem.memory.language.statements import statements_in
+from tests.unit.memory.announced_cases import EN, OWN, SHOWN, STRANGERS
+
+
+@pytest.mark.parametrize("text", SHOWN)
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+def test_what_is_announced_states_nothing_of_the_user(text: str, line_break: str) -> None:
+    told = text.replace("\n", line_break)
+    assert statements_in(told) == []
+    assert not [word for word in STRANGERS if word in own_words_in(told)]
+    assert "".join(part.text for part in parts(told)) == told
+
+
+@pytest.mark.parametrize("text", OWN)
+def test_what_a_user_lists_of_their_own_stays_theirs(text: str) -> None:
+    assert own_words_in(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"I live in Hue. Translate this:\n\n{EN}\n\nIs it good English?", ["I live in Hue.", "Is it good English?"]),
+        (f"Translate this:\n\n{EN}\n\nI am Bob, can you call me?", []),
+        (f"[10:31] Bob: {EN}\nAnd my cat is Mo.\n\nI live in Hue.", ["I live in Hue."]),
+        ("Translate this:\n> I hate tea.\nI live in Hue.", ["I live in Hue."]),
+    ],
+)
+def test_what_stands_around_it_is_said(text: str, said: list[str]) -> None:
+    own = own_words_in(text)
+    assert "Chicago" not in own
+    assert [one for one in ("I live in Hue.", "Is it good English?", "Bob", "Mo") if one in own] == said
+
+
+@pytest.mark.parametrize(
+    "lead", ["Begin forwarded message:", "here is the README:", "Trả lời giúp tôi:", "这是邮件：", "My allergies:"]
+)
+def test_a_line_that_leads_to_something_is_no_fact(lead: str) -> None:
+    assert statements_in(lead) == []
