@@ -56,7 +56,7 @@ def compare(summary: str, sources: Sequence[Source], length: int, known: Sequenc
     >>> found.lost, found.invented
     (('Hue', '7:30'), ('Paris', '8:30'))
     """
-    around = Told([source.text for source in (*sources, *known)], [source.at for source in sources])
+    around = Told([source.whole for source in (*sources, *known)], [source.at for source in sources])
     told = "\n".join(source.text for source in sources)
     named, written = names(told), numbers(told)
     said = Vocabulary([summary], names=True)

@@ -72,7 +72,7 @@ class SummaryTask:
     def evidence(self) -> Told:
         """Return what the sentences of the summary are held to."""
         known = [*self.around, *self.told]
-        return Told([f"{source.role}: {source.text}" for source in known], [source.at for source in known])
+        return Told([f"{source.role}: {source.whole}" for source in known], [source.at for source in known])
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -194,7 +195,7 @@ async def _task(memory: MemoryFacade, user_id: str, chain: ContextChain, due: Fo
     earlier = [entry for entry in chain.entries[:begin] if not entry.is_message]
     return SummaryTask(
         level=due.level,
-        sources=tuple(_source(entry, texts) for entry in due.entries),
+        sources=await asyncio.to_thread(lambda: tuple(_source(entry, texts) for entry in due.entries)),
         before=_source(earlier[-1], {}) if earlier and due.master is None else None,
         master=_source(due.master, {}) if due.master else None,
         covers=due.extent["covers"],
@@ -241,4 +242,4 @@ async def _below(memory: MemoryFacade, user_id: str, due: Fold) -> dict[str, dic
 
 
 def _source(entry: ChainEntry, texts: Mapping[str, str]) -> Source:
-    return Source(texts.get(entry.id, entry.text), entry.at, entry.role)
+    return Source.of_message(texts.get(entry.id, entry.text), entry.at, entry.role)

@@ -25,7 +25,7 @@ def told_of(messages: Sequence[Message], *, whole: bool = False) -> Extraction:
         messages: The messages, in order.
         whole: Whether they are a conversation, which is an episode.
     """
-    sources = [Source(whole_text(vars(message)), message.created_at, message.role) for message in messages]
+    sources = [Source.of_message(whole_text(vars(message)), message.created_at, message.role) for message in messages]
     if not sources:
         return Extraction()
     summary = extract_sentences(sources, _MAX_SUMMARY)

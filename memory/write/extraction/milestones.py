@@ -74,5 +74,9 @@ def _snapshot(draft: EpisodeDraft, summary: str, briefing: Briefing) -> str:
             told.append(sentence)
     if told:
         return shortened(" ".join(told), MAX_SNAPSHOT)
-    sources = [Source(one.text, one.at or datetime.now(UTC), one.role) for one in briefing.messages if not one.context]
+    sources = [
+        Source.of_message(one.text, one.at or datetime.now(UTC), one.role)
+        for one in briefing.messages
+        if not one.context
+    ]
     return " ".join(sentences(extract_sentences(sources, MAX_SNAPSHOT, named=False))[:_MOST])
