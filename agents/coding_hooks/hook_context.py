@@ -20,6 +20,7 @@ from react_mem.memory.context import (
     count_tokens,
     flat,
     profile_lines,
+    render_beginning,
     render_line,
 )
 from react_mem.memory.language import standing_in
@@ -78,7 +79,7 @@ async def session_context(memory: MemoryFacade, user_id: str, session_id: str, *
             yield BriefingEntry(BriefingPart.PROFILE, line)
         for _, one in held:
             if goes_on == (one.id == session_id):
-                text = f"{LABELS[Origin.ASSISTANT]}{one.summary}" if one.summary else one.about
+                text = f"{LABELS[Origin.ASSISTANT]}{one.summary}" if one.summary else render_beginning(one.about)
                 head = f"conversation {one.last[:10]}, {one.messages} messages" + (
                     "" if one.summary else ", began with"
                 )

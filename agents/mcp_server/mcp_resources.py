@@ -22,7 +22,7 @@ from react_mem.agents.mcp_server.mcp_results import (
     ToldMessage,
 )
 from react_mem.memory import Message
-from react_mem.memory.context import MAX_LINE_CHARS, Frame, Window, assemble, flat, labelled
+from react_mem.memory.context import MAX_LINE_CHARS, Frame, Window, assemble, flat, labelled, render_beginning
 from react_mem.memory.runtime import CLIENT_SESSION, Identity, title_of
 
 MAX_QUESTION = 16_000
@@ -60,7 +60,7 @@ async def conversations() -> str:
                 agent=one.agent,
                 messages=one.messages,
                 last=one.last,
-                about=flat(one.about, MAX_LINE_CHARS),
+                about=render_beginning(one.about),
             )
             for one in held[:_LISTED]
         ]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from react_mem.memory.context.lines import MAX_PARTNER_CHARS as MAX_PARTNER_CHARS
     from react_mem.memory.context.lines import labelled as labelled
     from react_mem.memory.context.lines import profile_lines as profile_lines
+    from react_mem.memory.context.lines import render_beginning as render_beginning
     from react_mem.memory.context.lines import render_line as render_line
     from react_mem.memory.context.lines import render_message as render_message
     from react_mem.memory.context.memories import render_memories as render_memories

@@ -108,6 +108,19 @@ def render_message(payload: Mapping[str, Any], text: str, limit: int = MAX_LINE_
     return render_line(payload, said, limit) + (render_beside("quoted", quoted) if quoted else "")
 
 
+def render_beginning(text: str) -> str:
+    """Return what a user said first as it is told in a list: their own words, else marked as quoted.
+
+    Args:
+        text: The message, or its beginning.
+
+    >>> render_beginning("> I live in Rome."), render_beginning("Is it so?\\n> I live in Rome.")
+    ('(quoted) > I live in Rome.', 'Is it so?')
+    """
+    said, quoted = said_and_shown({"role": "user"}, text[: 4 * MAX_LINE_CHARS])
+    return flat(said, MAX_LINE_CHARS) or f"{LABELS[Origin.QUOTED]}{flat(quoted, MAX_LINE_CHARS)}"
+
+
 def profile_lines(profile: Mapping[str, Any]) -> list[str]:
     """Return a line for each field of a profile that is not empty.
 
