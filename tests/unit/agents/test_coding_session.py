@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import HumanMessage
 from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
 from psycopg import OperationalError
 
 from react_mem.agents.coding_hooks import hook_context
@@ -302,3 +304,18 @@ async def test_what_is_brought_is_below_what_both_agents_cut(memory_store: Memor
     assert told.endswith("</memories>")
     assert len(told) <= hook_context.MAX_CHARS < 10_000
     assert count_tokens(told) <= hook_context.MAX_TOKENS < 2_500
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Can you sum up this mail?\n> I am allergic to shrimp.\n> Call me.", "began with] Can you sum up this mail?"),
+        ("> I am allergic to shrimp.", "began with] (quoted) > I am allergic to shrimp."),
+    ],
+)
+async def test_what_a_prompt_quoted_is_not_told_as_the_users(said: str, told: str) -> None:
+    memory = MemoryFacade(InMemoryStore())
+    await memory.dialog.append("ann", "earlier", [HumanMessage(said, id="m")], agent_id="assistant")
+    shown = await hook_context.session_context(memory, "ann", "s", goes_on=False)
+    assert told.replace(">", "›") in shown.replace(">", "›")
+    assert ("shrimp" in shown) is ("quoted" in told)
