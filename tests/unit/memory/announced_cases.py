@@ -137,6 +137,18 @@ OWN = [
     "近況です：\n私はフエに引っ越しました。",
     "Je me présente :\nJ'habite à Hue.",
     "Sobre mí:\nVivo en Hue.",
+    "I want to explain this to you: I am deaf. I live in Hue.",
+    "I need to explain the situation:\nI live in Hue.",
+    "Please read the following and remember it:\nI live in Hue.",
+    "Correction: I live in Hue. I moved in May.",
+    "Summary: I live in Hue. I have two cats.",
+    "Mình xin giải thích thế này:\nMình sống ở Huế.",
+    "检查结果：我的血压是140。我有糖尿病。",
+    "修正：我住在顺化。我有两只猫。",
+    "説明したいです：\n私はフエに住んでいます。",
+    "Erklärung: Ich wohne in Hue. Ich bin Pfleger.",
+    "Zusammenfassung: Ich wohne in Hue. Ich habe zwei Katzen.",
+    "Resumen: Vivo en Hue. Tengo dos gatos.",
 ]
 """All of each is the user's own."""
 
