@@ -175,6 +175,7 @@ INSTRUMENTS = (
                 "task_graph",
                 "thread",
                 "quota",
+                "cards",
             ),
         ),
     ),
