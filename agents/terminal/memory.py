@@ -81,7 +81,7 @@ async def run_memory(
 
     Returns:
         The exit code: 1 if what was asked for does not exist, the user said no, or something of what was to be
-            forgotten is left.
+            forgotten is left or may be: rows of it could not be looked at.
 
     Raises:
         MemoryCommandError: If it cannot be carried out.
@@ -178,9 +178,14 @@ class _Command:
 
     def _forgotten(self, names: Sequence[str], receipt: Receipt, also: str = "") -> int:
         """Show a receipt; return the exit code."""
-        data = {"forgotten": list(names), **receipt.model_dump(mode="json"), "problems": list(receipt.problems)}
+        data = {
+            "forgotten": list(names),
+            **receipt.model_dump(mode="json"),
+            "problems": list(receipt.problems),
+            "unchecked": [check.name for check in receipt.unchecked],
+        }
         self._out.report(data, f"forgotten{also}: {receipt.in_short()}")
-        return 1 if receipt.problems else 0
+        return 0 if receipt.is_gone else 1
 
     async def threads(self, memory: MemoryFacade) -> int:
         """Show the conversations that were held."""

@@ -26,7 +26,7 @@ async def run_receipt(arguments: argparse.Namespace, settings: StorageSettings, 
         console: Where to draw.
 
     Returns:
-        The exit code: 1 if the receipt is not what it claims to be, or says that something is left.
+        The exit code: 1 if the receipt is not what it claims to be, or does not say that the rows are gone.
 
     Raises:
         MemoryCommandError: If the file cannot be read.
@@ -43,7 +43,7 @@ async def run_receipt(arguments: argparse.Namespace, settings: StorageSettings, 
         return 1
     told = receipt.receipt
     console.print(Text(f"signed by {key}, at {told.at.isoformat()}: {told.in_short()}"), soft_wrap=True)
-    return 1 if told.problems else 0
+    return 0 if told.is_gone else 1
 
 
 async def _key_of(settings: StorageSettings) -> str:

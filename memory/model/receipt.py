@@ -8,6 +8,9 @@ from pydantic import BaseModel, Field
 
 from react_mem.memory.model.records import now
 
+_READ_FROM_ROWS = frozenset({"arm", "arms", "cache", "caches", "export"})
+"""First words of the checks of what is made of the rows, which the others look at themselves."""
+
 
 class Check(BaseModel, extra="forbid", frozen=True):
     """One look at what could still have it.
@@ -53,8 +56,32 @@ class Receipt(BaseModel, extra="forbid", frozen=True):
             if check.problem or check.hits
         )
 
+    @property
+    def left(self) -> tuple[Check, ...]:
+        """Return the checks that found something."""
+        return tuple(check for check in self.checks if check.hits)
+
+    @property
+    def unchecked(self) -> tuple[Check, ...]:
+        """Return the checks that could not be made: they found nothing, and say nothing."""
+        return tuple(check for check in self.checks if check.problem and not check.hits)
+
+    @property
+    def is_gone(self) -> bool:
+        """True where the rows are gone: all of them were looked at, and no check found anything.
+
+        A search, a cache or an export that could not be asked does not change that: it has no rows of its own.
+        """
+        missed = {check.name.split()[0] for check in self.unchecked}
+        return not self.left and missed <= _READ_FROM_ROWS
+
     def in_short(self) -> str:
         """Return the receipt in a line, such as "2 removed, 1 rewritten; 17 checks, nothing left"."""
         gone, less = (sum(map(len, part.values())) for part in (self.removed, self.rewritten))
-        left = "; ".join(self.problems) or "nothing left"
-        return f"{gone} removed, {less} rewritten; {len(self.checks)} checks, {left}"
+        left = "; ".join(f"{check.name}: {check.hits} left" for check in self.left) or "nothing left"
+        told = f"{gone} removed, {less} rewritten; {len(self.checks) - len(self.unchecked)} checks, {left}"
+        if not self.unchecked:
+            return told
+        missed = "; ".join(f"{check.name} ({check.problem})" for check in self.unchecked)
+        rows = "The rows are gone. " if self.is_gone else ""
+        return f"{told}. {rows}Not looked at: {missed}; ask again, and it is looked at again"

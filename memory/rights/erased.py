@@ -74,7 +74,7 @@ async def checked(
         "bookkeeping": _bookkeeping(store, user_id, session_id),
         "attachments": _attachments(store, user_id, changes, session_id),
     }
-    checks = await read_again(store, user_id, erased, says, asked, more)
+    checks = await read_again(store, user_id, erased, says, asked, more, in_turn=False)
     if proof:
         said = [str(item.value.get("text") or "") for item in items if item.key in erased]
         traces = Traces(encode(user_id), user_id, tuple(erased), tuple(threads), tuple(said), whole=session_id is None)

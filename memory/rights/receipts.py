@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from types import MappingProxyType
 from typing import Any
 
@@ -29,6 +30,7 @@ from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.retrieval.graph_arm import with_links
 from react_mem.memory.rights import portability
 from react_mem.memory.store.owned import everything, set_aside
+from react_mem.memory.store.questions import waiting_for_questions
 
 _ASKED = 3
 """Ways of putting it that every arm is asked for: each costs an embedding."""
@@ -38,6 +40,9 @@ _FOUND = 50
 
 _PATIENCE = 5.0
 """Seconds for all of it: what was forgotten is forgotten, and whoever asked for it waits."""
+
+_LONG_PATIENCE = 60.0
+"""Seconds where no turn waits: an embedder that has just begun to load is not to leave a check out."""
 
 Says = Callable[[Item], bool]
 """Test whether a record still says what was forgotten."""
@@ -83,6 +88,8 @@ async def read_again(
     says: Says,
     asked: Sequence[str],
     more: Mapping[str, AsyncIterator[Check]] = MappingProxyType({}),
+    *,
+    in_turn: bool = True,
 ) -> tuple[Check, ...]:
     """Look for what was forgotten wherever it could still be.
 
@@ -93,6 +100,7 @@ async def read_again(
         says: Returns whether a record still says it.
         asked: How it was put: what the arms are asked for.
         more: More to look at, each by its name.
+        in_turn: Whether a turn may be waiting, so that what takes long is left out.
 
     Returns:
         A check for each scope, each arm of the search, the links, the caches of this process and the export.
@@ -103,21 +111,23 @@ async def read_again(
         return item.key in removed or says(item)
 
     checks: list[Check] = []
-    until = asyncio.get_running_loop().time() + _PATIENCE
+    until = asyncio.get_running_loop().time() + (_PATIENCE if in_turn else _LONG_PATIENCE)
     looks = {
         "scopes": _scopes(store, user_id, hit, removed),
-        "arms": _arms(store, user_id, hit, asked),
         "caches": _caches(store, user_id, hit),
         "export": _export(store, user_id, hit),
         **more,
+        # last, since an embedder may take all the time that there is
+        "arms": _arms(store, user_id, hit, asked),
     }
-    for name, looking in looks.items():
-        try:
-            async with asyncio.timeout_at(until):
-                checks += [one async for one in looking]
-        except Exception as error:  # of a store or an embedder, whatever it raises
-            log.warning("what was forgotten could not be looked for in the %s: %s", name, cause_of(error))
-            checks.append(Check(name=name, problem=cause_of(error)))
+    with nullcontext() if in_turn else waiting_for_questions(_LONG_PATIENCE / 2):
+        for name, looking in looks.items():
+            try:
+                async with asyncio.timeout_at(until):
+                    checks += [one async for one in looking]
+            except Exception as error:  # of a store or an embedder, whatever it raises
+                log.warning("what was forgotten could not be looked for in the %s: %s", name, cause_of(error))
+                checks.append(Check(name=name, problem=cause_of(error)))
     return tuple(checks)
 
 

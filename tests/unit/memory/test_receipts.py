@@ -18,10 +18,12 @@ from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace, work_namespace
 from react_mem.memory.model.profile_record import PROFILE_KEY
-from react_mem.memory.model.receipt import Receipt
+from react_mem.memory.model.receipt import Check, Receipt
 from react_mem.memory.model.records import fact_id
 from react_mem.memory.rights import portability, receipts
 from react_mem.memory.rights.forgetting import forget_said
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.questions import question_vectors
 from tests.support.telling import tell
 
 
@@ -129,3 +131,50 @@ async def test_a_profile_whose_fields_come_back_in_another_order_is_not_rewritte
     fields = dict(reversed(profile.value["fields"].items()))
     await memory.store.aput(*place, {**profile.value, "fields": fields}, index=False)
     assert (await memory.forget("ann", fact_id("user", "I have a boat"))).rewritten == {}
+
+
+@pytest.mark.parametrize(
+    ("checks", "is_gone", "said"),
+    [
+        ((Check(name="scope dialog"),), True, "0 removed, 0 rewritten; 1 checks, nothing left"),
+        (
+            (Check(name="scope dialog"), Check(name="arm vector", problem="no answer in 3 seconds")),
+            True,
+            "1 checks, nothing left. The rows are gone. Not looked at: arm vector (no answer in 3 seconds); ask again",
+        ),
+        ((Check(name="export", problem="TimeoutError"), Check(name="scope dialog")), True, "The rows are gone"),
+        ((Check(name="scopes", problem="TimeoutError"),), False, "nothing left. Not looked at: scopes (TimeoutError)"),
+        ((Check(name="table public.store", problem="QueryCanceled"),), False, "Not looked at: table public.store"),
+        ((Check(name="scope dialog"), Check(name="arm vector", hits=2)), False, "arm vector: 2 left"),
+    ],
+)
+def test_a_check_that_could_not_be_made_is_told_apart_from_one_that_found_something(
+    checks: tuple[Check, ...], is_gone: bool, said: str
+) -> None:
+    receipt = Receipt(checks=checks)
+    assert receipt.is_gone is is_gone
+    assert said in receipt.in_short()
+
+
+@pytest.mark.parametrize("erase", [deleted, forgotten])
+async def test_an_embedder_that_takes_long_is_waited_for_where_no_turn_waits(
+    erase: Erase, monkeypatch: pytest.MonkeyPatch, words: EmbeddingModel
+) -> None:
+    waits: list[float] = []
+    timeout = asyncio.timeout
+
+    async def asked(*_arguments: Any) -> AsyncIterator[Check]:
+        await question_vectors(words, [])
+        yield Check(name="arm vector")
+
+    def noted(seconds: float) -> asyncio.Timeout:
+        waits.append(seconds)
+        return timeout(seconds)
+
+    memory, _ = await held(InMemoryStore())
+    monkeypatch.setattr(receipts, "_arms", asked)
+    monkeypatch.setattr("react_mem.memory.store.questions.asyncio.timeout", noted)
+    await forget_said(memory.store, "ann", "I have a boat")
+    in_turn = waits[-1]
+    await erase(memory)
+    assert waits[-1] > 5 * in_turn
