@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from langgraph.store.base import BaseStore
 
-from react_mem.memory.maintenance.worker import drain
+from react_mem.memory.maintenance.agent import AgentWork
 
 Result = TypeVar("Result")
 
@@ -72,10 +72,11 @@ def _check_it_answers(loop: asyncio.AbstractEventLoop) -> None:
         )
 
 
-def drain_blocking(within: float) -> bool:
-    """Finish the work behind the turns that sync code left on our own loop.
+def drain_blocking(work: AgentWork, within: float) -> bool:
+    """Finish the work behind an agent's turns that sync code left on our own loop.
 
     Args:
+        work: The agent's.
         within: Seconds to wait at most.
 
     Returns:
@@ -84,7 +85,7 @@ def drain_blocking(within: float) -> bool:
     if _own is None or _own[0] != os.getpid():
         return True
 
-    return asyncio.run_coroutine_threadsafe(drain(within), _own[1]).result()
+    return asyncio.run_coroutine_threadsafe(work.drain(within), _own[1]).result()
 
 
 def home_of(store: BaseStore | None) -> asyncio.AbstractEventLoop | None:

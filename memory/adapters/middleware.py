@@ -31,7 +31,6 @@ from react_mem.memory.llm.budget import ASSUMED_WINDOW
 from react_mem.memory.maintenance.agent import AgentWork
 from react_mem.memory.maintenance.reflecting import Reflecting
 from react_mem.memory.maintenance.runner import AgentRunner
-from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.merging.transcript import is_kept_out, kept_out
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.write.lifecycle import AgentMemory, Operation, TurnMemory
@@ -142,11 +141,11 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         Returns:
             Whether everything was finished.
         """
-        return drain_blocking(within)
+        return drain_blocking(self._work, within)
 
     async def adrain(self, within: float = 60.0) -> bool:
         """Finish what is to be drawn from turns of this event loop; see `drain`."""
-        return await drain(within)
+        return await self._work.drain(within)
 
     def _blocking(
         self,

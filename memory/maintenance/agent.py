@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.maintenance.runner import AgentRunner
-from react_mem.memory.maintenance.worker import Worker
+from react_mem.memory.maintenance.worker import Worker, drain
 from react_mem.memory.model.retention_settings import RetentionSettings
 
 CLOSING_SECONDS = 5.0
@@ -59,6 +59,18 @@ class AgentWork:
             worker.want()
         if not there:
             workers.append(Worker(store, self, until_idle=True))
+
+    async def drain(self, within: float) -> bool:
+        """Do at once what waits to be drawn from turns, in the stores that it is used with in this event loop.
+
+        Args:
+            within: Seconds to wait at most.
+
+        Returns:
+            Whether everything was done; what was not stays durable, and due.
+        """
+        workers = self._workers.get(asyncio.get_running_loop(), [])
+        return await drain(within, [worker.store for worker in workers])
 
     @asynccontextmanager
     async def running(

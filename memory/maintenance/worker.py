@@ -389,18 +389,23 @@ async def close_workers(store: BaseStore, within: float) -> None:
     await asyncio.gather(*(one.close(within) for one in list(_running) if one.loop is loop and one.store is store))
 
 
-async def drain(within: float) -> bool:
-    """Do at once what waits to be drawn from turns, with every worker of this event loop.
+async def drain(within: float, stores: Sequence[BaseStore] | None = None) -> bool:
+    """Do at once what waits to be drawn from turns, with the workers of this event loop.
+
+    A worker is told of the work of other stores too: one whose database is down is not to speak for those.
 
     Args:
         within: Seconds to wait at most.
+        stores: The stores whose workers are meant; by default all.
 
     Returns:
         Whether everything was done; what was not stays durable, and due.
     """
     loop = asyncio.get_running_loop()
-    workers = [worker for worker in list(_running) if worker.loop is loop]
-    return all(await asyncio.gather(*(worker.drain(within) for worker in workers)))
+    there = [one for one in list(_running) if one.loop is loop]
+    if stores is not None:
+        there = [one for one in there if any(one.store is store for store in stores)]
+    return all(await asyncio.gather(*(worker.drain(within) for worker in there)))
 
 
 def _items_of_work() -> Iterator[tuple[float, dict[str, str]]]:

@@ -391,6 +391,27 @@ async def test_what_is_read_behind_the_turn_can_be_waited_for() -> None:
     assert {fact.payload["text"] for fact in facts} == {"I live in Hue.", "I work in Da Nang."}
 
 
+async def test_another_agents_store_that_is_down_keeps_nobody_from_waiting() -> None:
+    said = {"messages": [HumanMessage("I live in Hue.")]}
+    down, up = BrokenStore(), memory_store()
+    down.broken = False
+    memories: dict[Any, MemoryMiddleware] = {}
+    for store in (down, up):
+        memory = memories[store] = MemoryMiddleware(policy={"extraction": {"debounce": 60.0}})
+        graph = create_agent(ScriptedModel(script=["ok"]), [], middleware=[memory], store=store)
+        # on this event loop, and on that of sync code
+        await graph.ainvoke(said, thread(), context={"user_id": "ann"})
+        await asyncio.to_thread(graph.invoke, said, thread("2"), context={"user_id": "ann"})
+        down.broken = True
+    try:
+        for drained in (memories[up].adrain(30), asyncio.to_thread(memories[up].drain, 30)):
+            assert await drained
+        assert not await MemoryFacade(up).pending("ann")
+        assert not await memories[down].adrain(30)
+    finally:
+        down.broken = False
+
+
 async def test_what_waits_is_done_before_a_store_of_ones_own_is_closed() -> None:
     store = BrokenStore()
     store.broken = False
