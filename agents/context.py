@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
-from react_mem.errors import InvalidInputError
+from react_mem.errors import ChoiceRefused
+
+_SERVERS = frozenset({"thread_id", "run_id", "assistant_id", "graph_id", "cron_id", "task_id"})
+_SERVERS_BEGIN = ("langgraph_", "__", "checkpoint_", "x-")
+"""Names of LangGraph's own, and how others of them begin."""
+
+_ALIKE = 0.8
+"""How alike a name is to one of ours, of 1, to be taken for that name misspelt."""
 
 
 class AgentContext(BaseModel):
@@ -21,9 +30,16 @@ class AgentContext(BaseModel):
         max_iterations: How often the model may be called in one turn, at most the agent's number.
         use_memory: False for a run that reads no memory, and of which none is kept.
         max_memories: Memories of each scope in the prompt, at most the agent's number.
+
+    Raises:
+        ChoiceRefused: If a value cannot be used, or a name is not one of these; it names the fields, and repeats
+            nothing of what they say.
     """
 
-    # a server passes other keys of `configurable` too
+    takes_others: ClassVar[bool] = False
+    """Whether names pass that are unlike any here."""
+
+    # LangGraph passes names of its own too
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 
     user_id: str | None = Field(
@@ -75,9 +91,21 @@ class AgentContext(BaseModel):
         ge=1,
         le=100,
         description="Memories of each scope in the prompt, at most the agent's number. An agent without memory ignores "
-        "it.",
+        "it, and checks the number all the same.",
         json_schema_extra={"langgraph_nodes": ["retrieve_context"]},
     )
+
+    def __init__(self, /, **given: Any) -> None:
+        """Read what is given, names that nobody knows included: one may be a wish misspelt."""
+        self._check_names(given, others=self.takes_others)
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            wrong = [
+                f"{'.'.join(map(str, part['loc'])) or 'context'}: {part['msg']}"
+                for part in error.errors(include_input=False, include_url=False)
+            ]
+            raise ChoiceRefused(f"The run's context cannot be used: {'; '.join(wrong)}.") from None
 
     @classmethod
     def of(cls, context: Any, configurable: dict[str, Any] | None) -> AgentContext:
@@ -87,14 +115,28 @@ class AgentContext(BaseModel):
             context: `runtime.context`: an `AgentContext`, or None.
             configurable: The `configurable` of the run's config.
 
+        `configurable` is open to anybody: nodes and tools read names of their own from it. So only those are refused
+        there that look like one of ours misspelt.
+
         Raises:
-            InvalidInputError: If a value cannot be used; it names the fields, and repeats nothing of them.
+            ChoiceRefused: If a value cannot be used, or a name is one of ours misspelt; it names the fields, and
+                repeats nothing of what they say.
         """
         if isinstance(context, cls):
             return context
-        given = {key: value for key, value in (configurable or {}).items() if key in cls.model_fields}
-        try:
-            return cls.model_validate(given)
-        except ValidationError as error:
-            wrong = [f"{part['loc'][0]}: {part['msg']}" for part in error.errors(include_input=False)]
-            raise InvalidInputError(f"The run's context cannot be used: {'; '.join(wrong)}.") from None
+        given = configurable or {}
+        cls._check_names(given, others=True)
+        return cls(**{key: value for key, value in given.items() if key in cls.model_fields})
+
+    @classmethod
+    def _check_names(cls, given: Iterable[str], *, others: bool) -> None:
+        for name in given:
+            if name in cls.model_fields or name in _SERVERS or name.startswith(_SERVERS_BEGIN):
+                continue
+            meant = get_close_matches(name.lower().replace("-", "_")[:100], cls.model_fields, 1, _ALIKE)
+            if meant:
+                raise ChoiceRefused(f"The run's context has no {name[:100]!r}: is {meant[0]!r} meant?")
+            if not others:
+                raise ChoiceRefused(
+                    f"The run's context has no {name[:100]!r}, but {', '.join(sorted(cls.model_fields))}."
+                )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import ConfigDict, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
@@ -75,7 +75,8 @@ def offered_context(offer: RunOffer, reads: Collection[str] = _READS) -> type[Ag
         },
         "max_iterations": _at_most(offer.max_iterations, "How often the model may be called in one turn."),
         "max_memories": _at_most(
-            offer.max_memories, "Memories of each kind in the prompt. An agent without memory ignores it."
+            offer.max_memories,
+            "Memories of each kind in the prompt. An agent without memory ignores it, and checks it all the same.",
         ),
     }
     if offer.agents:
@@ -84,14 +85,16 @@ def offered_context(offer: RunOffer, reads: Collection[str] = _READS) -> type[Ag
         own[name] = {"readOnly": True, "description": "Not left to callers here: a choice of it is refused."}
 
     class Offered(AgentContext):
+        # a server copies `configurable` into a context, where tools have names of their own
+        takes_others: ClassVar[bool] = True
         model_config = ConfigDict(title="Run", json_schema_extra={"description": _SAID})
 
         @classmethod
         def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
             schema = handler.resolve_ref_schema(handler(core_schema))
-            schema["properties"] = {
-                name: {**value, **own.get(name, {})} for name, value in schema["properties"].items() if name in shown
-            }
+            schema["properties"] = _AllNames(
+                {name: {**value, **own.get(name, {})} for name, value in schema["properties"].items() if name in shown}
+            )
             if offer.agents:
                 # a choice of one of these is no choice of nothing
                 schema["properties"]["agent"].pop("anyOf", None)
@@ -103,6 +106,17 @@ def offered_context(offer: RunOffer, reads: Collection[str] = _READS) -> type[Ag
 
     Offered.__name__ = Offered.__qualname__ = AgentContext.__name__
     return Offered
+
+
+class _AllNames(dict[str, Any]):
+    """Properties of a schema that has room for any name.
+
+    A server drops what a schema does not have: a name misspelt would be a wish that nobody hears of.
+    """
+
+    def __contains__(self, name: object) -> bool:
+        """Return True."""
+        return True
 
 
 def agent_property(agents: Sequence[str], description: str) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import pytest
 
 import react_mem.agents.resolve
 from react_mem.agents.config import MOST_CHOICES, AgentConfig
-from react_mem.errors import ChoiceRefused, InvalidInputError
+from react_mem.agents.context import AgentContext
+from react_mem.errors import ChoiceRefused
 from tests.contract.conftest import Build, build_manager
 from tests.contract.test_loop import ANN, ask
 from tests.support.scripted_model import ScriptedModel
@@ -90,13 +91,42 @@ async def test_a_context_of_the_wrong_form_is_refused_without_repeating_it(build
     graph = build(["hi"])
     wrong_ones = {"model": ["my diary"], "max_iterations": "many words", "use_memory": "false"}
     config = {"configurable": {"thread_id": "1", **wrong_ones}}
-    with pytest.raises(InvalidInputError, match=r"max_iterations.*use_memory") as refused:
+    with pytest.raises(ChoiceRefused, match=r"max_iterations.*use_memory") as refused:
         await graph.ainvoke({"messages": [("user", "hello")]}, config)
     assert "diary" not in str(refused.value)
     assert "words" not in str(refused.value)
-    with pytest.raises(ValueError, match="max_iterations") as wrong:
-        await ask(graph, context={**ANN, "max_iterations": "many words"})
-    assert "words" not in str(wrong.value)
+    for chosen in ({"max_iterations": "many words"}, {"max_memories": 0}, {"max_memories": "words"}, {"user_id": ""}):
+        with pytest.raises(ChoiceRefused, match=next(iter(chosen))) as wrong:
+            await ask(graph, context={**ANN, **chosen})
+        assert "words" not in str(wrong.value)
+        assert "http" not in str(wrong.value)
+
+
+MISSPELT = {"use_memroy": "use_memory", "useMemory": "use_memory", "use-memory": "use_memory", "userid": "user_id"}
+
+
+@pytest.mark.parametrize(("name", "meant"), [*MISSPELT.items(), ("max_memory", "max_memories"), ("Model", "model")])
+async def test_a_name_misspelt_is_refused_with_the_one_that_is_meant(build: Build, name: str, meant: str) -> None:
+    model = ScriptedModel(script=["hi"])
+    graph = build(model)
+    with pytest.raises(ChoiceRefused, match=f"is '{meant}' meant"):
+        await ask(graph, context={**ANN, name: False})
+    with pytest.raises(ChoiceRefused, match=f"is '{meant}' meant"):
+        config = {"configurable": {"thread_id": "1", **ANN, name: False}}
+        await graph.ainvoke({"messages": [("user", "hello")]}, config)
+    assert not model.prompts
+    assert not await graph.store.alist_namespaces()
+
+
+async def test_names_of_others_pass_where_others_may_have_names(build: Build) -> None:
+    graph = build(["hi", "ho"])
+    with pytest.raises(ChoiceRefused, match=r"no 'bogus', but agent, .*use_memory"):
+        await ask(graph, context={**ANN, "bogus": 1})
+    for name in ("thread_id", "langgraph_auth_user", "__request_start_time_ms__", "checkpoint_ns"):
+        assert AgentContext(user_id="ann", **{name: "1"}).user_id == "ann"
+    # a tool may read a name of its own from `configurable`
+    config = {"configurable": {"thread_id": "1", **ANN, "tenant": "acme"}}
+    assert (await graph.ainvoke({"messages": [("user", "hello")]}, config))["messages"][-1].text == "hi"
 
 
 def test_an_agent_leaves_only_so_many_models_to_its_callers() -> None:
