@@ -9,7 +9,7 @@ from rich.console import Console
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.terminal.column import printable
-from react_mem.agents.terminal.output import Output
+from react_mem.agents.terminal.output import Output, counted
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import MemoryFacade, StorageSettings, export_skills, import_skills
 from react_mem.memory.runtime import AuditActor, AuditReason, acting, open_storage
@@ -47,7 +47,7 @@ async def _export(memory: MemoryFacade, arguments: argparse.Namespace, out: Outp
     except ValueError as error:
         raise MemoryCommandError(str(error)) from error
     data = {"written": done.written, "kept": done.kept, "skipped": done.skipped, "folder": arguments.folder}
-    said = f"{len(done.written)} skills are written to {arguments.folder}, {done.kept} were there as they are"
+    said = f"{counted(len(done.written), 'skill')} written to {arguments.folder}, {done.kept} were there as they are"
     out.report(data, "\n".join([printable(said), *_listed(done.skipped)]))
     return 1 if done.skipped else 0
 
@@ -66,7 +66,7 @@ async def _import(memory: MemoryFacade, arguments: argparse.Namespace, out: Outp
     }
     would = "would be " if arguments.dry_run else ""
     cut = [printable(f"  only its beginning is taken: {place}") for place in done.cut]
-    said = f"{len(done.added)} skills {would}added, on probation, {done.kept} were there already"
+    said = f"{counted(len(done.added), 'skill')} {would}added, on probation, {done.kept} were there already"
     out.report(data, "\n".join([said, *cut, *_listed(done.skipped)]))
     return 1 if done.skipped else 0
 

@@ -41,12 +41,19 @@ MAX_BODY_CHARS = 4_000
 MARK = "react-mem"
 """Key of the metadata under which one of ours has the procedure as it is."""
 
+_META = "skill_file"
+"""Key of a record's `meta` under which a skill has the name and the front matter that others gave it."""
+
+_MAX_FRONT_BYTES = 3_000
+"""Bytes of a front matter that are kept, of the four thousand that a record's `meta` may have."""
+
 _FRONT = re.compile(r"\A\s*---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)(.*)", re.DOTALL)
 _FIELD = re.compile(r"^-\s+\**([A-Z][\w /-]{1,40}?)\**:\**\s*(.*)$")
 _STEP = re.compile(r"^\s*(?:\d+[.)]|[-*])\s+(.*)$")
 _TOOL = re.compile(r"^`?([A-Za-z_][\w.-]*)`?:\s+(.+)$")
 _SLUG = re.compile(r"[^a-z0-9]+")
-_BLANK = re.compile(r"\n[ \t]*\n")
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})(.*)")
+_AGENT_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 _LESSON = ("Principle", "Root Cause", "Correct Approach", "Prevention")
@@ -76,7 +83,7 @@ def agent_skill_names(skills: Sequence[Skill]) -> dict[str, str]:
     Args:
         skills: The skills that stand side by side.
     """
-    slugs = {skill.id: _slug(skill.use_when, MAX_NAME) for skill in skills}
+    slugs = {skill.id: _slug(_given_name(skill) or skill.use_when, MAX_NAME) for skill in skills}
     many = Counter(slugs.values())
     return {
         id_: slug if slug and many[slug] == 1 else f"{slug[: MAX_NAME - 9].strip('-') or 'skill'}-{_slug(id_, 8)}"
@@ -92,13 +99,50 @@ def write_agent_skill(skill: Skill, name: str) -> str:
         name: Its name there, which is its folder's too.
     """
     own = {"id": skill.id, "use_when": skill.use_when, **_said(skill)}
+    theirs = _theirs(skill)
+    if theirs is not None:
+        own[_META] = theirs
+    others = dict(theirs["front"]) if theirs else {}
+    metadata = others.pop("metadata", {})
     front = {
         "name": name,
         "description": _description(skill.use_when),
+        **others,
         # a text, as the format wants it
-        "metadata": {MARK: json.dumps(own, ensure_ascii=False)},
+        "metadata": {**metadata, MARK: json.dumps(own, ensure_ascii=False)},
     }
-    return _file(front, _body(skill.use_when, skill.tool_sops, skill.preferences))
+    return _file(front, _body_of(own))
+
+
+def _theirs(skill: Skill) -> dict[str, Any] | None:
+    """Return the name and the front matter that others gave a skill; None of one that has none from others."""
+    return _checked_theirs(skill.meta.get(_META))
+
+
+def _checked_theirs(given: Any) -> dict[str, Any] | None:
+    if not isinstance(given, Mapping) or not isinstance(front := given.get("front"), Mapping):
+        return None
+    metadata = front.get("metadata", {})
+    if not isinstance(metadata, Mapping) or {"name", "description"} & front.keys():
+        return None
+    return {"name": str(given.get("name") or ""), "front": dict(front)}
+
+
+def _given_name(skill: Skill) -> str:
+    theirs = _theirs(skill)
+    return theirs["name"] if theirs and _is_agent_name(theirs["name"]) else ""
+
+
+def _is_agent_name(name: str) -> bool:
+    return len(name) <= MAX_NAME and _AGENT_NAME.fullmatch(name) is not None
+
+
+def _body_of(own: Mapping[str, Any]) -> str:
+    """Return the body of a file of ours: as others wrote it, where they did and it has no steps, else in our form."""
+    steps = [ToolUse(**step) for step in own["tool_sops"]]
+    if own.get(_META) is not None and not steps:
+        return "\n\n".join(own["preferences"]) + "\n"
+    return _body(own["use_when"], steps, own["preferences"])
 
 
 def _description(use_when: str) -> str:
@@ -189,21 +233,60 @@ def read_agent_skill(text: str) -> tuple[list[dict[str, Any]], bool]:
     told, is_cut = _instructions(body)
     if not told:
         raise ValueError("has no instructions below its front matter")
-    return [{"task_type": "", "use_when": when, "tool_sops": [], "preferences": told}], is_cut
+    skill = {"task_type": "", "use_when": when, "tool_sops": [], "preferences": told}
+    return [{**skill, "meta": {_META: _kept_front(front)}}], is_cut
+
+
+def _kept_front(front: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the name and what else a front matter says that is plain and has room."""
+    others = {str(key): value for key, value in front.items() if key not in ("name", "description")}
+    if not isinstance(others.get("metadata", {}), Mapping):
+        others.pop("metadata")
+    elif "metadata" in others:
+        others["metadata"] = {str(key): str(value) for key, value in others["metadata"].items() if key != MARK}
+    kept: dict[str, Any] = {}
+    for key, value in others.items():
+        # dates and the like are read as texts
+        plain = json.loads(json.dumps(value, ensure_ascii=False, default=str))
+        if len(json.dumps({**kept, key: plain}, ensure_ascii=False).encode("utf-8", "replace")) <= _MAX_FRONT_BYTES:
+            kept[key] = plain
+    return {"name": name if _is_agent_name(name := str(front.get("name") or "")) else "", "front": kept}
 
 
 def _instructions(body: str) -> tuple[list[str], bool]:
-    """Return the paragraphs of a body from its beginning, as many as there is room for, and whether there are more."""
+    """Return the paragraphs of a body from its beginning, as many as there is room for, and whether there are more.
+
+    Two line breaks between them make the body again, letter by letter.
+    """
     told: list[str] = []
     room = MAX_BODY_CHARS
-    for paragraph in _BLANK.split(body):
-        said = " ".join(paragraph.split())
-        if len(said) > room:
-            return ([*told, f"{said[: room - 1]}…"] if room > 1 else told), True
-        if said:
-            told.append(said)
-            room -= len(said)
+    for paragraph in _paragraphs(body):
+        if len(paragraph) > room:
+            return ([*told, f"{paragraph[: room - 1]}…"] if room > 1 else told), True
+        told.append(paragraph)
+        room -= len(paragraph)
     return told, False
+
+
+def _paragraphs(body: str) -> Iterator[str]:
+    """Yield the paragraphs of a body with their lines as they are; a fenced block is within one."""
+    fence = ""
+    lines: list[str] = []
+    for line in body.strip("\n").split("\n"):
+        if not (line or fence) and any(map(str.strip, lines)):
+            yield "\n".join(lines)
+            lines = []
+            continue
+        lines.append(line)
+        mark = _FENCE.match(line)
+        if mark is None:
+            continue
+        if not fence:
+            fence = mark[1]
+        elif mark[1].startswith(fence) and not mark[2].strip():
+            fence = ""
+    if any(map(str.strip, lines)):
+        yield "\n".join(lines)
 
 
 def is_unedited(text: str, id_: str = "") -> bool:
@@ -220,9 +303,9 @@ def is_unedited(text: str, id_: str = "") -> bool:
         return False
     if own is None or (id_ and own.get("id") != id_):
         return False
-    steps = [ToolUse(**step) for step in own["tool_sops"]]
     is_as_described = _description(own["use_when"]) == front.get("description")
-    return is_as_described and body.strip() == _body(own["use_when"], steps, own["preferences"]).strip()
+    told = {**own, _META: own.get("meta", {}).get(_META)}
+    return is_as_described and body.strip() == _body_of(told).strip()
 
 
 def _marked(front: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -235,6 +318,8 @@ def _marked(front: Mapping[str, Any]) -> dict[str, Any] | None:
         own = _own({**given, "description": given["use_when"]}, str(given.get("task_type") or ""))
     except (KeyError, TypeError, ValueError, RecursionError):
         raise ValueError(f"metadata: {MARK}: is not as it was written; remove it, and the body is read") from None
+    if (theirs := _checked_theirs(given.get(_META))) is not None:
+        own["meta"] = {_META: theirs}
     return {**own, "id": given["id"]} if _UUID.fullmatch(str(given.get("id"))) else own
 
 

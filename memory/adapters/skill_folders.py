@@ -74,7 +74,8 @@ async def export_skills(memory: MemoryFacade, user_id: str, folder: str | Path) 
 async def import_skills(memory: MemoryFacade, user_id: str, where: str | Path, *, dry_run: bool = False) -> SkillImport:
     """Take the skills of a file, or of every `SKILL.md` in a folder and below, into a user's own, on probation.
 
-    What is known stays as it is. Instructions in free Markdown become what is to be minded, from their beginning. What
+    What is known stays as it is. Instructions in free Markdown become what is to be minded, from their beginning, with
+    their lines as they are. What
     is read is what somebody else has written: import what you trust with what your agent does.
 
     Args:
@@ -155,9 +156,8 @@ def _files(root: Path) -> Iterator[Path]:
     for number, (folder, folders, files) in enumerate(os.walk(root), start=1):
         if number > _MAX_FOLDERS:
             raise ValueError(f"has more than {_MAX_FOLDERS:,} folders: give the one with the skills")
-        # `os.walk` goes into no link; one that leads to a skill is named
-        links = [Path(folder, name) for name in folders if Path(folder, name).is_symlink()]
-        yield from (link for link in sorted(links) if (link / NAME).exists())
+        # `os.walk` goes into no link; nobody knows whether it leads to skills, so that each is named
+        yield from sorted(path for name in folders if (path := Path(folder, name)).is_symlink())
         folders.sort()
         yield from (Path(folder, name) for name in sorted(files) if name.upper() == NAME.upper())
 

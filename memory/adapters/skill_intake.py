@@ -61,18 +61,21 @@ async def take_in_skills(
         dry_run: Whether nothing is written.
     """
     known = {name for skill in await owned_skills(memory, user_id) for name in _names(skill)}
+    taken: dict[str, str] = {}
     outcome = SkillImport()
     kept = 0
     for place, data in found:
         try:
             given = {"session_id": "", **data, "agent_id": agent_id, "origin": Origin.IMPORT}
             skill = await asyncio.to_thread(memory.procedural.made, Skill, given)
+            if (first := next((taken[name] for name in _names(skill) if name in taken), None)) is not None:
+                raise ValueError(f"is for the same occasion as {first}, which is taken: describe it otherwise")
             if not known.isdisjoint(_names(skill)):
                 kept += 1
                 continue
-            known |= _names(skill)
             if not dry_run:
                 await memory.procedural.add_skill(skill, user_id=user_id)
+            taken |= dict.fromkeys(_names(skill), place)
         except (ValueError, MemoryFull) as error:
             outcome.skipped[place] = str(error)
         else:

@@ -111,8 +111,8 @@ async def test_a_name_misspelt_is_refused_with_the_one_that_is_meant(build: Buil
     graph = build(model)
     with pytest.raises(ChoiceRefused, match=f"is '{meant}' meant"):
         await ask(graph, context={**ANN, name: False})
+    config: dict[str, Any] = {"configurable": {"thread_id": "1", **ANN, name: False}}
     with pytest.raises(ChoiceRefused, match=f"is '{meant}' meant"):
-        config = {"configurable": {"thread_id": "1", **ANN, name: False}}
         await graph.ainvoke({"messages": [("user", "hello")]}, config)
     assert not model.prompts
     assert not await graph.store.alist_namespaces()

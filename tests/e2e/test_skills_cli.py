@@ -25,12 +25,12 @@ def test_skills_go_out_are_forgotten_and_come_back(tmp_path: Path, capsys: pytes
     (theirs / "tea").mkdir(parents=True)
     (theirs / "tea" / "SKILL.md").write_text(SKILL, encoding="utf-8")
     assert main(["skills", "import", str(theirs), "--user", "ann", "--dry-run"]) == 0
-    assert "1 skills would be added, on probation, 0 were there already" in capsys.readouterr().out
+    assert "1 skill would be added, on probation, 0 were there already" in capsys.readouterr().out
     assert main(["skills", "import", str(theirs), "--user", "ann", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["added"] == ["Brew tea. Use when somebody wants tea."]
 
     assert main(["skills", "export", str(ours), "--user", "ann"]) == 0
-    assert "1 skills are written" in capsys.readouterr().out
+    assert "1 skill written" in capsys.readouterr().out
     assert (ours / "brew-tea-use-when-somebody-wants-tea" / "SKILL.md").is_file()
     assert main(["skills", "export", str(tmp_path / "bobs"), "--user", "bob"]) == 0
     assert list((tmp_path / "bobs").iterdir()) == []

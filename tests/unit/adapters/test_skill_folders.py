@@ -142,13 +142,57 @@ async def test_what_others_have_written_comes_in_as_what_is_to_be_minded(tmp_pat
     assert skill.use_when == "Fill PDF forms. Use when a form is to be filled."
     assert skill.preferences == (
         "# Filling forms",
-        "1. Look at the fields with `fields.py`. 2. Fill them.",
+        "1. Look at the fields with `fields.py`.\n2. Fill them.",
         "Never overwrite the original.",
     )
     assert (skill.origin, skill.tool_sops) == (Origin.IMPORT, ())
     [found] = await memory.procedural.search_skills("", "fill a form", user_id="ann")
     assert found.id == skill.id
     assert (await import_skills(memory, "ann", tmp_path / "pdf-forms" / "SKILL.md")).kept == 1
+
+
+BODIES = [
+    "# Title\n\nOne line,\nand the next.\n\n1. first\n2. second\n   - below\n",
+    "Run this:\n\n```python\ndef f():\n\n    return 1\n\n\n\nf()  \n```\n\nThen that.\n",
+    '~~~\n```\n\n\n~~~\n\n\n\nFar below.\n   \n    indented\n\n- [ ] <b>markup</b> & "quotes"\n',
+    "- Steps: none of ours\n- Other: neither\n\n````md\n```\n\n```\n````\n",
+]
+
+
+@pytest.mark.parametrize("body", BODIES)
+async def test_a_file_of_others_keeps_its_name_its_front_matter_and_its_lines(tmp_path: Path, body: str) -> None:
+    front = {
+        "name": "pdf-processing",
+        "description": "Extract text and tables from PDF files.",
+        "license": "MIT",
+        "allowed-tools": "Bash Read",
+        "metadata": {"author": "somebody", "version": "1.0"},
+    }
+    write(tmp_path / "in", "pdf-processing", f"---\n{yaml.safe_dump(front)}---\n\n{body}")
+    memory = await with_skills()
+    assert (await import_skills(memory, "ann", tmp_path / "in")).skipped == {}
+    before = {id_: said(skill) for id_, skill in (await skills_of(memory)).items()}
+    assert (await export_skills(memory, "ann", tmp_path / "out")).written == ["pdf-processing"]
+    text = files_in(tmp_path / "out")["pdf-processing"]
+    _, head, after = text.split("---\n", 2)
+    told = yaml.safe_load(head)
+    assert after == f"\n{body}"
+    assert told["metadata"].pop("react-mem")
+    assert told == front
+    # and so once more, by way of what was exported
+    await memory.forget_user("ann")
+    assert (await import_skills(memory, "ann", tmp_path / "out")).skipped == {}
+    assert {id_: said(skill) for id_, skill in (await skills_of(memory)).items()} == before
+    assert (await export_skills(memory, "ann", tmp_path / "out")).kept == 1
+
+
+@pytest.mark.parametrize("name", ["../../etc", "PDF Processing", "a" * 80, "", ".hidden", "a--b"])
+async def test_a_name_that_is_none_of_the_format_is_not_taken_for_a_folders(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "in", "x", FREE.replace("name: pdf-forms", f"name: {name!r}"))
+    memory = await with_skills()
+    await import_skills(memory, "ann", tmp_path / "in")
+    done = await export_skills(memory, "ann", tmp_path / "out")
+    assert done.written == ["fill-pdf-forms-use-when-a-form-is-to-be-filled"]
 
 
 async def test_a_long_body_is_taken_from_its_beginning_and_that_is_told(tmp_path: Path) -> None:
@@ -192,13 +236,14 @@ async def test_links_lead_nowhere_in_and_out(tmp_path: Path) -> None:
     folder = tmp_path / "skills"
     write(folder, "mine", FREE)
     (folder / "linked").symlink_to(secret.parent)
+    (folder / "collection").symlink_to(outside)
     (folder / "file").mkdir()
     (folder / "file" / "SKILL.md").symlink_to(secret)
     (folder / "deploy").symlink_to(outside)
     memory = await with_skills({"use_when": "deploy"})
     done = await import_skills(memory, "ann", folder)
     assert [skill.use_when for skill in done.added] == ["Fill PDF forms. Use when a form is to be filled."]
-    assert done.skipped.keys() == {"linked", "file/SKILL.md"}
+    assert done.skipped.keys() == {"linked", "collection", "deploy", "file/SKILL.md"}
     assert {"is a symbolic link, which is not followed"} == set(done.skipped.values())
 
     out = await export_skills(memory, "ann", folder)
@@ -215,10 +260,11 @@ async def test_what_cannot_be_read_is_named_and_stops_nothing_else(tmp_path: Pat
     write(tmp_path, "f-bytes", "").write_bytes(b"\xff\xfe\x00")
     write(tmp_path, "g-marked", "---\ndescription: x\nmetadata: {react-mem: '{}'}\n---\nDo it.\n")
     (tmp_path / "h-folder" / "SKILL.md").mkdir(parents=True)
+    write(tmp_path, "y-same", FREE.replace("original", "copy"))
     write(tmp_path, "z-good", FREE.replace("PDF", "other"))
     memory = await with_skills()
     done = await import_skills(memory, "ann", tmp_path)
-    assert len(done.added) == 2
+    assert (len(done.added), done.kept) == (2, 0)
     reasons = {place.partition("/")[0]: reason for place, reason in done.skipped.items()}
     for place, cause in {
         "b-yaml": "not YAML",
@@ -227,6 +273,7 @@ async def test_what_cannot_be_read_is_named_and_stops_nothing_else(tmp_path: Pat
         "e-huge": "more than 200,000",
         "f-bytes": "not UTF-8",
         "g-marked": "not as it was written",
+        "y-same": "same occasion as a-good/SKILL.md",
     }.items():
         assert cause in reasons.pop(place)
     assert reasons == {}
