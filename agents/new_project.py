@@ -8,7 +8,7 @@ import secrets
 import shutil
 import sys
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, version
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions, requires, version
 from pathlib import Path
 
 from react_mem.errors import ProjectError
@@ -33,6 +33,11 @@ _FILES = {
 """Files of a project, and what each is made from."""
 
 _FOLDERS = {name.partition("/")[0] for name in _FILES if "/" in name}
+
+_REQUIREMENT = re.compile(r'"([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]"]*\])?[<>={][^"]*"')
+
+_EXTRA = re.compile("""extra == ["'](?:auth|local)["']""")
+"""The extras of ours that a project asks for."""
 
 
 def write_project(name: str, folder: Path) -> list[str]:
@@ -91,11 +96,33 @@ def package_name(name: str) -> str:
     package = re.sub("[-_]+", "_", name).lower()
     if keyword.iskeyword(package) or package in _FOLDERS:
         raise ProjectError(f"{name!r} cannot be a project's name: its package could not be called {package!r}")
+    if name in (ignored := _ignored_folders()) or package in ignored:
+        raise ProjectError(
+            f"{name!r} cannot be a project's name: Git and the tools that build it take such a folder for their own "
+            "and leave it out"
+        )
+    if package in _dependencies():
+        raise ProjectError(
+            f"{name!r} cannot be a project's name: the project needs a package of that name, which it would hide"
+        )
     if package in sys.stdlib_module_names or package in packages_distributions() or _is_installed(name):
         raise ProjectError(
             f"{name!r} cannot be a project's name: a package of that name is installed, which it would hide"
         )
     return package
+
+
+def _ignored_folders() -> set[str]:
+    """Return the folders that the project's own `.gitignore` leaves out."""
+    return {line.strip().strip("/").lower() for line in _source("gitignore").splitlines() if line.strip()}
+
+
+def _dependencies() -> set[str]:
+    """Return the packages that a project needs, installed or not: its own, what builds it, and ours with theirs."""
+    ours = [one for one in requires("react-mem") or () if "extra ==" not in one or _EXTRA.search(one)]
+    named = [*_REQUIREMENT.findall(_source("pyproject.toml")), *ours]
+    found = {match[0] for one in named if (match := re.match(r"[A-Za-z0-9._-]+", one))}
+    return {re.sub("[-_.]+", "_", one).lower() for one in found}
 
 
 def _is_installed(project: str) -> bool:

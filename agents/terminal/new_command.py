@@ -15,7 +15,7 @@ Next:
   make install   # pip install -e ".[dev]"
   make test
   make chat
-  make dev       # a LangGraph server: http://127.0.0.1:2024"""
+  make dev       # a LangGraph server: http://127.0.0.1:2024, or the address that it prints where that port is taken"""
 
 
 def run_new(name: str, console: Console) -> int:

@@ -31,7 +31,7 @@ def test_skills_go_out_are_forgotten_and_come_back(tmp_path: Path, capsys: pytes
 
     assert main(["skills", "export", str(ours), "--user", "ann"]) == 0
     assert "1 skill written" in capsys.readouterr().out
-    assert (ours / "brew-tea-use-when-somebody-wants-tea" / "SKILL.md").is_file()
+    assert (ours / "tea" / "SKILL.md").is_file()
     assert main(["skills", "export", str(tmp_path / "bobs"), "--user", "bob"]) == 0
     assert list((tmp_path / "bobs").iterdir()) == []
 
