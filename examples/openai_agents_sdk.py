@@ -12,6 +12,7 @@ import httpx
 
 from agents import Agent, RunHooks, Runner, set_default_openai_api, set_tracing_disabled
 
+os.environ.setdefault("OPENAI_API_KEY", "unused")  # a server of your own may want none
 set_default_openai_api("chat_completions")  # what every OpenAI-compatible server speaks
 set_tracing_disabled(True)  # traces would go to OpenAI, with what is remembered
 headers = {"Authorization": f"Bearer {os.environ['MEMORY_TOKEN']}"} if "MEMORY_TOKEN" in os.environ else {}
@@ -30,10 +31,8 @@ class Conversation:
     async def _said(self):
         said, cursor = [], ""
         while cursor is not None:
-            page = await memory.get(self.path, params={"limit": 200, "cursor": cursor})
-            if page.status_code == 404:  # nothing is said yet
-                return []
-            messages = page.raise_for_status().json()["messages"]
+            page = await ask("GET", self.path, params={"limit": 200, "cursor": cursor})
+            messages = page.get("messages", {"items": [], "next_cursor": None})
             said, cursor = said + messages["items"], messages["next_cursor"]
         return said
 
@@ -45,21 +44,16 @@ class Conversation:
         said = [(one["role"], text_of(one)) for one in items if one.get("role") in ("user", "assistant")]
         told = [{"role": role, "content": text, "id": uuid.uuid4().hex} for role, text in said if text.strip()]
         if told:  # calls of tools are of their run alone
-            (await memory.post(f"{self.path}/messages", json={"messages": told})).raise_for_status()
+            await ask("POST", f"{self.path}/messages", json={"messages": told})
 
     async def pop_item(self):
         for last in (await self._said())[-1:]:
-            (await memory.delete(f"/memories/{last['id']}")).raise_for_status()
+            await ask("DELETE", f"/memories/{last['id']}")
             return {"role": last["role"], "content": last["text"]}
 
     async def clear_session(self):
         if await self._said():
-            (await memory.delete(self.path)).raise_for_status()
-
-
-def text_of(item):
-    content = item["content"]
-    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+            await ask("DELETE", self.path)
 
 
 class Remembering(RunHooks):
@@ -70,15 +64,30 @@ class Remembering(RunHooks):
 
     async def on_agent_start(self, context, agent):
         about = {"message": text_of(context.turn_input[-1]), "thread_id": self.session.session_id}
-        asked = await memory.post("/context", json=about)
-        context.context["retrieved"] = asked.raise_for_status().json()["retrieved"]
+        context.context["retrieved"] = (await ask("POST", "/context", json=about)).get("retrieved", "")
+
+
+def text_of(item):
+    content = item["content"]
+    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+
+
+async def ask(method, path, **request):
+    """Return what memory answers; nothing where it cannot, for that costs nobody an answer."""
+    try:
+        answer = await memory.request(method, path, **request)
+        # 404: nothing is said yet in the conversation
+        return {} if answer.status_code == 404 else answer.raise_for_status().json()
+    except httpx.HTTPError as error:
+        print(f"Without memory: {error}", file=sys.stderr)
+        return {}
 
 
 async def main(messages):
     agent = Agent(
         name="assistant",
         instructions=lambda run, agent: f"Answer briefly.\n{run.context['retrieved']}",
-        model="gpt-4.1-mini",
+        model=os.environ.get("OPENAI_MODEL", "gpt-4.1-mini"),
     )
     session = Conversation(f"agents-sdk-{uuid.uuid4().hex}")
     for message in messages:
@@ -87,4 +96,4 @@ async def main(messages):
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1:]))
+    asyncio.run(main(sys.argv[1:])) if sys.argv[1:] else print(__doc__)
