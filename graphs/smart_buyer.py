@@ -215,7 +215,9 @@ class Buyer:
     async def report(self, state: BuyState, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Answer, and log what became of the request."""
         ordered, last = state["known"].get("order"), state["steps"][-1]
-        answer = f"Ordered: {ordered}." if ordered else f"Nothing is ordered: {last['error'] or 'the plan ends early'}."
+        # the class of an error is for whoever reads the steps
+        why = last["error"].partition(": ")[2] or last["error"] or "the plan ends early"
+        answer = f"Ordered: {ordered}." if ordered else f"Nothing is ordered: {why}."
         answer = " ".join([answer, *_told(state)])
         events.answer(runtime.stream_writer, answer)
         if self._learns:

@@ -86,7 +86,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
             await files.put({file_path: Contents(content)}, origin)
             return WriteResult(path=file_path)
 
-        return await self._answer(work, lambda error: WriteResult(error=error))
+        return await self._answer(work, lambda error: WriteResult(error=f"Error: {error}"))
 
     async def aedit(
         self,
@@ -106,7 +106,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
                 return EditResult(error=outcome)
             return EditResult(path=file_path, occurrences=outcome)
 
-        return await self._answer(work, lambda error: EditResult(error=error))
+        return await self._answer(work, lambda error: EditResult(error=f"Error: {error}"))
 
     async def adelete(self, file_path: str) -> DeleteResult:
         """Remove a file, or a folder with all that is in it."""
@@ -116,7 +116,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
                 return DeleteResult(error=f"Error: {missing(file_path)}")
             return DeleteResult(path=file_path)
 
-        return await self._answer(work, lambda error: DeleteResult(error=error))
+        return await self._answer(work, lambda error: DeleteResult(error=f"Error: {error}"))
 
     async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
         """Write files, of which a text is searched, and another one kept as it is."""
@@ -157,7 +157,9 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
 
     def write(self, file_path: str, content: str) -> WriteResult:
         """Write a file whole: see `awrite`."""
-        return self._blocking(lambda: self.awrite(file_path, content), lambda error: WriteResult(error=error))
+        return self._blocking(
+            lambda: self.awrite(file_path, content), lambda error: WriteResult(error=f"Error: {error}")
+        )
 
     def edit(
         self,
@@ -168,12 +170,13 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
     ) -> EditResult:
         """Replace a text in a file: see `aedit`."""
         return self._blocking(
-            lambda: self.aedit(file_path, old_string, new_string, replace_all), lambda error: EditResult(error=error)
+            lambda: self.aedit(file_path, old_string, new_string, replace_all),
+            lambda error: EditResult(error=f"Error: {error}"),
         )
 
     def delete(self, file_path: str) -> DeleteResult:
         """Remove a file, or a folder with all that is in it: see `adelete`."""
-        return self._blocking(lambda: self.adelete(file_path), lambda error: DeleteResult(error=error))
+        return self._blocking(lambda: self.adelete(file_path), lambda error: DeleteResult(error=f"Error: {error}"))
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
         """Write files: see `aupload_files`."""

@@ -113,7 +113,7 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
                 await asyncio.to_thread(grep.look, page)
             return grep.result()
 
-        return await self._answer(work, lambda error: GrepResult(error=error))
+        return await self._answer(work, lambda error: GrepResult(error=f"Error: {error}"))
 
     async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
         """Find files by their names, those that were written last first."""
@@ -155,7 +155,8 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
     ) -> GrepResult:
         """Find the lines that hold a text: see `agrep`."""
         return self._blocking(
-            lambda: self.agrep(pattern, path, glob, max_count=max_count), lambda error: GrepResult(error=error)
+            lambda: self.agrep(pattern, path, glob, max_count=max_count),
+            lambda error: GrepResult(error=f"Error: {error}"),
         )
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
@@ -177,6 +178,8 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
     ) -> Answer:
         """Return what work comes to, or why it could not be done; nothing has been stored then.
 
+        Deep Agents puts "Error: " before what it lists, reads and finds by name, and before nothing else.
+
         Args:
             work: What is to be done.
             refused: Makes the answer of an error.
@@ -185,16 +188,16 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
         try:
             owner = self._owner()
         except NobodysFiles as error:
-            return (in_run or refused)(f"Error: {error}")
+            return (in_run or refused)(str(error))
         try:
             with owner.acting():
                 async with asyncio.timeout(_WITHIN):
                     return await work(self._files(owner))
         except Exception as error:
             if _is_the_callers(error):
-                return refused(f"Error: {error}")
+                return refused(str(error))
             log.warning("files in memory cannot be reached: %s", cause_of(error))
-            told = f"Error: files cannot be reached at present: {cause_for_clients(error)}"
+            told = f"files cannot be reached at present: {cause_for_clients(error)}"
             return (in_run if in_run is not None and owner.in_run else refused)(told)
 
     def _owner(self) -> FileOwner:
@@ -215,7 +218,7 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
             return run_blocking(make, owner.store if owner is not None else None)
         except RuntimeError as error:
             # it would have waited for itself
-            return (in_run if in_run is not None and owner is not None and owner.in_run else refused)(f"Error: {error}")
+            return (in_run if in_run is not None and owner is not None and owner.in_run else refused)(str(error))
 
 
 def _is_the_callers(error: Exception) -> bool:

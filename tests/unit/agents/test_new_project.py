@@ -179,7 +179,7 @@ def test_a_name_that_the_projects_own_gitignore_leaves_out_is_refused(name: str)
         package_name(name)
 
 
-@pytest.mark.parametrize("name", ["pytest", "ruff", "pytest-asyncio", "langgraph_cli", "setuptools", "langchain-openai"])
+@pytest.mark.parametrize("name", ["pytest", "ruff", "pytest-asyncio", "langgraph_cli", "setuptools", "langchain-core"])
 def test_a_name_of_what_the_project_needs_is_refused_whatever_is_installed(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
