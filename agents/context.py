@@ -15,7 +15,7 @@ _SERVERS_BEGIN = ("langgraph_", "__", "checkpoint_", "x-")
 """Names of LangGraph's own, and how others of them begin."""
 
 _ALIKE = 0.8
-"""How alike a name is to one of ours, of 1, to be taken for that name misspelt."""
+"""Likeness to one of our names, of 1, from which a name is taken for that one misspelt."""
 
 
 class AgentContext(BaseModel):
@@ -37,7 +37,7 @@ class AgentContext(BaseModel):
     """
 
     takes_others: ClassVar[bool] = False
-    """Whether names pass that are unlike any here."""
+    """True where names pass that are unlike any here."""
 
     # LangGraph passes names of its own too
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
