@@ -35,7 +35,7 @@ class HeldMessage:
 
 
 @dataclass(frozen=True)
-class Told:
+class ToldEvent:
     """Circumstances of an event.
 
     Args:

@@ -21,7 +21,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
-from react_mem.agents.coding_hooks.catching_up import HeldMessage, Told, held_of, untold
+from react_mem.agents.coding_hooks.catching_up import HeldMessage, ToldEvent, held_of, untold
 from react_mem.agents.coding_hooks.hook_context import prompt_context
 from react_mem.agents.coding_hooks.hook_memory import HookMemory
 from react_mem.agents.coding_hooks.owed_notes import owed_from, pay
@@ -107,7 +107,7 @@ class CodingSession:
         """Note that the coding agent does not see any more what was said so far, so that it may be recalled."""
         self._visible_from = self._next
 
-    async def prompt(self, text: str, prompt_id: str, told: Told) -> str:
+    async def prompt(self, text: str, prompt_id: str, told: ToldEvent) -> str:
         """Make a prompt durable, and return what is remembered for it.
 
         Args:
@@ -151,7 +151,7 @@ class CodingSession:
         self._used = assembled.layout.get("used") or ()
         return found
 
-    async def stop(self, answer: str, transcript: str, told: Told) -> None:
+    async def stop(self, answer: str, transcript: str, told: ToldEvent) -> None:
         """Store the answer that ends a turn, and what of the session is not stored yet.
 
         Args:
@@ -191,7 +191,7 @@ class CodingSession:
             if end is not None and (answer or last.answer):
                 await asyncio.to_thread(pay, self._notes, self.identity.user_id, self.identity.session_id, end)
 
-    def _is_late(self, told: Told) -> bool:
+    def _is_late(self, told: ToldEvent) -> bool:
         """Return whether the transcript has been read since: it tells all that the event does, now or later."""
         return 0 < told.at < self._read_at
 
@@ -243,7 +243,7 @@ class CodingSession:
             self._ahead.update(one.key for one in self._held if one.place >= known)
         self._loaded = self._was_loaded = True
 
-    async def _untold(self, transcript: str, told: Told) -> tuple[list[SaidTurn], int | None, bool]:
+    async def _untold(self, transcript: str, told: ToldEvent) -> tuple[list[SaidTurn], int | None, bool]:
         """Return what of the transcript may not be stored, where it was read up to, and whether anything was read."""
         if not transcript:
             return [], None, False
@@ -292,7 +292,7 @@ class CodingSession:
             for turn in kept
         ]
 
-    def _is_again(self, key: str, prompt_id: str, told: Told) -> bool:
+    def _is_again(self, key: str, prompt_id: str, told: ToldEvent) -> bool:
         """Return whether a prompt is there already: told by its id, or as the one that waits for its answer."""
         if prompt_id and any((one.key, one.prompt_id) == (key, prompt_id) for one in self._prompted):
             return True

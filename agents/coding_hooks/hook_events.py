@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from react_mem.agents.coding_hooks.catching_up import Told
+from react_mem.agents.coding_hooks.catching_up import ToldEvent
 from react_mem.agents.coding_hooks.coding_session import CodingSession
 from react_mem.agents.coding_hooks.hook_context import session_context
 from react_mem.agents.coding_hooks.hook_memory import HookMemory
@@ -28,7 +28,7 @@ class _Event:
     at: int
     number: int
     fields: Mapping[str, str] = field(compare=False)
-    told: Told = field(compare=False)
+    told: ToldEvent = field(compare=False)
     answer: asyncio.Future[tuple[str, str]] = field(compare=False)
 
 
@@ -55,7 +55,7 @@ class HookEvents:
         self._numbers = count()
         self._sessions: OrderedDict[tuple[str, str], _Running] = OrderedDict()
 
-    async def answer(self, user_id: str, event: Mapping[str, Any], told: Told) -> tuple[str, str]:
+    async def answer(self, user_id: str, event: Mapping[str, Any], told: ToldEvent) -> tuple[str, str]:
         """Do what an event asks for.
 
         Args:
@@ -87,7 +87,7 @@ class HookEvents:
             text = await self._answered(session, event.fields, event.told)
         return text, "; ".join(dict.fromkeys(session.problems))
 
-    async def _answered(self, session: CodingSession, fields: Mapping[str, str], told: Told) -> str:
+    async def _answered(self, session: CodingSession, fields: Mapping[str, str], told: ToldEvent) -> str:
         transcript = fields.get("transcript_path", "")
         match fields["hook_event_name"]:
             case "SessionStart":

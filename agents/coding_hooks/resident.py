@@ -184,11 +184,11 @@ class _Resident:
 
     async def _answer(self, asked: dict[str, Any]) -> dict[str, str]:
         assert self._loading is not None  # noqa: S101 - narrows for the type checker
-        from react_mem.agents.coding_hooks.catching_up import Told
+        from react_mem.agents.coding_hooks.catching_up import ToldEvent
         from react_mem.errors import ReactMemError
         from react_mem.memory.runtime import cause_of, scrub
 
-        event, told = asked["event"], Told(asked["told_at"], asked["transcript_bytes"])
+        event, told = asked["event"], ToldEvent(asked["told_at"], asked["transcript_bytes"])
         try:
             kept = await asyncio.shield(self._loading)
             events = await kept.opened()

@@ -17,7 +17,7 @@ from langgraph.store.memory import InMemoryStore
 from psycopg import OperationalError
 
 from react_mem.agents.coding_hooks import hook_context
-from react_mem.agents.coding_hooks.catching_up import Told
+from react_mem.agents.coding_hooks.catching_up import ToldEvent
 from react_mem.agents.coding_hooks.coding_session import CodingSession, NotKeptError
 from react_mem.agents.coding_hooks.hook_client import _owe
 from react_mem.agents.coding_hooks.hook_events import HookEvents
@@ -67,7 +67,7 @@ class _Agent:
         self.path = folder / "t.jsonl"
         self.path.touch()
         self._anew, self._events = anew, anew()
-        self._waiting: list[tuple[dict[str, Any], Told]] = []
+        self._waiting: list[tuple[dict[str, Any], ToldEvent]] = []
         self._clock = 0
 
     def tell(self, name: str, *, is_lost: bool = False, **fields: str) -> None:
@@ -78,7 +78,7 @@ class _Agent:
         if is_lost:
             _owe(HookPlace("", str(self.path.parent), ""), "ann", event, size)
         else:
-            self._waiting.append((event, Told(self._clock, size)))
+            self._waiting.append((event, ToldEvent(self._clock, size)))
 
     async def work_off(self, *, keeping: int = 0) -> None:
         """Have what waits worked off, in any order, but for so many events, which come later still."""
@@ -217,7 +217,7 @@ async def test_a_write_that_fails_between_two_turns_stores_neither_twice(
     path, now = tmp_path / "t.jsonl", session()
     now.begun()
     for number in range(3):
-        await now.prompt(f"Lamp {number}.", "", Told())
+        await now.prompt(f"Lamp {number}.", "", ToldEvent())
         write(path, said(f"Lamp {number}."), answered(f"A{number}"))
     end, calls = TurnMemory.end, 0
 
@@ -228,8 +228,8 @@ async def test_a_write_that_fails_between_two_turns_stores_neither_twice(
 
     monkeypatch.setattr(TurnMemory, "end", fail_second)
     with pytest.raises(NotKeptError):
-        await now.stop("A2", str(path), Told())
-    await now.stop("A2", str(path), Told())
+        await now.stop("A2", str(path), ToldEvent())
+    await now.stop("A2", str(path), ToldEvent())
     assert sorted(await stored(memory_store)) == ["A0", "A1", "A2", "Lamp 0.", "Lamp 1.", "Lamp 2."]
 
 
@@ -239,16 +239,16 @@ async def test_what_is_said_while_the_agent_works_is_answered_by_its_tools(
     for at, compacts in enumerate((False, True)):
         path, now = tmp_path / f"{at}.jsonl", session()
         now.begun()
-        await now.prompt(f"What does mail {at} say?", "", Told())
+        await now.prompt(f"What does mail {at} say?", "", ToldEvent())
         write(path, said(f"What does mail {at} say?"), *used("Read"))
         if compacts:
-            await now.stop("", str(path), Told())
-        await now.prompt("And be quick.", "", Told())
+            await now.stop("", str(path), ToldEvent())
+        await now.prompt("And be quick.", "", ToldEvent())
         write(path, said("And be quick."), answered(f"Atlantis {at}."))
-        await now.stop(f"Atlantis {at}.", str(path), Told())
-        await now.prompt(f"Thanks {at}.", "", Told())
+        await now.stop(f"Atlantis {at}.", str(path), ToldEvent())
+        await now.prompt(f"Thanks {at}.", "", ToldEvent())
         write(path, said(f"Thanks {at}."), answered(f"Welcome {at}."))
-        await now.stop(f"Welcome {at}.", str(path), Told())
+        await now.stop(f"Welcome {at}.", str(path), ToldEvent())
     held = (await MemoryFacade(memory_store).dialog.get_context("ann", "s", 10_000)).messages
     origins = {one.text: one.origin.value for one in held}
     assert [origins[f"Atlantis {at}."] for at in range(2)] == ["tool", "tool"]
@@ -260,7 +260,7 @@ async def test_a_database_that_fails_costs_nothing_but_the_moment(
 ) -> None:
     path, now = tmp_path / "t.jsonl", session()
     now.begun()
-    await now.prompt("I live in Hue.", "", Told())
+    await now.prompt("I live in Hue.", "", ToldEvent())
 
     async def fail(*_: Any, **__: Any) -> Any:
         raise OperationalError("gone")
@@ -268,21 +268,21 @@ async def test_a_database_that_fails_costs_nothing_but_the_moment(
     with monkeypatch.context() as failing:
         for name in ("abatch", "abatch_if", "arecall"):
             failing.setattr(MemoryStore, name, fail)
-        assert await now.prompt("I work in Hanoi.", "", Told()) == ""
+        assert await now.prompt("I work in Hanoi.", "", ToldEvent()) == ""
         assert "gone" in str(now.problems)
         write(path, said("I live in Hue."), answered("Noted."), said("I work in Hanoi."), answered("Nice."))
         with pytest.raises((NotKeptError, OperationalError)):
-            await now.stop("Nice.", str(path), Told())
-    await now.stop("Nice.", str(path), Told())
+            await now.stop("Nice.", str(path), ToldEvent())
+    await now.stop("Nice.", str(path), ToldEvent())
     assert Counter(await stored(memory_store)) == Counter(["I live in Hue.", "Noted.", "I work in Hanoi.", "Nice."])
 
 
 async def test_no_turn_leaves_another_behind_as_a_branch(session: Session, memory_store: MemoryStore) -> None:
     for number in range(4):
         # a new resident each time, and a prompt that was interrupted
-        await session().prompt(f"I interrupt {number}.", "", Told())
-        await session().prompt(f"I have {number} cats.", "", Told())
-        await session().stop(f"Noted {number}.", "", Told())
+        await session().prompt(f"I interrupt {number}.", "", ToldEvent())
+        await session().prompt(f"I have {number} cats.", "", ToldEvent())
+        await session().stop(f"Noted {number}.", "", ToldEvent())
         await AgentMemory("assistant", MemoryPolicy()).turns(memory_store, Identity("ann", "s")).extract()
     told = [[f"I interrupt {number}.", f"I have {number} cats.", f"Noted {number}."] for number in range(4)]
     assert await stored(memory_store) == [text for turn in told for text in turn]
@@ -294,11 +294,11 @@ async def test_what_is_brought_is_below_what_both_agents_cut(memory_store: Memor
     for number in range(30):
         who = Identity("ann", f"other {number}", threaded=False)
         other = CodingSession(opened, who, str(tmp_path))
-        await other.prompt(f"My cat number {number} is called Mimi. " + "我的猫叫咪咪。" * 60, "", Told())
-        await other.stop("Hello.", "", Told())
+        await other.prompt(f"My cat number {number} is called Mimi. " + "我的猫叫咪咪。" * 60, "", ToldEvent())
+        await other.stop("Hello.", "", ToldEvent())
         await opened.agent.turns(memory_store, who).extract()
     told = await CodingSession(opened, Identity("ann", "s", threaded=False), str(tmp_path)).prompt(
-        "What are my cats called? 咪咪", "", Told()
+        "What are my cats called? 咪咪", "", ToldEvent()
     )
     assert "cat number" in told
     assert told.endswith("</memories>")
