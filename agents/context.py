@@ -21,7 +21,7 @@ _ALIKE = 0.8
 class AgentContext(BaseModel):
     """Context of one run, given by the caller as `context=` or under `configurable`.
 
-    Args:
+    Attributes:
         user_id: Whose memory to use. Ignored where the server authenticates users. Without either, memory is off, or
             that of the development user (see `memory.model.identity`).
         agent: The name of the agent config; read by the `agent` graph.
