@@ -101,6 +101,7 @@ ELSEWHERE = {
     "flows": "tests/unit/agents/test_config.py; the flows of graphs.planner_worker and graphs.smart_buyer",
     "models.choices": "tests/contract/test_choices.py, tests/attacks/test_choices.py",
     "overridable": "tests/contract/test_choices.py, tests/attacks/test_choices.py",
+    "standing_instructions": "tests/unit/agents/test_standing_files.py",
     "models.embedding": "tests/unit/agents/test_embedding.py",
     "cards": "tests/unit/graphs/test_cards.py, tests/e2e/test_chat_ui.py",
     "switching.routes": "tests/contract/test_switching.py",
