@@ -92,9 +92,9 @@ def offered_context(offer: RunOffer, reads: Collection[str] = _READS) -> type[Ag
         @classmethod
         def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
             schema = handler.resolve_ref_schema(handler(core_schema))
-            schema["properties"] = _AllNames(
-                {name: {**value, **own.get(name, {})} for name, value in schema["properties"].items() if name in shown}
-            )
+            schema["properties"] = {
+                name: {**value, **own.get(name, {})} for name, value in schema["properties"].items() if name in shown
+            }
             if offer.agents:
                 # a choice of one of these is no choice of nothing
                 schema["properties"]["agent"].pop("anyOf", None)
@@ -106,17 +106,6 @@ def offered_context(offer: RunOffer, reads: Collection[str] = _READS) -> type[Ag
 
     Offered.__name__ = Offered.__qualname__ = AgentContext.__name__
     return Offered
-
-
-class _AllNames(dict[str, Any]):
-    """Properties of a schema that has room for any name.
-
-    A server drops what a schema does not have: a name misspelt would be a wish that nobody hears of.
-    """
-
-    def __contains__(self, name: object) -> bool:
-        """Return True."""
-        return True
 
 
 def agent_property(agents: Sequence[str], description: str) -> dict[str, Any]:

@@ -68,11 +68,7 @@ async def test_a_context_of_the_wrong_form_is_not_repeated(passer_by: httpx.Asyn
         assert "diary" not in str(await run(passer_by, "react_mem", **said)).replace(str(said), "")
 
 
-async def test_a_name_misspelt_is_refused_over_http(passer_by: httpx.AsyncClient) -> None:
-    for said in ({"context": {"use_memroy": False}}, {"config": {"configurable": {"use_memroy": False}}}):
-        refused = (await run(passer_by, "react_mem", **said))["__error__"]
-        assert refused["error"] == "ChoiceRefused"
-        assert "use_memory" in refused["message"]
+async def test_a_value_that_cannot_be_used_is_refused_over_http(passer_by: httpx.AsyncClient) -> None:
     refused = (await run(passer_by, "react_mem", context={"max_memories": 0}))["__error__"]
     assert refused["error"] == "ChoiceRefused"
     assert "http" not in refused["message"]

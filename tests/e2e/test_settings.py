@@ -93,6 +93,7 @@ CHANGED: dict[str, Any] = {
         "profile": "3y",
         "experience": "90d",
         "state": "12h",
+        "files": "45d",
         "max_memories": 5000,
         "max_bytes": 9_000_000,
     },

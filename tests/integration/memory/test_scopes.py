@@ -11,7 +11,8 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.facts import write_facts
-from react_mem.memory.model.changes import put
+from react_mem.memory.model.changes import put, write
+from react_mem.memory.model.files import AgentFile
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
@@ -51,6 +52,8 @@ async def fill(memory: MemoryFacade, user_id: str, word: str) -> None:
     await memory.procedural.add_skill({"use_when": f"buying {word}", "task_type": "shop"}, user_id=user_id)
     await memory.profile.update_profile(user_id, {"favourite": word})
     await memory.experience.log_step({"task_type": "shop", "tool": "buy", "input": {"what": word}}, **who)
+    file = AgentFile(path="/notes.md", text=f"Notes about {word}", session_id="monday", agent_id="assistant")
+    await write(memory.store, [put(user_id, file)])
 
 
 async def test_one_read_returns_every_scope_and_nothing_of_another_owner(memory: MemoryFacade) -> None:
@@ -75,7 +78,7 @@ async def test_a_policy_turns_scopes_off_and_bounds_what_they_return(open_memory
         recall={"dialog": False, "semantic": False, "episodic": False, "procedural": False, "profile": False}
     )
     found = await off.read(query(*MemoryScope, text="tea"))
-    assert {item.scope for item in found} == {MemoryScope.EXPERIENCE}
+    assert {item.scope for item in found} == {MemoryScope.EXPERIENCE, MemoryScope.FILES}
     few = open_memory(recall={"max_memories": 3, "max_docs": 2, "max_skills": 1})
     found = await few.read(query(MemoryScope.SEMANTIC, MemoryScope.PROCEDURAL, text="tea"))
     assert [item.source for item in found].count("fact") == 3
