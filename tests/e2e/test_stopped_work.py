@@ -272,7 +272,7 @@ async def test_verifying_the_audit_log(command: Command, database_url: str) -> N
         async with store.pool.connection() as conn:
             for statement in BEHIND_A_GATE:
                 await conn.execute(statement)
-    command.set(MEMORY_ENCRYPTION_KEY="")
+    command.set(MEMORY_ENCRYPTION_KEY="", MEMORY_AUDIT="1")
     async with held(database_url, "SELECT pg_advisory_xact_lock(77)") as stands:
         stopped = await command.stopped(signal.SIGINT, ("audit", "verify"), stands)
     told = re.fullmatch(

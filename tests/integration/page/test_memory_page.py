@@ -244,7 +244,7 @@ def test_a_search_shows_what_found_it(visit: Visit) -> None:
     # it is of all kinds, and facts come first
     expect(lit).to_have_text("Everything")
     expect(found.locator(".chip").first).to_have_text("Fact")
-    assert page.locator("main h2").all_inner_texts()[-1].startswith("Messages")
+    expect(page.locator("main h2").last).to_have_text(re.compile("^Messages"))
     expect(found.locator(".arm .number").first).to_contain_text("%")
     expect(found).to_contain_text("Found by")
     expect(found.get_by_role("list", name="Found by")).to_contain_text("words")

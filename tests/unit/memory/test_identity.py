@@ -196,7 +196,7 @@ async def said(agent: Any, text: str, thread: str = "1", **context: Any) -> str:
     ("statement", "question", "off"),
     [
         ("I am allergic to peanuts.", "What is my cat called?", "Memory is off"),
-        ("Tôi bị dị ứng với đậu phộng.", "Con mèo của tôi tên là gì?", "Bộ nhớ đang tắt"),
+        ("Tôi bị dị ứng với đậu phộng.", "Con mèo của tôi tên là gì?", "bộ nhớ đang tắt"),
     ],
 )
 async def test_the_keyless_model_notes_nothing_where_nothing_is_kept(statement: str, question: str, off: str) -> None:
