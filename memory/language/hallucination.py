@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import chain, filterfalse
 
-from react_mem.memory.language import LANGUAGES, known_language
+from react_mem.memory.language import FILES, LANGUAGES, known_language, other_language
 from react_mem.memory.language.comparison import Vocabulary, content_words
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.identification import Speech
@@ -158,6 +158,8 @@ def marks_names(text: str) -> bool | None:
 
     >>> marks_names("Ich will mit dem Zug eine Reise nach Wien machen und dort in das Museum gehen.")
     False
+    >>> marks_names("La hija, Irene, juega al fútbol en el Getafe alevín, gracias a Ottokar")
+    True
     """
     words = capitals = single = 0
     for sentence in sentences(unicodedata.normalize("NFC", text)):
@@ -171,7 +173,13 @@ def marks_names(text: str) -> bool | None:
             before = capital
     if words < _MIN_JUDGED:
         return None
-    return capitals <= _MAX_CAPITALS * words and (single <= _MAX_NOUNS * words or known_language(text) is not None)
+    return capitals <= _MAX_CAPITALS * words and (single <= _MAX_NOUNS * words or _gives_capitals_to_names(text))
+
+
+def _gives_capitals_to_names(text: str) -> bool:
+    """Return whether a text is in a language that is known to begin names alone with a capital letter."""
+    other = other_language(text)
+    return not FILES[other].get("capital_nouns") if other else known_language(text) is not None
 
 
 def numbers(text: str) -> list[str]:

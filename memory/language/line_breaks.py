@@ -18,6 +18,7 @@ from functools import cached_property
 from itertools import groupby
 
 from react_mem.memory.language import FILES, known_language, length, other_language
+from react_mem.memory.language.code_blocks import is_code
 from react_mem.memory.language.declarations import declares, has_structure
 from react_mem.memory.language.sentence_ends import begins_anew, ends_sentence, split_line
 from react_mem.memory.language.sentence_parts import SentencePart
@@ -117,8 +118,8 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _is_alone(line: str) -> bool:
-    """Return whether nothing goes on before a line or behind it: it is blank, a rule, a heading, a row of a table."""
-    return bool(_ALONE.match(line)) or not (has_words(line) or _CLOSING.fullmatch(line.strip()))
+    """Return whether nothing goes on before a line or behind it: it is blank, a heading, code, a row of a table."""
+    return bool(_ALONE.match(line)) or is_code(line) or not (has_words(line) or _CLOSING.fullmatch(line.strip()))
 
 
 @dataclass

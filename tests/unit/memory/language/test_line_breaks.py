@@ -143,6 +143,7 @@ def test_a_break_within_a_sentence_is_white_space(text: str, one: str) -> None:
         "저는 부산에 살아요\n저는 차를 좋아해요",
         "Allergic to peanuts\nVegetarian since 2020\nLives in Hue",
         "Name: Lan\nCity: Hue",
+        'user = {"name": "Hank"}\nassert user["pet"] == "ferret"',
         "- I like tea\n- I like milk",
         "* I like tea\n* milk as well",
         "• Tôi thích trà\n• và sữa",
