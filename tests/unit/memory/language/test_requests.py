@@ -127,6 +127,11 @@ STATEMENTS = [
     "Vui lòng gọi tôi là chị Lan.",
     "Hãy luôn trả lời bằng tiếng Việt.",
     "毎週main.goを確認しています。",
+    "Vuelo a Roma el jueves",
+    "Volo a Roma giovedì con mia figlia.",
+    "Vado a casa di Lan in treno.",
+    "Vou a Lisboa na sexta-feira.",
+    "Denke an Rom und die Reise.",
 ]
 
 
