@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from pydantic import BaseModel, Field
 
+from react_mem.agents.coding_hooks.owed_notes import forget_owed
 from react_mem.graphs.callers import may_name_user, owner_of
 from react_mem.graphs.chat_summary_route import BoundedMemoryRoute
 from react_mem.graphs.server_threads import ServerThreads
@@ -107,6 +109,7 @@ async def _erased(store: BaseStore, client: LangGraphClient, user_id: str, *, au
             # before the memories: a run that goes on would be remembered
             await threads.adelete_thread(thread_id)
         spoken = await memory.forget_user(user_id, proof=True)
+    await asyncio.to_thread(forget_owed, user_id)
     left = await threads.owned()
     found = Check(name="server threads", hits=len(left), ids=tuple(left[:10]))
     receipt = spoken.receipt.model_copy(update={"checks": (*spoken.receipt.checks, found)})

@@ -86,6 +86,8 @@ class CodingSession:
         self._memory = MemoryFacade(opened.store, opened.agent.policy)
         self._loaded = self._was_loaded = False
         self._held: list[HeldMessage] = []
+        # the place behind the last turn that is stored
+        self._kept = 0
         self._prompted: deque[_Prompted] = deque(maxlen=_LOOKED_BACK)
         self._latest: deque[tuple[int, AnyMessage]] = deque(maxlen=_SHOWN_BEFORE)
         self._used: Sequence[str] = ()
@@ -166,6 +168,9 @@ class CodingSession:
             return
         await self._load(anew=True)
         turns, end, is_read = await self._untold(transcript, told)
+        if self._kept and all(one.place >= self._kept for one in self._held):
+            # all of it was forgotten: what could not be stored before that is not stored behind it
+            del turns[:-1]
         last = turns.pop() if turns else SaidTurn(used_tools=True)
         goes_on = last.used_tools and not (last.answer or answer) if is_read else self._used_tools and not answer
         state, before = (self._ahead.copy(), self._told_key), len(self._held)
@@ -180,6 +185,7 @@ class CodingSession:
             self._ahead, self._told_key = state
             self._ahead.update(one.key for one in self._held[before:])
             raise
+        self._kept = self._next
         if end is not None:
             if self._offset is None:
                 # what was said long before is not looked for any more

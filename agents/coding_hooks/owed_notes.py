@@ -1,15 +1,19 @@
 """Notes of the sessions that memory was not told all of: from where on the transcript of one is still owed.
 
 A hook that fails leaves one, for whichever resident answers next may know nothing of the session. It has numbers, in a
-file that is named by a hash, and no word of what was said. Who has stored what is owed removes it. The client leaves
-them, so the standard library is all that is imported here.
+file that is named by hashes of its user and session, and no word of what was said. Who has stored what is owed removes
+it, and who forgets the session or all of the user: what was said before that is not to be stored behind it. The client
+leaves them, so the standard library is all that is imported here.
 """
 
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import os
+
+from react_mem.agents.coding_hooks.hook_place import FOLDER
 
 _ENDING = ".owed"
 
@@ -60,6 +64,20 @@ def pay(folder: str, user_id: str, session_id: str, end: int) -> None:
             os.unlink(path)
 
 
+def forget_owed(user_id: str, session_id: str = "") -> None:
+    """Remove the notes of a session, or of all sessions of a user, that this machine's user has. Blocking.
+
+    Args:
+        user_id: The owner.
+        session_id: The session; empty for all of them.
+    """
+    folder = os.path.join(os.path.expanduser("~"), FOLDER)
+    sessions = _hash(user_id, session_id) if session_id else "*"
+    for name in glob.glob(f"{_hash(user_id)}-{sessions}{_ENDING}", root_dir=folder):
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(folder, name))
+
+
 def _offsets(path: str) -> list[int]:
     try:
         with open(path, "rb") as note:
@@ -69,8 +87,11 @@ def _offsets(path: str) -> list[int]:
 
 
 def _path(folder: str, user_id: str, session_id: str) -> str:
-    name = hashlib.sha256(f"{user_id}\0{session_id}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    return os.path.join(folder, name + _ENDING)
+    return os.path.join(folder, f"{_hash(user_id)}-{_hash(user_id, session_id)}{_ENDING}")
+
+
+def _hash(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _remove_oldest(folder: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from react_mem.agents.coding_hooks.owed_notes import forget_owed
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.terminal.arguments import FORMATS
 from react_mem.agents.terminal.column import one_line
@@ -284,6 +285,7 @@ class _Command:
         else:
             names = await memory.forget_user(self._user, proof=bool(where))
             receipt, also = names.receipt, f", {len(names)} conversations included"
+        await asyncio.to_thread(forget_owed, self._user, session or "")
         if where:
             signed = await memory.signed(self._user, receipt)
             await asyncio.to_thread(write_lines, where, [signed.model_dump_json()])

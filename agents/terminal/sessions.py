@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from typing import Any
 
+from react_mem.agents.coding_hooks.owed_notes import forget_owed
 from react_mem.agents.terminal.turn import Agent
 from react_mem.memory import MemoryFacade, Receipt
 from react_mem.memory.runtime import conclude_soon, encode, now, terminal_namespace
@@ -56,4 +58,6 @@ class Sessions:
             What was removed, and what was found of it afterwards.
         """
         checkpointer: Any = self._agent.checkpointer
-        return (await MemoryFacade(self._store, checkpointer=checkpointer).forget_user(self._user_id)).receipt
+        erased = await MemoryFacade(self._store, checkpointer=checkpointer).forget_user(self._user_id)
+        await asyncio.to_thread(forget_owed, self._user_id)
+        return erased.receipt

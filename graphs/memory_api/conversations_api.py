@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Annotated
 
@@ -9,6 +10,7 @@ from fastapi import APIRouter, HTTPException, Path, Query, Request
 from httpx import HTTPError
 from langgraph_sdk import get_client
 
+from react_mem.agents.coding_hooks.owed_notes import forget_owed
 from react_mem.graphs.callers import may_name_user
 from react_mem.graphs.memory_api.callers_memory import PREFIX, Asked, MemoryRoute, problems, retried
 from react_mem.graphs.memory_route import ForgetAnswer
@@ -92,6 +94,7 @@ async def forget_conversation(thread_id: ThreadId, asked: Asked, request: Reques
     except HTTPError as error:
         log.warning("a conversation stays: the server's threads cannot be reached: %s", cause_of(error))
         raise HTTPException(503, "the server's threads cannot be reached: ask again") from None
+    await asyncio.to_thread(forget_owed, asked.owner, thread_id)
     return ForgetAnswer(receipt=receipt, problems=list(receipt.problems), unclear=[])
 
 

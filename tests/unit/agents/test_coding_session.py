@@ -22,7 +22,8 @@ from react_mem.agents.coding_hooks.coding_session import CodingSession, NotKeptE
 from react_mem.agents.coding_hooks.hook_client import _owe
 from react_mem.agents.coding_hooks.hook_events import HookEvents
 from react_mem.agents.coding_hooks.hook_memory import HookMemory
-from react_mem.agents.coding_hooks.hook_place import HookPlace
+from react_mem.agents.coding_hooks.hook_place import HookPlace, place_of
+from react_mem.agents.coding_hooks.owed_notes import forget_owed, owe, owed_from
 from react_mem.memory import MemoryFacade, MemoryPolicy
 from react_mem.memory.context import count_tokens
 from react_mem.memory.runtime import AgentMemory, Identity, TurnMemory
@@ -209,6 +210,58 @@ async def test_what_is_forgotten_is_not_caught_up_by_a_note(
     told = await stored(memory_store)
     assert "plugh" not in str(told)
     assert [text for text in told if text] == [*dict.fromkeys(text for text in told if text)]
+
+
+def test_what_is_owed_is_forgotten_with_its_session_or_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    forget_owed("ann")
+    place = place_of("assistant")
+
+    def owed() -> list[tuple[str, str]]:
+        sessions = [("ann", "one"), ("ann", "two"), ("ann*", "one"), ("bob", "one")]
+        return [one for one in sessions if owed_from(place.folder, *one) is not None]
+
+    for user, session_id in (("ann", "one"), ("ann", "two"), ("ann*", "one"), ("bob", "one")):
+        owe(place.folder, user, session_id, 7)
+    forget_owed("ann", "two")
+    assert owed() == [("ann", "one"), ("ann*", "one"), ("bob", "one")]
+    owe(place.folder, "ann", "two", 7)
+    forget_owed("ann")
+    assert owed() == [("ann*", "one"), ("bob", "one")]
+    forget_owed("a")
+    forget_owed("ann*")
+    assert owed() == [("bob", "one")]
+
+
+async def test_what_could_not_be_stored_before_all_was_forgotten_is_not_stored_behind_it(
+    session: Session, memory_store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, now = tmp_path / "t.jsonl", session()
+    now.begun()
+    await now.prompt("I have a cat.", "", ToldEvent())
+    write(path, said("I have a cat."), answered("A0"))
+    await now.stop("A0", str(path), ToldEvent())
+
+    async def fail(self: TurnMemory, *_: Any) -> Any:
+        raise OperationalError("gone")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(TurnMemory, "begin", fail)
+        failing.setattr(TurnMemory, "end", fail)
+        with pytest.raises(OperationalError):
+            await now.prompt("My secret is plugh.", "", ToldEvent())
+        write(path, said("My secret is plugh."), answered("A1"))
+        with pytest.raises(OperationalError):
+            await now.stop("A1", str(path), ToldEvent())
+    await MemoryFacade(memory_store).forget_user("ann")
+    await now.prompt("I live in Hue.", "", ToldEvent())
+    write(path, said("I live in Hue."), answered("A2"))
+    await now.stop("A2", str(path), ToldEvent())
+    assert await stored(memory_store) == ["I live in Hue.", "A2"]
+    await now.prompt("And I like tea.", "", ToldEvent())
+    write(path, said("And I like tea."), answered("A3"))
+    await now.stop("A3", str(path), ToldEvent())
+    assert await stored(memory_store) == ["I live in Hue.", "A2", "And I like tea.", "A3"]
 
 
 async def test_a_write_that_fails_between_two_turns_stores_neither_twice(
