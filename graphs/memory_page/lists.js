@@ -35,6 +35,7 @@ function paged(shelf, fetchPage, draw, emptyKey, size = PAGE) {
   const next = async () => {
     const at = foot.contains(document.activeElement);
     foot.replaceChildren(make("span", {}, words("loading")));
+    foot.setAttribute("aria-busy", "true");
     try {
       const page = await fetchPage(cursor, size);
       const lines = page.items.map(drawn), further = cursor !== undefined;
@@ -46,6 +47,8 @@ function paged(shelf, fetchPage, draw, emptyKey, size = PAGE) {
       if (isOver(error)) return;
       foot.replaceChildren(wrong(error, next));
       if (at && unfocused()) focusOn(foot.querySelector("button"));
+    } finally {
+      foot.removeAttribute("aria-busy");
     }
   };
   // What has not changed stays as it is, and so does the order: nothing is moved away from whoever is at it.

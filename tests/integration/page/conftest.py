@@ -135,10 +135,10 @@ class Visitor:
             self.problems.append(text)
 
     def go(self, place: str = "memories") -> Page:
-        """Open a section, and wait until it has what it shows."""
+        """Open a section, and wait until it has what it shows, or asks who it is that asks."""
         self.page.goto("about:blank")
         self.page.goto(f"{self.url}/memory/ui#/{place}")
-        expect(self.page.locator("[aria-busy=true]")).to_have_count(0)
+        self.page.locator("body:not(:has([aria-busy=true])), dialog[open]").first.wait_for()
         return self.page
 
 
