@@ -39,9 +39,9 @@ from react_mem.memory.language import (
     forget_all,
     forget_last,
     is_question,
-    is_request,
     language_of,
     languages_of,
+    may_request,
     own_words_in,
     sentences,
     statements_in,
@@ -163,14 +163,14 @@ class _Turn:
         )
         self.phrases = language_of(self.text).wording
         self.is_off = any(_MEMORY_OFF in message.text for message in self.system)
-        self.said = statements_in(self.text)
+        self.said = [one for one in statements_in(self.text) if not may_request(one)]
         said = sentences(self.text)
         # what is quoted asks for nothing
         own = sentences(own_words_in(self.text))
         self.forgets = any(to_forget(one) or forget_last(one) for one in own)
         self.forgets_all = any(map(forget_all, own))
         self.overview = any(map(asks_for_overview, said))
-        self.requests = any(map(is_request, said))
+        self.requests = any(map(may_request, said))
         asked = [sentence for sentence in said if is_question(sentence) and not to_forget(sentence)]
         self.question = asked[-1] if asked else ""
         for statement in self.said:

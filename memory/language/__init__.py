@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from react_mem.memory.language.statements import is_pleasantry as is_pleasantry
     from react_mem.memory.language.statements import is_question as is_question
     from react_mem.memory.language.statements import is_request as is_request
+    from react_mem.memory.language.statements import may_request as may_request
     from react_mem.memory.language.statements import sentences as sentences
     from react_mem.memory.language.statements import speaks_of_self as speaks_of_self
     from react_mem.memory.language.statements import statements_in as statements_in
@@ -82,6 +83,7 @@ class Language:
         pleasantries: Words that say nothing lasting, however they are combined.
         chatter: Match whole sentences that say nothing lasting.
         requests: Match the beginning of what the assistant is told to do.
+        may_request: Match what may be that, and may as well tell of the user.
         forgets: Match a request to forget; the group `what` is what.
         forgets_last: Match a request to forget what was said last.
         totality: Finds what says that all about something is to be forgotten.
@@ -127,6 +129,7 @@ class Language:
     pleasantries: frozenset[str]
     chatter: re.Pattern[str]
     requests: re.Pattern[str]
+    may_request: re.Pattern[str]
     forgets: tuple[re.Pattern[str], ...]
     forgets_last: re.Pattern[str]
     totality: re.Pattern[str]

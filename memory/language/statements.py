@@ -94,6 +94,21 @@ def is_request(sentence: str) -> bool:
     return told or asks_to_forget(bare)
 
 
+def may_request(sentence: str) -> bool:
+    """Return whether a sentence has the form of a request, which some statements have as well.
+
+    It is asked of what no model has read, where a request that is taken for a fact is worse than a fact that is found
+    as a message only.
+
+    >>> may_request("Rename utils.py to helpers.py"), may_request("I live in Hue")
+    (True, False)
+    >>> may_request("Take the blue pill at eight"), is_request("Take the blue pill at eight")
+    (True, False)
+    """
+    bare = _edges(_bare(sentence))
+    return is_request(sentence) or any(one.may_request.search(bare) for one in languages_of(bare))
+
+
 def asks_to_forget(sentence: str) -> bool:
     """Return whether a sentence asks to forget something, or everything.
 

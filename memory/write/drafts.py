@@ -8,7 +8,7 @@ from datetime import datetime
 
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.language.standing import only_instructs
-from react_mem.memory.language.statements import may_state, statements_in
+from react_mem.memory.language.statements import may_request, may_state, statements_in
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.reconcile import known_as, said_again
 from react_mem.memory.model.operations import EpisodeDraft, Unread
@@ -56,8 +56,8 @@ def verbatim_ids(texts: Iterable[str]) -> list[str]:
 
 
 def _stated(text: str) -> list[str]:
-    """Return what is kept of a text; what only tells to do something from now on stands as its message."""
-    return [one for one in statements_in(text, MAX_VERBATIM) if not only_instructs(one)]
+    """Return what is kept of a text; what only tells to do something, now or from now on, stands as its message."""
+    return [one for one in statements_in(text, MAX_VERBATIM) if not (may_request(one) or only_instructs(one))]
 
 
 def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
@@ -76,10 +76,14 @@ def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: S
     for one in unread:
         different = kept.get(one.source_id)
         # looked into only where there is room: a megabyte may have thousands of them
-        if different is not None and len(different) < MAX_VERBATIM and may_state(one.text):
+        if different is not None and len(different) < MAX_VERBATIM and _may_state(one.text):
             different.add(normalise(one.text))
             said.append((known[one.source_id], one.text))
     return _verbatim(said, stamp)
+
+
+def _may_state(words: str) -> bool:
+    return may_state(words) and not may_request(words)
 
 
 def _verbatim(said: Iterable[tuple[Message, str]], stamp: Stamp) -> list[Fact]:

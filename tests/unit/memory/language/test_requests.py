@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from react_mem.memory.language.statements import is_request, statements_in
+from react_mem.memory.language.statements import is_request, may_request, statements_in
 
 REQUESTS = [
     "Please look into notes.txt and tell me what it says.",
@@ -137,9 +137,30 @@ STATEMENTS = [
 
 @pytest.mark.parametrize("said", REQUESTS)
 def test_what_the_assistant_is_to_do_now_is_no_fact(said: str) -> None:
-    assert statements_in(said) == []
+    assert all(map(may_request, statements_in(said)))
 
 
 @pytest.mark.parametrize("said", STATEMENTS)
 def test_what_tells_of_the_user_or_holds_from_now_on_is_no_request(said: str) -> None:
+    assert not may_request(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Take the red pill every morning for my blood pressure.",
+        "Run a bakery in Hue with my brother.",
+        "Manage a team of 5 at Bosch.",
+        "Practise the violin.",
+        "Hold a black belt in karate and a PhD.",
+        "Avoid the sun because of my lupus.",
+        "Please no more emails before 9.",
+        "Could you believe I won the lottery.",
+        "Mở quán cà phê ở Huế cho mình và vợ.",
+        "在谷歌写代码已经三年。",
+        "在家写作。",
+        "将在五月搬到上海。",
+    ],
+)
+def test_what_has_the_form_of_a_request_is_left_to_a_model_where_there_is_one(said: str) -> None:
     assert not is_request(said)
