@@ -59,6 +59,12 @@ _CLAUSE_END = re.compile(r"[.!?…]\s+|[,;]\s+|[，；。！？]")
 _HEADING = re.compile(r"#{1,6} \S")
 _QUESTION = re.compile(r"[^,，、;；.!?。！？…]{1,200}[?？]+[ \t]*")
 
+_QUOTATION = re.compile(
+    r"\s*(?:“[^“”]+”|„[^„“”]+[“”]|«[^«»]+»|「[^「」]+」|『[^『』]+』|‘[^‘’]+’|\"[^\"]+\"|'[^']+'(?!\w))"
+)
+_MAX_BEHIND = 200
+"""Characters behind a quotation that are the user's own again; an article that begins with one goes on for longer."""
+
 _TIME = r"\d{1,2}[:：]\d{2}(?:[:：]\d{2})?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _DATE = r"(?:\d{1,4}[./-]\d{1,2}(?:[./-]\d{1,4})?|\d{4}[^\W\d_]\d{1,2}[^\W\d_]\d{1,2}[^\W\d_])"
 _NAME = r"[^\s:：\d\[\]][^:：\n\[\]]{0,40}"
@@ -95,7 +101,7 @@ def announced(text: str, taken: Iterable[Span] = ()) -> Iterator[Span]:
         if following < len(starts) and not text[material : starts[following]].strip():
             continue
         if text[material:].strip():
-            yield material, _closing(text, material)
+            yield material, _quoted_to(text, material) if material < end else _closing(text, material)
             return
 
 
@@ -209,6 +215,15 @@ def _closing(text: str, begin: int, *, blank: bool = True) -> int:
     apart = not blank or not text[text.rfind("\n", 0, max(line - 1, 0)) + 1 : line].strip()
     asks = line > begin - (not blank) and apart and _QUESTION.fullmatch(text[line : min(end, line + 2 * _MAX_LEAD)])
     return line if asks else len(text)
+
+
+def _quoted_to(text: str, begin: int) -> int:
+    """Return where what is shown on the line of its lead ends: with a whole quotation that few words follow."""
+    end = len(text.rstrip())
+    quotation = _QUOTATION.match(text, begin)
+    if quotation and end - quotation.end() <= _MAX_BEHIND and text.find("\n", quotation.end(), end) < 0:
+        return quotation.end()
+    return _closing(text, begin)
 
 
 def _lines(text: str) -> Iterator[Span]:

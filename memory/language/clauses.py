@@ -16,7 +16,7 @@ from react_mem.memory.language import UNSPACED, length
 from react_mem.memory.language.line_breaks import unwrapped
 from react_mem.memory.language.sentence_ends import begins_anew, bounded
 from react_mem.memory.language.shared import asks_from
-from react_mem.memory.language.statements import is_request, says_something, sentences
+from react_mem.memory.language.statements import is_question, is_request, says_something, sentences
 
 MAX_CLAUSE = 400
 """Characters: a longer one is cut where a word ends."""
@@ -128,22 +128,26 @@ def _parts(sentence: str) -> list[str]:
         asks = following is None and _ASKS.search(sentence) and joint.end() + _LOOK >= len(sentence)
         # fewer words are an item of a list, a name or a form of address
         told = says_something(before) and (says_something(following_part) or (asks and length(after) > 0))
-        if told and (joint["symbols"] is None or _ends_at(joint["symbols"], before, after)):
+        if told and (joint["symbols"] is None or _ends_at(joint["symbols"], before, after, asks=bool(asks))):
             parts.append(sentence[begin : joint.end()].strip())
             begin = joint.end()
     parts.append(sentence[begin:].strip())
     return [part for part in parts if part]
 
 
-def _ends_at(symbols: str, before: str, after: str) -> bool:
+def _ends_at(symbols: str, before: str, after: str, *, asks: bool) -> bool:
     """Return whether a clause ends at symbols, and does not go on behind them.
 
     Args:
-        symbols: The symbols.
+        symbols: The symbols, with the white space around them.
         before: What stands before them in the clause.
         after: What stands behind.
+        asks: Whether that ends in a question mark, and nothing parts it.
     """
     if asks_from(after) == 0 or is_request(after):
+        return True
+    anew = after[0].isupper() or (symbols[-1].isspace() and re.match(f"[{UNSPACED}]", after))
+    if asks and anew and says_something(after) and not is_question(before):
         return True
     feels = _FEELING.search(symbols) is not None
     if begins_anew(after):

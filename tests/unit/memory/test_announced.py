@@ -30,6 +30,12 @@ def test_what_a_user_lists_of_their_own_stays_theirs(text: str) -> None:
         (f"Translate this:\n\n{EN}\n\nI am Bob, can you call me?", []),
         (f"[10:31] Bob: {EN}\nAnd my cat is Mo.\n\nI live in Hue.", ["I live in Hue."]),
         ("Translate this:\n> I hate tea.\nI live in Hue.", ["I live in Hue."]),
+        ("Translate this: “I am Bob from Chicago.” Haha. I live in Hue. ", ["I live in Hue."]),
+        ("Dịch giúp tôi: «Bob lives in Chicago» I live in Hue.", ["I live in Hue."]),
+        ("请翻译：「我是 Bob，住在 Chicago」I live in Hue.", ["I live in Hue."]),
+        ("Translate this: “I am Bob from Chicago.\nI live in Hue.", []),
+        ("Summarise this: “Bob won”, said Mo in Chicago.\nI live in Hue.", []),
+        (f"Summarise this: “I am Bob.” {'So it was in Chicago. ' * 12}I live in Hue.", []),
     ],
 )
 def test_what_stands_around_it_is_said(text: str, said: list[str]) -> None:

@@ -121,6 +121,8 @@ def test_a_sentence_is_cut_where_both_sides_say_something(text: str, clauses: li
     [
         "My cat 🐈 is called Mimi",
         "My cat 😊 is called Mimi",
+        "Is your favourite 🍕 Pizza Margherita?",
+        "You like 🍕 and pasta?",
         "My dog 🐶 Rex loves long walks",
         "I love 🍕 and pasta",
         "I love 🍕 the most",
@@ -149,6 +151,9 @@ def test_a_symbol_inside_a_clause_does_not_end_it(text: str) -> None:
         ("Tôi vừa chuyển nhà 😊 tôi thích ở đây", ["Tôi vừa chuyển nhà 😊", "tôi thích ở đây"]),
         ("Ich bin umgezogen 🎉 ich wohne jetzt hier", ["Ich bin umgezogen 🎉", "ich wohne jetzt hier"]),
         ("我搬家了😊现在在医院工作", ["我搬家了😊", "现在在医院工作"]),
+        ("Ich hab vier Völker 🐝 Wann schleudert man Raps?", ["Ich hab vier Völker 🐝", "Wann schleudert man Raps?"]),
+        ("J'ai une ruche 🐝 Quand récolter le miel ?", ["J'ai une ruche 🐝", "Quand récolter le miel ?"]),
+        ("休日は銭湯めぐり♨️ ところで文旦ってどう剥くのが正解？", ["休日は銭湯めぐり♨️", "ところで文旦ってどう剥くのが正解？"]),
     ],
 )
 def test_a_symbol_ends_a_clause_where_another_one_begins(text: str, clauses: list[str]) -> None:
