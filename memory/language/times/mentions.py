@@ -61,6 +61,21 @@ def mentions(text: str, today: date) -> list[Mention]:
     return told
 
 
+def without_times(text: str, today: date) -> str:
+    """Return a text, folded, without the words that name times.
+
+    Args:
+        text: What is said; of a bounded length.
+        today: The day on which it is said, where it is said.
+
+    >>> without_times("I have had 3 cats since March 2021.", date(2024, 5, 15))
+    'i have had 3 cats since  .'
+    """
+    scene = Scene(for_times(text), today, bare=text.isascii())
+    ends = [0, *(end for named in _find(scene) for end in (named.start, named.end)), len(scene.said)]
+    return " ".join(scene.said[start:end] for start, end in zip(ends[::2], ends[1::2], strict=True))
+
+
 def _find(scene: Scene) -> list[Named]:
     matches = [(match, read) for rule, read in RULES for match in rule.finditer(scene.said)]
     matches.sort(key=lambda found: (found[0].start(), -found[0].end()))

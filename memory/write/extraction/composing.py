@@ -10,11 +10,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from react_mem.memory.language import UNSPACED, denial_of, length
-from react_mem.memory.language.clauses import cut, joined
+from react_mem.memory.language.clauses import MAX_CLAUSE, cut, joined
 from react_mem.memory.language.comparison import content_words, missing, numbers, share, words
 from react_mem.memory.language.shared import assents, is_denied, spelt
 from react_mem.memory.language.statements import is_pleasantry, may_state
 from react_mem.memory.language.text import has_words, normalise
+from react_mem.memory.language.times import without_times
 from react_mem.memory.model.operations import Operation, Relation
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.write.extraction.briefing import Briefing, wordings
@@ -289,7 +290,11 @@ class Composer:
             if any(denies_instead(one.clause.text, put[0]) for one in fact.clauses):
                 return "unsure"
             # a number that the fact does not have is not a repetition of it
-            new = numbers(part or quote) - set(re.findall(r"\d+", fact.proposed.when))
+            saying = part or quote
+            if when := fact.proposed.when:
+                said = self.briefing.messages[fact.clauses[0].message].at or datetime.now(UTC)
+                saying = without_times(saying[:MAX_CLAUSE], said.date()) + saying[MAX_CLAUSE:]
+            new = numbers(saying) - set(re.findall(r"\d+", when))
             return "same" if meant and new <= set[str]().union(*map(numbers, put), *map(spelt, put)) else "new"
         if relation not in CHANGING or (meant and origin is Origin.USER):
             return relation

@@ -148,3 +148,35 @@ def test_an_answer_that_is_told_from_what_follows_is_kept_as_what_it_says() -> N
 def test_a_number_that_a_fact_spells_is_no_new_one(known: str, said: str, relation: str) -> None:
     [operation] = judged(said, proposal([fact(1, said, "same", "f1")]), [known]).ops
     assert operation.relation == relation
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "when"),
+    [
+        ("Tôi sống ở Đà Nẵng", "Tôi sống ở Đà Nẵng từ tháng 3 năm 2021", "2021-03.."),
+        ("我住在顺化", "我从2021年3月住在顺化", "2021-03.."),
+        ("Ich wohne in Ulm", "Ich wohne seit dem 5.3.2021 in Ulm", "2021-03-05.."),
+    ],
+)
+def test_since_when_a_fact_holds_is_no_number_of_its_own(known: str, said: str, when: str) -> None:
+    [operation] = judged(said, proposal([fact(1, said, "same", "f1", when=when)]), [known]).ops
+    assert operation.relation == "same"
+
+
+def test_a_number_beside_a_time_stays_one_of_its_own() -> None:
+    said = "Tôi nuôi 3 con mèo từ tháng 3 năm 2021"
+    [operation] = judged(said, proposal([fact(1, said, "same", "f1", when="2021-03..")]), ["Tôi nuôi 2 con mèo"]).ops
+    assert operation.relation == "new"
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "relation"),
+    [
+        ("Tôi ăn chay.", "Tôi chỉ ăn chay thôi.", "same"),
+        ("Tôi ăn chay.", "Mình ăn chay thôi nhé", "same"),
+        ("Tôi ăn chay.", "Tôi thôi ăn chay rồi.", "unsure"),
+    ],
+)
+def test_what_denies_at_the_beginning_says_only_at_the_end(known: str, said: str, relation: str) -> None:
+    [operation] = judged(said, proposal([fact(1, said, "same", "f1")]), [known]).ops
+    assert operation.relation == relation
