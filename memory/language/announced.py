@@ -126,6 +126,15 @@ def heads_of_mail(text: str) -> Iterator[Span]:
         previous = line if line.strip() else previous
 
 
+def is_mail_label(word: str) -> bool:
+    """Return whether a word is a label of a head of mail, in any language.
+
+    >>> is_mail_label("Subject"), is_mail_label("Lan")
+    (True, False)
+    """
+    return word.casefold() in _LABELS
+
+
 def chats(text: str) -> Iterator[Span]:
     """Yield a pasted conversation: lines with a time and a name, or names that speak in turns."""
     stamped: list[Span] = []

@@ -25,8 +25,14 @@ _SCHEMA = object_schema(
     "The state of a customer's chat.",
 )
 
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_PHONE = re.compile(r"(?<![\w.,])(?:\+|0)\d(?:[ .-]?\d){6,13}(?!\w)")
+# no letters but ASCII's belong to either: in a text without spaces they stand behind a letter of a word
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
+_PHONE = re.compile(
+    r"(?<![\w.,])(?:(?:\+|0)\d(?:[ .-]?\d){6,13}"
+    # mobile numbers of China, and those of North America, have neither a plus nor a zero
+    r"|1[3-9]\d[ -]?\d{4}[ -]?\d{4}|\(?[2-9]\d\d\)?[ -]\d{3}-\d{4})(?!\w)",
+    re.ASCII,
+)
 _DATE = re.compile(r"\d{1,2}[ .-]\d{1,2}[ .-]\d{4}")
 # The end of a number is the same with a country's code and without.
 _SAME_DIGITS = 8
@@ -87,6 +93,8 @@ def without_invented(text: str, given: Iterable[str]) -> str:
 
     >>> without_invented("Call 0905 123 456 or 0999 888 777.", ["my number is 0905123456"])
     'Call 0905 123 456 or […].'
+    >>> without_invented("客户的电话是13800138000，邮箱是lan@example.com。", ["lan@example.com"])
+    '客户的电话是[…]，邮箱是lan@example.com。'
     """
     known = "\n".join(given).casefold()
     digits = re.sub(r"\D", "", known)

@@ -27,6 +27,7 @@ from react_mem.memory.store.prompt_versions import Prompt, PromptVersions
 from react_mem.memory.summaries.length import shortened
 from react_mem.memory.write.chat_summary.draft import SummaryDraft, ask, without_invented
 from react_mem.memory.write.chat_summary.repetition import without_repetition
+from react_mem.memory.write.chat_summary.set_apart import SpokenChat, without_unlabelled
 from react_mem.memory.write.chat_summary.summary_form import (
     MAX_QUESTION_CHARS,
     ChatSummary,
@@ -95,16 +96,17 @@ class ChatSummarizer:
             degraded = [Degradation(part="customer", message=problem) for problem in found.problems]
             if prompt.problem:
                 degraded.append(Degradation(part="prompt", message=prompt.problem))
-            messages, left_out = await asyncio.to_thread(self._messages, prompt.text, request, previous, found)
+            chat = await asyncio.to_thread(SpokenChat.of, request)
+            messages, left_out = await asyncio.to_thread(self._messages, prompt.text, request, chat, previous, found)
             if left_out:
                 said = f"the {left_out} oldest of recent_messages have no room in the model's window"
                 degraded.append(Degradation(part="messages", message=said))
             draft, failures = await self._draft(messages)
-            summary, question, problems = await asyncio.to_thread(self._checked, draft, request, found)
+            summary, question, problems = await asyncio.to_thread(self._checked, draft, chat, found)
             degraded += [Degradation(part="model", message=problem) for problem in (*failures, *problems)]
             for part in {one.part for one in degraded}:
                 telemetry.count("degradations", part=_COUNTED_AS[part])
-            language = language_of(draft.text("language"), request.user_input)
+            language = language_of(draft.text("language"), chat.newest.said or request.user_input)
             # where nobody could be asked who the customer is, what was known before still holds
             customer = found.customer if found.answered else former_customer
             return ChatSummary(
@@ -130,7 +132,7 @@ class ChatSummarizer:
         )
 
     def _messages(
-        self, instructions: str, request: ChatSummaryRequest, previous: str, found: FoundCustomer
+        self, instructions: str, request: ChatSummaryRequest, chat: SpokenChat, previous: str, found: FoundCustomer
     ) -> tuple[list[BaseMessage], int]:
         """Return the prompt, and how many of the oldest messages it has no room for."""
         system = instructions.format(
@@ -141,18 +143,17 @@ class ChatSummarizer:
             block("advertisement", [row({"content": request.ad_content})]) if request.ad_content else "",
             block("summary_so_far", [row({"content": previous})]) if previous else "",
         ]
-        newest = block("newest_message", [row({"role": "user", "content": request.user_input})])
+        newest = block("newest_message", [row(chat.newest.shown)])
         room = self._room - sum(map(count_tokens, (system, *before, newest)))
-        recent = request.recent_messages or []
         rows: list[str] = []
-        for message in reversed(recent):
-            shown = row(message.model_dump(exclude_defaults=True))
+        for message in reversed(chat.recent):
+            shown = row(message.shown)
             room -= count_tokens(shown)
             if room < 0:
                 break
             rows.insert(0, shown)
         data = "\n".join(filter(None, [*before, block("messages", rows) if rows else "", newest]))
-        return [SystemMessage(system), HumanMessage(data)], len(recent) - len(rows)
+        return [SystemMessage(system), HumanMessage(data)], len(chat.recent) - len(rows)
 
     async def _draft(self, messages: list[BaseMessage]) -> tuple[SummaryDraft, list[str]]:
         """Return what the first model that works makes of it, and what is to be said of those before it."""
@@ -177,30 +178,30 @@ class ChatSummarizer:
         # An error and no result: who takes the former summary for the new one would drop the messages since.
         raise failure
 
-    def _checked(
-        self, draft: SummaryDraft, request: ChatSummaryRequest, found: FoundCustomer
-    ) -> tuple[str, str, tuple[str, ...]]:
+    def _checked(self, draft: SummaryDraft, chat: SpokenChat, found: FoundCustomer) -> tuple[str, str, tuple[str, ...]]:
         """Return the summary and the question, empty where what the model sent is of no use, and why."""
         if draft.problem:
             return "", "", (f"{draft.problem}; the summary is the previous one, the question as it was written",)
-        given = [
-            request.user_input,
-            request.ad_content or "",
-            request.previous_summary or "",
-            *(message.content for message in request.recent_messages or ()),
-            *(found.customer.known.values() if found.customer else ()),
-        ]
+        known = tuple(found.customer.known.values()) if found.customer else ()
+        given, said = [*chat.given, *known], [*chat.said, *known]
         problems = []
         # its own line about the customer would be taken for ours
         sent = without_customer(draft.text("summary"))[1]
         said_once = shortened(without_repetition(sent), self._policy.summaries.summary_length)
-        summary = without_invented(said_once, given)
+        borne = without_invented(said_once, given)
+        summary = without_unlabelled(borne, said)
         if not summary:
             problems.append("the model sent no summary; it is the previous one")
-        elif "[…]" in summary and "[…]" not in sent:
+        elif "[…]" in borne and "[…]" not in sent:
             problems.append("the model made up an e-mail address or a telephone number; it is left out of the summary")
+        elif "[…]" in summary and "[…]" not in sent:
+            problems.append(
+                "the model gave an e-mail address or a telephone number that is only quoted as if it were the "
+                "customer's; it is left out of the summary"
+            )
         question = draft.text("full_question")
-        if not question or len(question) > MAX_QUESTION_CHARS or without_invented(question, given) != question:
+        borne = without_unlabelled(without_invented(question, given), said)
+        if not question or len(question) > MAX_QUESTION_CHARS or borne.count("[…]") > question.count("[…]"):
             question = ""
             problems.append("the model sent no usable question; it is as it was written")
         return summary, question, tuple(problems)

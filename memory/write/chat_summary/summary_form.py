@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from react_mem.memory import language
 from react_mem.memory.language import DEFAULT, LANGUAGES
+from react_mem.memory.language.announced import heads_of_mail, is_mail_label
 from react_mem.memory.model.interface import OwnerId
 from react_mem.memory.model.records import Role
 from react_mem.memory.write.customers import Customer
@@ -58,6 +59,13 @@ _SPEAKER = re.compile(
 """The speaker at the beginning of a line: "khách: ", "Shop Lan: "; neither of "lúc 10:30" nor of an address."""
 
 
+_MAX_LABELS = 20
+"""Lines of a head of mail that are read as one."""
+
+_MOST_LABELS = MAX_MESSAGES * _MAX_LABELS
+"""Lines that may be of such a head and are looked at; no chat has as many."""
+
+
 def _role(value: Any) -> Any:
     return _ROLE_OF.get(value.casefold(), value) if isinstance(value, str) else value
 
@@ -102,12 +110,38 @@ def _is_blank(value: Any) -> bool:
 def _spoken(text: str) -> Iterator[Mapping[str, str]]:
     """Yield the messages of a text; a line that names nobody belongs to the one before."""
     begin = 0
-    for speaker in _SPEAKER.finditer(text):
+    for speaker in _speakers(text):
         if not _is_blank(text[begin : speaker.start()]):
             yield _said(text[begin : speaker.start()])
         begin = speaker.start()
     if not _is_blank(text[begin:]):
         yield _said(text[begin:])
+
+
+def _speakers(text: str) -> Iterator[re.Match[str]]:
+    """Yield the beginnings of messages; the labels of a mail that somebody pasted name nobody who speaks here."""
+    labels: list[re.Match[str]] = []
+    looked = 0
+    for speaker in _SPEAKER.finditer(text):
+        is_next = labels and text.count("\n", labels[-1].start(1), speaker.start(1)) == 1
+        if labels and not (is_next and is_mail_label(speaker[1]) and len(labels) < _MAX_LABELS):
+            yield from _no_head_of_mail(text, labels)
+            labels = []
+        if looked < _MOST_LABELS and is_mail_label(speaker[1]):
+            looked += 1
+            labels.append(speaker)
+        else:
+            yield speaker
+    yield from _no_head_of_mail(text, labels)
+
+
+def _no_head_of_mail(text: str, labels: list[re.Match[str]]) -> list[re.Match[str]]:
+    """Return lines with labels of mail, one after the other, unless they are the head of one."""
+    if not labels:
+        return []
+    end = text.find("\n", labels[-1].end())
+    is_head = any(heads_of_mail(text[labels[0].start(1) : end if end >= 0 else len(text)]))
+    return [] if is_head else labels
 
 
 def _said(text: str) -> Mapping[str, str]:
