@@ -23,6 +23,8 @@ from react_mem.memory.model.records import now, with_zone, written_in
 from react_mem.memory.scopes.scope import ScopeStore
 from react_mem.memory.store.transactions import transact
 
+_ORIGINS = list(Origin)
+
 
 @dataclass(frozen=True)
 class ProfileUpdate:
@@ -228,19 +230,24 @@ def values_of(entry: ProfileValue) -> list[ProfileValue]:
 def merged_field(values: Iterable[ProfileValue]) -> ProfileField:
     """Return a field that has held these values: of the user's the one said last holds, else the last of all.
 
-    The same value said again is one, trusted no more than the least trusted of them.
+    The same value said again by who is trusted as much is one. Who is trusted less does not lower it, and stands
+    beside it, for when it is forgotten that the other said it.
     """
-    merged: dict[str, ProfileValue] = {}
+    merged: dict[tuple[str, Origin], ProfileValue] = {}
     for value in values:
-        known = merged.get(normalise(value.value))
+        key = (normalise(value.value), value.origin)
+        known = merged.get(key)
         if known is not None:
             latest = max(known, value, key=lambda one: (one.updated_at, one.value))
             sources = tuple(dict.fromkeys([*known.source_ids, *value.source_ids]))
-            origin = lowest([known.origin, value.origin])
-            value = latest.model_copy(update={"source_ids": sources, "origin": origin})
-        merged[normalise(value.value)] = value
-    *previous, last = sorted(merged.values(), key=lambda one: (one.origin is Origin.USER, one.updated_at, one.value))
+            value = latest.model_copy(update={"source_ids": sources})
+        merged[key] = value
+    *previous, last = sorted(merged.values(), key=_held_last)
     return ProfileField(**dict(last), previous=tuple(previous))
+
+
+def _held_last(value: ProfileValue) -> tuple[bool, datetime, str, int]:
+    return value.origin is Origin.USER, value.updated_at, value.value, -_ORIGINS.index(value.origin)
 
 
 def split_fields(

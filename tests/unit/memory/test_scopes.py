@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, ValidationError
 
+from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.profile_record import Profile, ProfileValue
 from react_mem.memory.model.profile_schema import ProfileFieldSpec
-from react_mem.memory.scopes.profile import merge_profile, values_of
+from react_mem.memory.scopes.profile import merge_profile, merged_field, split_fields, values_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -55,6 +57,22 @@ def test_any_order_and_any_repetition_give_the_same_profile(
     assert once.text == again.text
     for name, _, day, _ in changes:
         assert once.fields[name].updated_at >= START + timedelta(days=day)
+
+
+@given(st.lists(st.sampled_from([Origin.USER, Origin.TOOL, Origin.IMPORT]), min_size=1, max_size=5), st.data())
+def test_a_value_is_the_strongest_that_says_it_and_without_them_the_next(origins: list[Origin], data: Any) -> None:
+    values = [
+        ProfileValue(value="Huế", origin=origin, source_ids=(f"m{place}",), updated_at=START + timedelta(days=place))
+        for place, origin in enumerate(origins)
+    ]
+    field = merged_field(data.draw(st.permutations(values)))
+    if Origin.USER not in origins:
+        assert field.origin is origins[-1]
+        return
+    own = {f"m{place}" for place, origin in enumerate(origins) if origin is Origin.USER}
+    assert (field.origin, set(field.source_ids)) == (Origin.USER, own)
+    left, _ = split_fields({"city": field}, lambda _name, _value, source: source in own)
+    assert [entry.origin for entry in left.values()] == [one for one in origins if one is not Origin.USER][-1:]
 
 
 def test_a_field_that_is_cleared_keeps_what_it_held() -> None:
