@@ -17,6 +17,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.store.transactions import transact
 
@@ -58,7 +59,10 @@ async def load_facts(
             for item in cast("list[Item | SearchItem | None]", items):
                 if item is not None and FACT.matches(item.value):
                     found[item.key] = Fact.from_value(item.value)
-        more = {id_ for fact in found.values() for id_ in (fact.superseded_by or "", *fact.doubts) if id_} - set(found)
+        named = {id_ for fact in found.values() for id_ in (fact.superseded_by or "", *fact.doubts) if id_}
+        # what needs a fact that others vouch for needs the one that takes its place, should the user say it now
+        named |= {id_ for fact in found.values() if fact.origin is not Origin.USER for id_ in fact.needed_by}
+        more = named - set(found)
         asked = {op.key for op in ops if isinstance(op, GetOp)}
         ops = [GetOp(namespace, id_) for id_ in sorted(more - asked)]
         if not ops:

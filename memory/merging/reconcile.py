@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from react_mem.memory.language.text import normalise
+from react_mem.memory.merging.restating import is_put_anew, is_told_anew, put_anew, says_again, unsourced, ways
 from react_mem.memory.model.identity import OUTSIDE
 from react_mem.memory.model.operations import Operation
-from react_mem.memory.model.origins import Origin, is_higher, lowest
+from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.records import BELIEVED, Fact, Lapse, Message, Wording
 
 _EVER = datetime.min.replace(tzinfo=UTC)
@@ -126,8 +127,13 @@ class _Batch:
 
     def link(self) -> None:
         """Let facts that are needed know those that need them; what is not there cannot be needed."""
-        for id_, need in self.needing:
-            fact, needed = self.facts[id_], self.facts.get(need)
+        for id_, named in self.needing:
+            fact, needed = self.facts[id_], self._merged(named)
+            need = named if needed is None else needed.id
+            if need != named and named in fact.needs:
+                needs = tuple(dict.fromkeys(need if one == named else one for one in fact.needs))
+                fact = fact.model_copy(update={"needs": needs})
+                self._keep(fact)
             if needed is None or need == id_:
                 if need in fact.needs:
                     self._keep(fact.model_copy(update={"needs": tuple(one for one in fact.needs if one != need)}))
@@ -177,7 +183,9 @@ class _Batch:
 
     def _merged(self, id_: str | None) -> Fact | None:
         """Return a fact, or the one that has taken in all that is said of it (`memory.reflect.deduplication`)."""
-        return self._followed(id_, lambda fact, whole: set(fact.source_ids) <= set(whole.source_ids))
+        return self._followed(
+            id_, lambda fact, whole: set(fact.source_ids) <= set(whole.source_ids) or says_again(whole, fact)
+        )
 
     def _heir(self, id_: str | None, when: datetime) -> Fact | None:
         """Return the fact that is meant, or what has taken its place by then."""
@@ -196,18 +204,45 @@ class _Batch:
 
     def _state(self, known: Fact | None, new: Fact, *, settles: bool) -> Fact:
         """Take in a statement: a new fact, or one that is said again."""
-        fact = new
-        if known is not None:
-            fact = said_again(known, new)
-            kept = tuple(id_ for id_ in known.doubts if id_ in fact.doubts or self._is_mutual(fact.id, id_))
-            fact = fact.model_copy(update={"doubts": kept})
-        self._keep(fact)
+        fact = self.take_in(known, new)
         if new.needs:
             self.needing |= dict.fromkeys((fact.id, need) for need in new.needs)
         again = known is not None and not set(new.source_ids) <= {*known.source_ids}
         if again and settles and new.origin is Origin.USER:
             self._settle(fact, new.said_at)
         return self.facts[fact.id]
+
+    def take_in(self, known: Fact | None, new: Fact) -> Fact:
+        """Keep a statement as a new fact, as one that is said again, or in the place of one that others vouch for."""
+        if known is not None and is_put_anew(known, new):
+            return self._put_anew(known, new)
+        fact = new
+        if known is not None:
+            fact = said_again(known, new)
+            kept = tuple(id_ for id_ in known.doubts if id_ in fact.doubts or self._is_mutual(fact.id, id_))
+            fact = fact.model_copy(update={"doubts": kept})
+        self._keep(fact)
+        return fact
+
+    def _put_anew(self, known: Fact, new: Fact) -> Fact:
+        """Keep what the owner says in other words than those of a fact that others vouch for, in its place."""
+        before = self.facts.get(new.id)
+        own = new if before is None else said_again(before, new)
+        if not (known.current and own.current):
+            self._keep(own)
+            return own
+        own = put_anew(own, known)
+        doubted = [id_ for id_ in known.doubts if id_ != own.id and self._is_mutual(known.id, id_)]
+        doubts = tuple(id_ for id_ in dict.fromkeys((*own.doubts, *doubted)) if id_ != known.id)
+        needs = tuple(id_ for id_ in own.needs if id_ != known.id)
+        self._keep(own.model_copy(update={"doubts": doubts, "needs": needs}))
+        for id_, names in [*((id_, "doubts") for id_ in doubted), *((id_, "needs") for id_ in known.needed_by)]:
+            if (other := self.facts.get(id_)) is not None and id_ != own.id:
+                named = (own.id if one == known.id else one for one in getattr(other, names))
+                self._keep(other.model_copy(update={names: tuple(dict.fromkeys(named))}))
+        over = known.model_copy(update={"doubts": (), "needed_by": ()})
+        self._keep(retire(over, max(known.said_at, new.said_at), self.at, superseded_by=own.id))
+        return self.facts[own.id]
 
     def _is_mutual(self, id_: str, doubted: str) -> bool:
         """Return whether a fact that another is in doubt about is in doubt about it too: such doubts end together."""
@@ -248,6 +283,21 @@ class _Batch:
                 less = tuple(one for one in other.doubts if one != fact.id)
                 self._keep(other.model_copy(update={"doubts": less}))
         self._keep(retire(fact.model_copy(update={"doubts": ()}), when, self.at, **by))
+
+
+def stated(stored: Mapping[str, Fact], known: Fact | None, new: Fact) -> dict[str, Fact]:
+    """Return the facts that change, by id, where something is said that may be known.
+
+    Args:
+        stored: The facts that there are, by id.
+        known: The fact that says it already (`known_as`); None where none does.
+        new: The fact, as it is said now.
+    """
+    batch = _Batch(stored, dict(stored), new.created_at, new.session_id, new.agent_id)
+    batch.take_in(known, new)
+    # most are the very ones that were there
+    written = {id_: fact for id_, fact in batch.facts.items() if stored.get(id_) is not fact}
+    return {id_: fact for id_, fact in written.items() if stored.get(id_) != fact}
 
 
 def succeeded(stored: Mapping[str, Fact], old: Fact, new: Fact | None, when: datetime, at: datetime) -> list[Fact]:
@@ -316,13 +366,8 @@ def known_as(said: Fact, same: Fact | None, facts: Iterable[Fact], meant: Fact |
     if found := next(heard, meant):
         return found
     # what others say of what is known adds nothing to it, be it over or not
-    again = known if said.origin is not Origin.USER else [fact for fact in known if fact.current]
-    return next(iter(again), same)
-
-
-def ways(fact: Fact) -> set[str]:
-    """Return how a fact is put, as texts are compared."""
-    return {normalise(fact.text), *(normalise(wording.text) for wording in fact.wordings)}
+    current = [fact for fact in known if fact.current]
+    return next(iter(current or ([] if said.origin is Origin.USER else known)), same)
 
 
 def doubted(dependants: Iterable[Fact], ended: Iterable[Fact]) -> list[Fact]:
@@ -388,31 +433,22 @@ def said_again(fact: Fact, new: Fact) -> Fact:
     over = not fact.current and (fact.is_withdrawn or new.said_at > (fact.ending.said_at or fact.said_at))
     if new.current and over and (new.origin is Origin.USER or fact.origin is not Origin.USER):
         update |= revived(fact, new.created_at)
-    if is_higher(new.origin, fact.origin) and _is_told_anew(fact, new):
-        update |= _taken_over(new, is_believed=bool(update.get("current", fact.current)))
+    if is_told_anew(fact, new) and normalise(new.text) == normalise(fact.text):
+        update |= _taken_over(fact, new, is_believed=bool(update.get("current", fact.current)))
     return fact.model_copy(update=update)
 
 
-def can_be_taken_over(fact: Fact, text: str) -> bool:
-    """Return whether a fact says just what is said now; one that was also put otherwise does not say by whom."""
-    return not fact.wordings and normalise(text) == normalise(fact.text)
-
-
-def _is_told_anew(fact: Fact, new: Fact) -> bool:
-    """Return whether a message that was not known to say it says a fact in its own words."""
-    heard = {*fact.source_ids, *fact.withdrawn}
-    return can_be_taken_over(fact, new.text) and not heard.issuperset(new.source_ids)
-
-
-def _taken_over(new: Fact, *, is_believed: bool) -> dict[str, Any]:
+def _taken_over(fact: Fact, new: Fact, *, is_believed: bool) -> dict[str, Any]:
     """Return what changes of a fact that was known from others: what they bear out, and how they date it, goes.
 
     Args:
-        new: The fact, as it is said now.
+        fact: The fact.
+        new: The same, as it is said now.
         is_believed: Whether it is believed; of what is over the end stays.
     """
     told: dict[str, Any] = {"origin": new.origin, "quote": new.quote, "reading": new.reading}
     told |= {"source_ids": new.source_ids, "withdrawn": (), "support": max(1, len(new.source_ids))}
+    told |= {"wordings": unsourced(fact.wordings)}
     told |= {"event_at": new.event_at, "valid_from": new.valid_from}
     return told | ({"valid_to": new.valid_to} if is_believed else {})
 

@@ -20,6 +20,7 @@ from react_mem.memory.language.comparison import numbers, share
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import retire, said_again
+from react_mem.memory.merging.restating import is_put_anew, put_anew
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT
@@ -44,7 +45,10 @@ _BELIEVED = {"kind": FACT.name, "current": True}
 
 @dataclass(frozen=True)
 class Duplicate:
-    """Two facts that say the same: the ids of the earlier one, which is kept, and of the later one."""
+    """Two facts that say the same: the ids of the one that is kept, and of the other.
+
+    It is the one that its owner says, else the earlier one.
+    """
 
     source_ids: tuple[str, str]
 
@@ -76,7 +80,7 @@ class Deduplication(Strategy[Duplicate]):
     async def merge(
         self, drafts: Sequence[Duplicate], there: Mapping[str, dict[str, Any]], report: Report
     ) -> list[Change]:
-        """Let the later of two facts become a wording of the earlier one, unless either has changed meanwhile."""
+        """Let one of two facts become a wording of the other, unless either has changed meanwhile."""
         before = {id_: Fact.from_value(value) for id_, value in there.items()}
         needing = {id_ for fact in before.values() for id_ in fact.needed_by} - before.keys()
         before |= await load_facts(self.store, self.user_id, (), sorted(needing)) if needing else {}
@@ -122,7 +126,8 @@ def _alike(new: Sequence[Fact], near: Sequence[Sequence[Fact]]) -> tuple[Sequenc
         for place, other in enumerate(others):
             if _may_be_one(fact, other) and (place == 0 or share(fact.text, _ways(other)) >= _ALIKE):
                 earlier, later = sorted((fact, other), key=_place)
-                pairs.setdefault(frozenset((fact.id, other.id)), (earlier, later))
+                kept_first = (later, earlier) if is_put_anew(earlier, later) else (earlier, later)
+                pairs.setdefault(frozenset((fact.id, other.id)), kept_first)
     return new, list(pairs.values())
 
 
@@ -136,7 +141,7 @@ def _may_be_one(one: Fact, other: Fact) -> bool:
     return (
         not other.verbatim
         and other.current
-        and one.origin == other.origin
+        and (one.origin == other.origin or is_put_anew(one, other) or is_put_anew(other, one))
         and numbers(one.text) == numbers(other.text)
         and len(denied) < 2
         and other.id not in one.doubts
@@ -147,9 +152,13 @@ def _may_be_one(one: Fact, other: Fact) -> bool:
 
 def _merged(kept: Fact, other: Fact, facts: Mapping[str, Fact]) -> dict[str, Fact]:
     """Return what changes where a fact becomes a wording of another one; what needed it needs that one."""
-    whole = said_again(kept, other)
+    if is_put_anew(other, kept):
+        # what others say adds nothing to what its owner does but its wording
+        whole = put_anew(kept, other)
+    else:
+        again = said_again(kept, other)
+        whole = again.model_copy(update={"wordings": tuple(dict.fromkeys((*again.wordings, *other.wordings)))})
     more = {
-        "wordings": tuple(dict.fromkeys((*whole.wordings, *other.wordings))),
         "needs": tuple(need for need in whole.needs if need not in (kept.id, other.id)),
         "needed_by": tuple(dict.fromkeys((*whole.needed_by, *other.needed_by))),
     }

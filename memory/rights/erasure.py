@@ -18,6 +18,7 @@ from react_mem.memory.branches.known_tips import forget_tips
 from react_mem.memory.branches.marks import forgotten_branches
 from react_mem.memory.graph.dependents import fall
 from react_mem.memory.merging.concepts.concept_store import concepts_without
+from react_mem.memory.merging.restating import says_again
 from react_mem.memory.merging.speakers import forget_speakers, silenced
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import named_session
@@ -26,7 +27,7 @@ from react_mem.memory.model.namespaces import LINKS, META, owner_namespace
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_record import Profile, ProfileValue
 from react_mem.memory.model.receipt import Receipt
-from react_mem.memory.model.records import BELIEVED
+from react_mem.memory.model.records import BELIEVED, Ending, Fact
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.rights.erased import ErasedSessions, checked, few_at_once
 from react_mem.memory.rights.forgotten import without_forgotten
@@ -263,13 +264,26 @@ def _is_of(value: Mapping[str, Any], session_id: str | None) -> bool:
 def _successor(
     value: Mapping[str, Any], gone: Mapping[str, Item], left: Mapping[str, Item], *, revives: bool
 ) -> dict[str, Any]:
-    """Return what a fact's end is once the fact that ended it is gone: the next one that is left, or none."""
-    id_ = value["superseded_by"]
-    while id_ in gone:
-        id_ = gone[id_].value.get("superseded_by")
-    if id_ not in left and not revives:
-        return {"superseded_by": None}
-    return {"superseded_by": id_, "valid_to": left[id_].value["said_at"]} if id_ in left else dict(BELIEVED)
+    """Return what a fact's end is once the fact that ended it is gone: the next one that is left, or none.
+
+    What its owner only said again ends as that did, or not at all.
+    """
+    last, is_restated = value, True
+    while (id_ := str(last.get("superseded_by") or "")) in gone:
+        heir = gone[id_].value
+        is_restated = is_restated and _says_again(heir, last)
+        last = heir
+    if id_ in left:
+        return {"superseded_by": id_, "valid_to": left[id_].value["said_at"]}
+    ended_by = [source for source in last.get("ended_by") or () if part_of(source) not in gone]
+    if is_restated and not id_ and ended_by:
+        return {**{name: last.get(name) for name in Ending.model_fields}, "ended_by": ended_by}
+    return dict(BELIEVED) if revives or is_restated else {"superseded_by": None}
+
+
+def _says_again(heir: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
+    both = FACT.matches(heir) and FACT.matches(value)
+    return both and says_again(Fact.from_value(dict(heir)), Fact.from_value(dict(value)))
 
 
 def _profile_without(

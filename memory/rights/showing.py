@@ -301,7 +301,8 @@ def _versions(fact: Fact) -> list[MemoryVersion]:
     told = [
         MemoryVersion(id=fact.id, text=one.text, since=one.said_at, why="reworded")
         for one in fact.wordings
-        if one.text != fact.text
+        # what nobody is known to say so is told as what it took the place of
+        if one.text != fact.text and one.source_ids
     ]
     for lapse in fact.lapses:
         told.append(MemoryVersion(id=fact.id, text=fact.text, since=since, until=lapse.since, why="set aside"))

@@ -9,7 +9,8 @@ from datetime import datetime
 from react_mem.errors import ExtractionError
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.facts import fact_changes, load_facts
-from react_mem.memory.merging.reconcile import known_as, reconcile, said_again, ways
+from react_mem.memory.merging.reconcile import known_as, reconcile, stated
+from react_mem.memory.merging.restating import ways
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, PENDING
@@ -264,12 +265,12 @@ async def _verbatim_changes(
     stored = {**await load_facts(session.memory.store, session.user_id, (), sought), **found}
     kept: dict[str, Fact] = {}
     for fact in verbatim:
-        one = known_as(fact, stored.get(fact.id), stored.values())
-        now = said_again(kept.get(one.id, one), fact) if one is not None else fact
-        kept[now.id] = now
+        there = {**stored, **kept}
+        kept |= stated(there, known_as(fact, there.get(fact.id), there.values()), fact)
     if not read:
-        new = {id_: f.model_copy(update={"unread": True}) for id_, f in kept.items() if f != stored.get(id_)}
-        kept |= new
+        said = {source for fact in verbatim for source in fact.source_ids}
+        new = {id_: f for id_, f in kept.items() if f != stored.get(id_) and not said.isdisjoint(f.source_ids)}
+        kept |= {id_: f.model_copy(update={"unread": True}) for id_, f in new.items()}
     changes = [put(session.user_id, f) for f in kept.values() if f != stored.get(f.id)]
     return [fact.text for id_, fact in kept.items() if id_ not in stored], changes
 

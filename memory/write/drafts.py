@@ -10,7 +10,7 @@ from react_mem.memory.index.entries import whole_text
 from react_mem.memory.language.standing import only_instructs
 from react_mem.memory.language.statements import may_request, may_state, statements_in
 from react_mem.memory.language.text import normalise
-from react_mem.memory.merging.reconcile import known_as, said_again
+from react_mem.memory.merging.reconcile import known_as, said_again, stated
 from react_mem.memory.model.operations import EpisodeDraft, Unread
 from react_mem.memory.model.records import Episode, Fact, Level, Message, fact_id
 from react_mem.memory.scopes.episodic import completed
@@ -148,12 +148,9 @@ def settle_verbatim(
     changed: dict[str, Fact] = {}
     for fact in kept:
         known = known_as(fact, facts.get(fact.id), facts.values())
-        if known is None:
-            changed[fact.id] = fact.model_copy(update={"unread": True})
-            continue
-        now = said_again(changed.get(known.id, known), fact)
-        if now != known:
-            changed[now.id] = now
+        new = fact if fact.id in facts else fact.model_copy(update={"unread": True})
+        there = {**facts, **changed}
+        changed |= stated(there, None if known is None else there[known.id], new)
     ids = {fact.id for fact in kept}
     gone = [f.id for f in facts.values() if f.verbatim and set(f.source_ids) <= set(read) and f.id not in ids]
     return list(changed.values()), gone

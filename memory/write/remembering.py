@@ -24,7 +24,8 @@ from react_mem.memory.index.over import is_over
 from react_mem.memory.language.standing import standing_in
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.facts import fact_changes, load_facts
-from react_mem.memory.merging.reconcile import can_be_taken_over, reconcile, said_again, to_fact, ways
+from react_mem.memory.merging.reconcile import reconcile, stated, to_fact
+from react_mem.memory.merging.restating import ways
 from react_mem.memory.merging.transcript import to_records
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
@@ -118,14 +119,19 @@ async def remember(
         # what has come into doubt since is settled as what is new is
         open_ = [one for one, fact in known.items() if fact is None or _is_doubted(fact, stored)]
         again = {one: fact for one, fact in known.items() if fact is not None and one not in open_}
-        here = await _told_here(memory, user_id, [fact for one, fact in again.items() if _is_the_users(fact, one)])
+        # what others vouch for becomes the user's, whoever has told it here before
+        theirs = [fact for fact in again.values() if fact.origin is Origin.USER]
+        here = await _told_here(memory, user_id, theirs)
         standing, since = await _told_to_do(memory, user_id, wish) if wish else (None, [])
         if not open_ and here.issuperset(fact.id for fact in again.values()) and not (wish and standing is None):
             return _Telling(there, message=standing), since
         kept = message.model_copy(update={"turn": await _next_turn(memory, user_id)})
         session = Session(memory, None, user_id, REMEMBERED, agent_id)
-        borne = {fact.id: _borne_out(fact, one, kept) for one, fact in again.items()}
-        changes: list[Change] = [put(user_id, fact) for fact in borne.values()]
+        borne: dict[str, Fact] = {}
+        for one, fact in again.items():
+            there_now = {**stored, **borne}
+            borne |= _borne_out(there_now[fact.id], one, kept, there_now)
+        changes = await fact_changes(memory.store, user_id, list(borne.values())) if borne else []
         stored |= borne
         if whom == "user":
             changes += (await kept_at_once(session, [], [kept], dict(stored)))[1]
@@ -135,7 +141,9 @@ async def remember(
         facts = {value["id"]: Fact.from_value(dict(value)) for value in written if value["id"] in {*ids, *there}}
         changes += [put(user_id, kept), *(put_work(user_id, work) for work in works if open_)]
         new = frozenset([*(facts.keys() - there.keys()), *([kept.id] if wish and standing is None else [])])
-        return _Telling({**there, **facts}, new, standing or (kept if wish else None), to_read=bool(open_)), changes
+        # in other words it takes the place of what it says again
+        told_now = {id_: fact for id_, fact in {**there, **facts}.items() if fact.current}
+        return _Telling(told_now, new, standing or (kept if wish else None), to_read=bool(open_)), changes
 
     done = await transact(memory.store, user_id, step)
     if done.to_read:
@@ -157,11 +165,6 @@ def _believed(stored: Mapping[str, Fact], id_: str, statement: str) -> Fact | No
         seen.add(fact.id)
         fact = stored.get(fact.superseded_by or "")
     return None
-
-
-def _is_the_users(fact: Fact, statement: str) -> bool:
-    """Return whether a fact changes nothing when its owner says it: it is theirs, or does not say who said what."""
-    return fact.origin is Origin.USER or not can_be_taken_over(fact, statement)
 
 
 def _is_doubted(fact: Fact, stored: Mapping[str, Fact]) -> bool:
@@ -205,13 +208,13 @@ def _tells(message: Message, wish: str) -> bool:
     return told is not None and normalise(told.said) == normalise(wish)
 
 
-def _borne_out(fact: Fact, statement: str, message: Message) -> Fact:
-    """Return a fact that is believed with one more message that says it, in the same words."""
+def _borne_out(fact: Fact, statement: str, message: Message, stored: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Return what changes, by id, where one more message says a fact that is believed, in words that it is put in."""
     operation = Operation("new", statement, about=fact.about, source_ids=(message.id,))
     at = message.created_at
     again = to_fact(operation, said_at=at, at=at, session_id=REMEMBERED, agent_id=message.agent_id)
     # who has read it before has read it now
-    return said_again(fact, again.model_copy(update={"verbatim": fact.verbatim}))
+    return stated(stored, fact, again.model_copy(update={"verbatim": fact.verbatim}))
 
 
 async def _about(

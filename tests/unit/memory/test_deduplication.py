@@ -10,8 +10,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.llm.asking import Asker
-from react_mem.memory.merging.facts import fact_changes, load_facts, write_facts
-from react_mem.memory.merging.reconcile import to_fact
+from react_mem.memory.merging.facts import load_facts, write_facts
 from react_mem.memory.model.changes import write
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
@@ -139,14 +138,27 @@ def test_what_depends_on_a_duplicate_depends_on_what_is_kept_and_is_in_no_doubt(
     asyncio.run(go())
 
 
-def test_a_fact_that_was_said_by_somebody_less_trusted_is_left_apart() -> None:
+@pytest.mark.parametrize("others_first", [True, False])
+def test_of_what_others_say_too_the_users_own_is_kept_as_it_is(others_first: bool) -> None:
     async def go() -> None:
         memory = store()
-        await say(memory, "I work as a doctor")
-        imported = Operation("new", "I am a doctor at work", source_ids=("file",))
-        fact = to_fact(imported, said_at=now(), at=now(), session_id="s", agent_id="a")
-        fact = fact.model_copy(update={"origin": Origin.IMPORT})
-        await write(memory, await fact_changes(memory, "ann", [Fact.from_value(fact.to_value())]))
+        theirs, others = ("I work as a doctor", {}), ("I am a doctor at work", {"origin": Origin.IMPORT})
+        for text, more in (others, theirs) if others_first else (theirs, others):
+            await say(memory, text, **more)
+        done, model = await run(memory, ["p1"])
+        assert (done.retired, len(model.prompts)) == ([others[0]], 1)
+        kept, gone = await facts(memory, theirs[0], others[0])
+        assert (kept.current, kept.origin, kept.support) == (True, Origin.USER, 1)
+        assert (gone.current, gone.superseded_by, gone.origin) == (False, kept.id, Origin.IMPORT)
+
+    asyncio.run(go())
+
+
+def test_what_two_others_say_is_left_apart() -> None:
+    async def go() -> None:
+        memory = store()
+        await say(memory, "I work as a doctor", origin=Origin.TOOL)
+        await say(memory, "I am a doctor at work", origin=Origin.IMPORT)
         done, model = await run(memory, ["p1"])
         assert (done.retired, model.prompts) == ([], [])
 

@@ -95,9 +95,9 @@ def test_whose_a_fact_is_does_not_depend_on_who_said_it_first(higher: Origin, lo
     assert not gone.current
 
 
-def test_other_words_a_message_that_is_known_and_an_end_make_a_fact_nobody_elses() -> None:
+def test_a_message_that_is_known_and_an_end_make_a_fact_nobody_elses() -> None:
     stored = apply([say(OSLO, origin=Origin.WEB)])
-    for again in (say("Oslo is home.", "m2", "same", OSLO), say(OSLO, "m1")):
+    for again in (say("Oslo is home.", "m1", "same", OSLO), say(OSLO, "m1")):
         assert apply([again], stored)[id_of(OSLO)].origin is Origin.WEB
     over = retire(stored[id_of(OSLO)], DAYS["m3"], START)
     [still_over] = apply([say(OSLO, "m2")], {over.id: over}).values()
