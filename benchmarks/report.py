@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import re
@@ -62,7 +63,21 @@ def write_json(path: Path | None, metrics: Metrics, peers: Mapping[str, Metrics]
         "environment": {**environment(), **told},
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    written = json.dumps(_finite(result), indent=2, ensure_ascii=False, allow_nan=False)
+    path.write_text(f"{written}\n", encoding="utf-8")
+
+
+def _finite(value: Any) -> Any:
+    """Return a value as JSON can say it: of what was not measured (NaN) or has no end, null."""
+    match value:
+        case float() if not math.isfinite(value):
+            return None
+        case Mapping():
+            return {name: _finite(one) for name, one in value.items()}
+        case list() | tuple():
+            return [_finite(one) for one in value]
+        case _:
+            return value
 
 
 def environment() -> dict[str, Any]:

@@ -112,6 +112,24 @@ def test_a_result_names_the_machine_the_day_and_the_versions_and_nobody(tmp_path
             assert private not in text
 
 
+def refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def test_what_was_not_measured_is_null(tmp_path: Path) -> None:
+    none, endless = float("nan"), float("inf")
+    file = tmp_path / "out.json"
+    write_json(file, {"x": none, "y": 0.5}, {"peer": {"x": -endless}}, {"runs": [{"x": none}, (endless, 2)]})
+    result = json.loads(file.read_text(encoding="utf-8"), parse_constant=refuse)
+    assert (result["metrics"], result["peers"]) == ({"x": None, "y": 0.5}, {"peer": {"x": None}})
+    assert result["environment"]["runs"] == [{"x": None}, [None, 2]]
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "benchmarks").rglob("*.json")), ids=lambda path: path.name)
+def test_every_file_of_the_benchmarks_is_json(file: Path) -> None:
+    json.loads(file.read_text(encoding="utf-8"), parse_constant=refuse)
+
+
 def test_without_a_file_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_json(None, {"x": 1}, {}, {})
