@@ -14,7 +14,7 @@ from react_mem.memory.model.origins import Origin, is_higher
 from react_mem.memory.model.records import Fact, Wording
 
 _OWNERS = frozenset({Origin.USER, Origin.ASSENT})
-"""What the owner says or agrees to. Nobody else's other words take the place of a fact."""
+"""Origins of the owner's own statements and assents. Nobody else's other words take the place of a fact."""
 
 
 def is_told_anew(fact: Fact, new: Fact) -> bool:
