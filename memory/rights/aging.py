@@ -195,22 +195,9 @@ class _Remainder:
             if change.value is not None:
                 # of a concept that named two, one may be made anew
                 known = self._left.get(place) or _new(place, change.value)
-                self._left[place] = _with(known, self._worded(change.value, gone, outlives))
+                self._left[place] = _with(known, change.value)
         for place in [place for place in self._left if place[1] in gone]:
             del self._left[place]
-
-    def _worded(
-        self, value: Mapping[str, Any], gone: Collection[str], outlives: Callable[[Mapping[str, Any], str], bool]
-    ) -> Mapping[str, Any]:
-        """Return a fact without the wordings that only what is gone had."""
-        if not FACT.matches(value) or not value.get("wordings"):
-            return value
-
-        def stays(wording: Mapping[str, Any]) -> bool:
-            sources = wording.get("source_ids") or ()
-            return not sources or any(part_of(id_) not in gone or outlives(value, id_) for id_ in sources)
-
-        return {**value, "wordings": [one for one in value["wordings"] if stays(one)]}
 
     def without_old_values(self, at: datetime) -> None:
         """Let the values of the profile go that are too old, or that only what is gone said."""

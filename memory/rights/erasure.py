@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -215,11 +216,14 @@ def erasing(
         # not a record: a source that only the one who wrote this knows
         return not _is_of(value, session_id)
 
+    def stays(value: Mapping[str, Any], source: str) -> bool:
+        return elsewhere(source, value) or outlives(value, source)
+
     gone |= {id_: left.pop(id_) for id_ in erased if id_ in left}
     fall(
         left,
         gone,
-        stands=lambda source, value: elsewhere(source, value) or outlives(value, source),
+        stands=lambda source, value: stays(value, source),
         unsourced=lambda value: _is_of(value, session_id),
     )
     changes: list[Change] = [PutOp(item.namespace, item.key, None) for item in gone.values()]
@@ -231,6 +235,8 @@ def erasing(
                 value[name] = [one for one in value[name] if _named(one) not in gone]
         if not gone.keys().isdisjoint(value.get("alike", ())):
             value["alike"] = {id_: weight for id_, weight in value["alike"].items() if id_ not in gone}
+        if kind is FACT and value.get("wordings"):
+            value |= _reworded(value, partial(stays, item.value))
         kept = [source for source in value.get("source_ids", ()) if elsewhere(source, value)]
         if len(kept) < len(value.get("source_ids", ())):
             value["source_ids"] = kept
@@ -259,6 +265,28 @@ def _named(reference: Any) -> Any:
 
 def _is_of(value: Mapping[str, Any], session_id: str | None) -> bool:
     return session_id is not None and value.get("session_id") == session_id
+
+
+def _reworded(value: Mapping[str, Any], stands: Callable[[str], bool]) -> dict[str, Any]:
+    """Return what changes of a fact that is put in several ways, where nobody whose messages stay put it so.
+
+    Args:
+        value: The fact, as JSON, with all of its sources.
+        stands: Returns whether a source stays.
+    """
+    wordings = value["wordings"]
+    kept = [one for one in wordings if not one["source_ids"] or any(map(stands, one["source_ids"]))]
+    beside = {source for one in wordings for source in one["source_ids"]}
+    own = [source for source in (*value.get("source_ids", ()), *value.get("withdrawn", ())) if source not in beside]
+    said = [one for one in kept if one["source_ids"]]
+    is_unsaid = bool(own) and bool(said) and not any(map(stands, own))
+    if len(kept) == len(wordings) and not is_unsaid:
+        return {}
+    # nobody can tell whose words these were made of
+    changed: dict[str, Any] = {"wordings": kept, "reading": "", "keywords": ""}
+    if is_unsaid:
+        changed |= {"text": said[-1]["text"], "quote": "", "wordings": [one for one in kept if one is not said[-1]]}
+    return {name: part for name, part in changed.items() if part or value.get(name)}
 
 
 def _successor(

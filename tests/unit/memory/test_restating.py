@@ -213,3 +213,15 @@ async def test_its_history_tells_it_once(memory: MemoryFacade) -> None:
     detail = await memory.explain("ann", fact_id("user", "My home is in Hue."))
     assert detail is not None
     assert [one.text for one in detail.history] == ["I live in Hue.", "My home is in Hue."]
+
+
+@pytest.mark.parametrize(("gone", "left"), [("monday", "My home is in Hue."), ("tuesday", "I live in Hue.")])
+async def test_the_words_of_a_forgotten_conversation_go_with_it(gone: str, left: str, memory: MemoryFacade) -> None:
+    reader = Labeller(Says("I live in Hue"), Says("My home", "same", "I live in Hue", text="The user's home is Hue."))
+    await chat(memory, "I live in Hue.", reader, "monday")
+    await chat(memory, "My home is in Hue.", reader, "tuesday")
+    receipt = await memory.delete_session("ann", gone)
+    assert not receipt.problems
+    [fact] = await memory.semantic.history(user_id="ann")
+    assert (fact.text, fact.wordings, fact.reading, fact.support) == (left, (), "", 1)
+    assert fact.current
