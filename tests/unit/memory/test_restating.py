@@ -12,6 +12,7 @@ from langgraph.store.base import Item
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory import ImportOwners, MemoryFacade
+from react_mem.memory.branches import beliefs
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE
@@ -117,6 +118,14 @@ def test_what_the_user_ended_does_not_come_back_without_their_saying_it() -> Non
     assert believed(erased(facts, ["m2", "m3"])) == [(OSLO, Origin.IMPORT, ("m1",))]
     moved = apply([say("I live in Rome.", "m4", "changes", HOME)], apply([say(HOME, "m2")], {}))
     assert [text for text, *_ in believed(moved.values())] == ["I live in Rome."]
+
+
+def test_a_branch_that_is_left_takes_it_back_and_one_that_is_followed_again_says_it_again() -> None:
+    facts = apply([say(OSLO, origin=Origin.IMPORT), say(HOME, "m2", "same", OSLO)])
+    left = {**facts, **{fact.id: fact for fact in beliefs.believed(facts, ["m2"], DAYS, START)}}
+    assert believed(left.values()) == [(OSLO, Origin.IMPORT, ("m1",))]
+    again = {**left, **{fact.id: fact for fact in beliefs.believed(left, [], DAYS, START)}}
+    assert believed(again.values()) == [(HOME, Origin.USER, ("m2",))]
 
 
 def test_what_needs_it_needs_what_the_user_says_now() -> None:
