@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from react_mem.errors import MemoryFull
 from react_mem.memory.merging.facts import fact_changes, load_facts
-from react_mem.memory.merging.reconcile import revived
+from react_mem.memory.merging.saying_again import revived
 from react_mem.memory.merging.speakers import speaker_changes
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.kinds import PENDING, kind_named, kind_of

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from react_mem.memory.merging.reconcile import revived, succeeded
+from react_mem.memory.merging.reconcile import succeeded
+from react_mem.memory.merging.saying_again import revived
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, Message, Record
 
