@@ -15,7 +15,7 @@ from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.restating import is_put_anew, put_anew, says_again, ways
 from react_mem.memory.merging.saying_again import said_again
 from react_mem.memory.model.operations import Operation
-from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.origins import Origin, is_higher, lowest
 from react_mem.memory.model.records import Fact, Message
 
 _EVER = datetime.min.replace(tzinfo=UTC)
@@ -113,8 +113,13 @@ class _Batch:
             self._end(target, operation, when)
             return
         new = to_fact(operation, said_at=when, at=self.at, session_id=self.session_id, agent_id=self.agent_id)
+        needs = (named if (one := self._merged(named)) is None else one.id for named in new.needs)
+        new = new.model_copy(update={"needs": tuple(dict.fromkeys(needs))})
         if operation.relation == "same" and target is not None:
-            self._state(self._known(new, target), new, settles=True)
+            own = self._merged(new.id)
+            # what is known in these very words from who is trusted more is not said of another fact
+            known = own if own and is_higher(own.origin, new.origin) else self._known(new, target)
+            self._state(known, new, settles=True)
             return
         fact = self._state(self._known(new), new, settles=operation.relation != "unsure")
         # what bears nothing out raises no doubt either
@@ -124,16 +129,12 @@ class _Batch:
 
     def link(self) -> None:
         """Let facts that are needed know those that need them; what is not there cannot be needed."""
-        for id_, named in self.needing:
-            fact, needed = self.facts[id_], self._merged(named)
-            need = named if needed is None else needed.id
-            if need != named and named in fact.needs:
-                needs = tuple(dict.fromkeys(need if one == named else one for one in fact.needs))
-                fact = fact.model_copy(update={"needs": needs})
-                self._keep(fact)
+        for id_, need in self.needing:
+            fact, needed = self.facts[id_], self.facts.get(need)
+            if need not in fact.needs:
+                continue
             if needed is None or need == id_:
-                if need in fact.needs:
-                    self._keep(fact.model_copy(update={"needs": tuple(one for one in fact.needs if one != need)}))
+                self._keep(fact.model_copy(update={"needs": tuple(one for one in fact.needs if one != need)}))
             elif id_ not in needed.needed_by:
                 self._keep(needed.model_copy(update={"needed_by": (*needed.needed_by, id_)}))
 
@@ -233,7 +234,10 @@ class _Batch:
         doubts = tuple(id_ for id_ in dict.fromkeys((*own.doubts, *doubted)) if id_ != known.id)
         needs = tuple(id_ for id_ in own.needs if id_ != known.id)
         self._keep(own.model_copy(update={"doubts": doubts, "needs": needs}))
-        for id_, names in [*((id_, "doubts") for id_ in doubted), *((id_, "needs") for id_ in known.needed_by)]:
+        # who needs it is noted with it at the end only (`link`)
+        needing = [id_ for id_, other in self.facts.items() if known.id in other.needs]
+        self.needing |= dict.fromkeys((id_, own.id) for id_ in needing)
+        for id_, names in [*((id_, "doubts") for id_ in doubted), *((id_, "needs") for id_ in needing)]:
             if (other := self.facts.get(id_)) is not None and id_ != own.id:
                 named = (own.id if one == known.id else one for one in getattr(other, names))
                 self._keep(other.model_copy(update={names: tuple(dict.fromkeys(named))}))
@@ -362,9 +366,10 @@ def known_as(said: Fact, same: Fact | None, facts: Iterable[Fact], meant: Fact |
     heard = (fact for fact in known if set(said.source_ids) <= set(fact.source_ids))
     if found := next(heard, meant):
         return found
-    # what others say of what is known adds nothing to it, be it over or not
     current = [fact for fact in known if fact.current]
-    return next(iter(current or ([] if said.origin is Origin.USER else known)), same)
+    # what others say of what is known adds nothing to it, be it over or not
+    trusted = [fact for fact in known if not any(is_higher(one.origin, fact.origin) for one in known)]
+    return next(iter(current or ([] if said.origin is Origin.USER else trusted)), same)
 
 
 def doubted(dependants: Iterable[Fact], ended: Iterable[Fact]) -> list[Fact]:

@@ -398,12 +398,46 @@ def believed(facts: Facts) -> set[tuple[Any, ...]]:
     ]
 )
 @example([say(OSLO, "m1"), say(OSLO, "m2"), say(ROME, "m3", "unsure", OSLO)])
+@example(
+    [
+        say(TEA, "m0"),
+        say(HUE, "m1", origin=Origin.ASSENT, needs=(id_of(TEA),)),
+        say(OSLO, "m2"),
+        say(OSLO, "m3", "same", HUE),
+    ]
+)
+@example(
+    [
+        say(HUE, "m0", origin=Origin.TOOL),
+        say("", "m1", "ends", HUE),
+        say(OSLO, "m2"),
+        say(OSLO, "m4", "same", HUE, origin=Origin.ASSENT),
+        say(HUE, "m5", origin=Origin.ASSENT),
+    ]
+)
+@example(
+    [
+        say(HUE, "m0", origin=Origin.ASSENT),
+        say(ROME, "m1", "same", HUE, origin=Origin.ASSENT),
+        say(OSLO, "m2", "same", HUE),
+        say(ROME, "m3", origin=Origin.ASSENT),
+        say("", "m5", "ends", HUE),
+    ]
+)
 @given(histories())
 def test_a_retry_changes_nothing(operations: list[Operation]) -> None:
     once = apply(operations)
     assert apply(operations, once) == once
 
 
+@example(
+    [
+        say(HUE, "m1", origin=Origin.ASSENT),
+        say(TEA, "m2", "same", HUE),
+        say(OSLO, "m5", "unsure", TEA, needs=(id_of(HUE),)),
+        say("", "m6", "ends", TEA),
+    ]
+)
 @given(histories())
 def test_each_turn_may_be_read_twice(operations: list[Operation]) -> None:
     once: Facts = {}
