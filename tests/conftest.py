@@ -16,12 +16,11 @@ from xdist.workermanage import WorkerController
 
 from react_mem.memory.opening import Storage, open_storage
 from react_mem.memory.store import StorageSettings
-from react_mem.memory.store.distribution import distribute_tables
 from react_mem.memory.store.embedded import embedded_database
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.citus import CITUS_URL, database_on_all
-from tests.support.databases import forget_durability, fresh_database, fresh_memory_store, word_model
+from tests.support.databases import distribute_for, forget_durability, fresh_database, fresh_memory_store, word_model
 from tests.support.openai_server import openai_server
 
 __all__ = ["openai_server"]
@@ -120,8 +119,7 @@ async def storage(database_url: str) -> AsyncIterator[Storage]:
     settings = StorageSettings.model_validate({"database_url": database_url, "embedding": "local"})
     async with open_storage(settings) as opened:
         if CITUS_URL:
-            async with opened.pool.connection() as conn:
-                await distribute_tables(conn, lambda done: None)
+            await distribute_for(opened.pool)
         yield opened
 
 

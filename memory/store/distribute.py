@@ -48,6 +48,11 @@ async def distribute(settings: StorageSettings, report: Report, count: Count = l
         )
     async with connected(settings) as conn:
         await _check_cluster(conn)
+        if settings.row_security == "on":
+            raise StorageError(
+                "MEMORY_ROW_SECURITY=on is set, and the tables of a cluster have no policies. To distribute memories "
+                "without, set it to auto, and start every process with that."
+            )
         stored = await stored_embedding(conn)
         if stored is None:
             raise StorageError(

@@ -21,6 +21,7 @@ from psycopg.sql import SQL, Identifier
 from react_mem.errors import StorageError
 from react_mem.memory.store.checkpointer import check_distributable
 from react_mem.memory.store.migration_steps import patiently
+from react_mem.memory.store.wall_removal import drop_policies, drop_privileges
 
 Connection = AsyncConnection[DictRow]
 Report = Callable[[str], None]
@@ -57,7 +58,7 @@ _STATE = """
     FROM pg_class c LEFT JOIN pg_dist_partition p ON p.logicalrelid = c.oid
     WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY(%s::text[]) AND c.relkind = 'r'
 """
-# A unique index without the column that rows are distributed by, and triggers, are of one server.
+# A unique index without the column that rows are distributed by, triggers, and the wall's policies are of one server.
 _TRIGGERS = """
     SELECT t.tgname AS name, c.relname AS on FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
     WHERE NOT t.tgisinternal AND c.relnamespace = current_schema()::regnamespace AND c.relname = ANY(%s::text[])
@@ -172,7 +173,7 @@ async def _drop_what_one_server_has(conn: Connection, report: Report) -> None:
             await conn.execute(SQL("DROP TRIGGER {} ON {}").format(Identifier(row["name"]), Identifier(row["on"])))
         for row in spare:
             await conn.execute(f"DROP INDEX {row['name']}".encode())
-        return [row["name"] for row in [*triggers, *spare]]
+        return [*(row["name"] for row in [*triggers, *spare]), *await drop_policies(conn)]
 
     if dropped := await patiently(conn, lambda: _queue(conn), drop):
         report(f"dropped what only one server has: {', '.join(dropped)}")
@@ -186,6 +187,9 @@ async def _distribute(conn: Connection, report: Report, count: Count) -> None:
         await conn.execute("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', TRUE)")
         await conn.execute("SELECT set_config('client_min_messages', 'warning', TRUE)")
         left = [table for table in await _tables(conn) if not table.distributed]
+        if left:
+            await drop_policies(conn)  # of a process that has started meanwhile
+            await drop_privileges(conn)
         for table in left:
             count(len(done), len(left))
             done.append(await _distribute_one(conn, table.name))

@@ -19,12 +19,14 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import psycopg
 from psycopg import AsyncConnection, AsyncPipeline
+from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, scalar_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from react_mem.memory.store.failures import all_in_use, no_connection, place_of, translated
 from react_mem.memory.store.kept_connection import KeptConnection
 from react_mem.memory.store.priority import PoolShare, WorkAtHand, work_at_hand
+from react_mem.memory.store.wall import REFUSALS
 
 _LONG_REST = 30.0
 """Seconds; firewalls and balancers forget a silent connection after a minute at the earliest."""
@@ -50,15 +52,23 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
         url: The database.
         revive: Sees that the server runs before a connection is made; None for a server that is not ours.
         has_wall: Whether what is asked about owners is asked in the application role (see `wall`).
+        look_for_wall: Tells, on a connection, whether that can still be; asked where the database refuses something.
         options: What `AsyncConnectionPool` takes.
     """
 
     def __init__(
-        self, url: str, *, revive: Callable[[], Awaitable[None]] | None, has_wall: bool = False, **options: Any
+        self,
+        url: str,
+        *,
+        revive: Callable[[], Awaitable[None]] | None,
+        has_wall: bool = False,
+        look_for_wall: Callable[[AsyncConnection[DictRow]], Awaitable[bool]] | None = None,
+        **options: Any,
     ) -> None:
         self._place = place_of(url)
         self._revive = revive
         self.has_wall = has_wall
+        self._look_for_wall = look_for_wall
         self._failure: Exception | None = None
         self._made: WeakSet[AsyncConnection[DictRow]] = WeakSet()
         self._waits: set[asyncio.Timeout] = set()
@@ -82,11 +92,23 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
             work = work_at_hand()
             kept = self._kept.setdefault(work, KeptConnection(self, self._share)) if work is not None else None
             if kept is not None and not kept.is_used:
-                async with kept.connection(timeout) as conn:
+                async with kept.connection(timeout) as conn, self._wall_watched(conn):
                     yield conn
             else:
-                async with self._share.admitted(), super().connection(timeout) as conn:
+                async with self._share.admitted(), super().connection(timeout) as conn, self._wall_watched(conn):
                     yield conn
+
+    @asynccontextmanager
+    async def _wall_watched(self, conn: AsyncConnection[DictRow]) -> AsyncIterator[None]:
+        """Look for the wall again where something is refused: the tables may have been distributed meanwhile."""
+        try:
+            yield
+        except REFUSALS:
+            if self.has_wall and self._look_for_wall is not None and not conn.closed:
+                if conn.info.transaction_status != TransactionStatus.IDLE:
+                    await conn.rollback()
+                self.has_wall = await self._look_for_wall(conn)
+            raise
 
     async def close(self, timeout: float = 5.0) -> None:  # noqa: ASYNC109 - psycopg's signature
         """Close all connections."""

@@ -84,6 +84,7 @@ async def open_database(settings: StorageSettings | None, *, checkpoints: bool) 
             server.url,
             revive=server.revive,
             has_wall=has_wall,
+            look_for_wall=lambda conn: raise_wall(conn, settings.row_security),
             kwargs=_connection_options(settings.db_schema),
             min_size=settings.pool_min,
             max_size=settings.pool_max,

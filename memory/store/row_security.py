@@ -21,7 +21,7 @@ from psycopg.sql import SQL, Identifier
 from react_mem.errors import StorageError
 from react_mem.memory.store.distribution import is_distributed
 from react_mem.memory.store.migration_steps import patiently
-from react_mem.memory.store.wall import APPLICATION_ROLE
+from react_mem.memory.store.wall import APPLICATION_ROLE, EVERYBODY, OWNED, POLICIES
 
 Connection = AsyncConnection[DictRow]
 
@@ -39,9 +39,6 @@ _COMMON_TABLES: Mapping[str, tuple[str, ...]] = {"memory_embedding": ("SELECT",)
 """Privileges of the role on what is nobody's."""
 
 _TABLES = {**OWNED_TABLES, **_COMMON_TABLES}
-
-_EVERYBODY, _OWNED = "react_mem_everybody", "react_mem_owned"
-"""The policies of a table: whom nothing is kept from, and from whom everything is that is not of the owners named."""
 
 _LOCK = 0x7265_6163_7477_616C
 """`reactwal`: what processes queue for that start at the same time."""
@@ -127,8 +124,11 @@ _OPEN = """
     LIMIT 1
 """
 
-_REFUSALS = (errors.ProgrammingError, errors.DataError, errors.InternalError, errors.ReadOnlySqlTransaction)
-"""Errors by which a database refuses what the wall needs: missing privileges, roles, tables."""
+_REFUSALS = (
+    *(errors.ProgrammingError, errors.DataError, errors.InternalError, errors.NotSupportedError),
+    errors.ReadOnlySqlTransaction,
+)
+"""Errors by which a database refuses what the wall needs: missing privileges, roles, tables, tables of one server."""
 
 log = logging.getLogger(__name__)
 
@@ -171,7 +171,7 @@ async def keep_wall(conn: Connection) -> None:
 
 
 async def _tables(conn: Connection) -> list[DictRow]:
-    return await (await conn.execute(_KNOWN_TABLES, ([_EVERYBODY, _OWNED], list(_TABLES)))).fetchall()
+    return await (await conn.execute(_KNOWN_TABLES, (list(POLICIES), list(_TABLES)))).fetchall()
 
 
 async def _problem(conn: Connection) -> str:
@@ -237,7 +237,7 @@ async def _build_tables(conn: Connection, tables: list[DictRow]) -> None:
     for table in tables:
         named = {"table": Identifier(table["name"]), "role": role}
         if table["name"] in OWNED_TABLES and not table["walled"]:
-            policies = {"everybody": Identifier(_EVERYBODY), "owned": Identifier(_OWNED)}
+            policies = {"everybody": Identifier(EVERYBODY), "owned": Identifier(OWNED)}
             for statement in _POLICIES:
                 await conn.execute(statement.format(**named, **policies))
         granted = SQL(", ").join(map(SQL, _TABLES[table["name"]]))

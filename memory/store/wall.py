@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, nullcontext
 from typing import LiteralString, Protocol, cast
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow
 
 from react_mem.memory.model.namespaces import owner_within
@@ -20,6 +20,12 @@ from react_mem.memory.store.stored_text import text_array
 
 APPLICATION_ROLE = "react_mem_app"
 """Role that reads and writes for owners. Nobody logs in as it."""
+
+REFUSALS = errors.InsufficientPrivilege, errors.UndefinedTable, errors.UndefinedFunction
+"""Errors of a statement in that role once it has been left nothing; of a schema it may not use, it finds no table."""
+
+POLICIES = EVERYBODY, OWNED = "react_mem_everybody", "react_mem_owned"
+"""Policies of a table: whom nothing is kept from, and from whom everything is that is not of the owners named."""
 
 _CONFINE: LiteralString = "SELECT set_config('role', %s, TRUE), set_config('react_mem.owners', %s, TRUE)"
 _UNCONFINE: LiteralString = "SELECT set_config('role', 'none', TRUE)"

@@ -155,9 +155,15 @@ async def open_memory_store(
         async with pool.connection() as conn:
             pool.has_wall = await raise_wall(conn, "auto")
         if CITUS_URL:
-            async with pool.connection() as conn:
-                await distribute_tables(conn, lambda done: None)
+            await distribute_for(pool)
         yield store
+
+
+async def distribute_for(pool: Any) -> None:
+    """Distribute a database's tables, of which a pool has connections, as if it was opened after that."""
+    async with pool.connection() as conn:
+        await distribute_tables(conn, lambda done: None)
+        pool.has_wall = await raise_wall(conn, "auto")
 
 
 @asynccontextmanager

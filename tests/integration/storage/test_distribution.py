@@ -6,17 +6,19 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from langgraph.store.base import PutOp, SearchOp
 from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow, dict_row
+from psycopg.sql import SQL, Identifier
 
 from benchmarks.citus.__main__ import tasks_of_a_turn
 from react_mem.agents.cli import main
 from react_mem.errors import StorageError
-from react_mem.memory.opening import Storage
-from react_mem.memory.store import StorageSettings, distribution, migrations
+from react_mem.memory.opening import Storage, open_storage
+from react_mem.memory.store import StorageSettings, distribution, migrations, row_security, wall_removal
 from react_mem.memory.store.distribute import distribute
 from react_mem.memory.store.distribution import TABLES, distribute_tables, is_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel
@@ -24,7 +26,7 @@ from react_mem.memory.store.group_commit import GroupCommit, Statements
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.postgres import MemoryStore, Pool
 from react_mem.memory.store.statistics import statistics
-from tests.support.citus import needs_citus, nodes, one_server
+from tests.support.citus import CITUS_URL, needs_citus, nodes, one_server
 from tests.support.databases import open_pool
 
 FIRST_DISTRIBUTED = 23
@@ -35,7 +37,7 @@ _OPTIONS: Any = {"autocommit": True, "row_factory": dict_row, "prepare_threshold
 
 
 def settings_of(url: str) -> StorageSettings:
-    return StorageSettings.model_validate({"database_url": url})
+    return StorageSettings.model_validate({"database_url": url, "embedding": "local"})
 
 
 @pytest.fixture
@@ -124,6 +126,75 @@ async def test_one_server_is_refused_and_stays_as_it_is(
         await distribute(settings_of(database_url), pytest.fail)
     assert not await is_distributed(conn)
     assert await everything(filled) == before
+
+
+async def test_a_process_with_a_wall_goes_on_without_it(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    async with open_storage(settings_of(database_url)) as storage:
+        store, pool = storage.store, storage.pool
+        assert pool.has_wall  # type: ignore[attr-defined]
+        tea = {"kind": "fact", "text": "likes tea"}
+        await store.aput(("memory", "ann", "semantic"), "before", tea)
+        async with pool.connection() as conn:
+            if not CITUS_URL:
+                await conn.execute(_AS_CITUS.encode())
+            said: list[str] = []
+            await distribute_tables(conn, said.append)
+        assert "react_mem_owned of store" in said[0]
+        # a write is sent again, and from then on it is known
+        await store.aput(("memory", "ann", "semantic"), "after", tea)
+        assert not pool.has_wall  # type: ignore[attr-defined]
+        assert len([one for one in caplog.records if "Row-level security cannot be used" in one.message]) == 1
+        assert {item.key for item in await store.asearch(("memory", "ann"), query="tea")} == {"before", "after"}
+    async with open_storage(settings_of(database_url)) as storage:
+        assert not storage.pool.has_wall  # type: ignore[attr-defined]
+        assert await storage.store.aget(("memory", "ann", "semantic"), "after") is not None
+
+
+async def test_who_must_have_a_wall_is_not_read_without(database_url: str) -> None:
+    settings = StorageSettings.model_validate(
+        {"database_url": database_url, "embedding": "local", "row_security": "on"}
+    )
+    async with open_storage(settings) as storage:
+        async with storage.pool.connection() as conn:
+            if not CITUS_URL:
+                await conn.execute(_AS_CITUS.encode())
+            await distribute_tables(conn, lambda done: None)
+        for _ in range(2):
+            with pytest.raises(StorageError, match="MEMORY_ROW_SECURITY=auto"):
+                await storage.store.aget(("memory", "ann", "semantic"), "tea")
+
+
+@needs_citus
+async def test_a_role_that_only_the_coordinator_has_is_in_nobodys_way(
+    conn: AsyncConnection[DictRow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One server makes it before it is a coordinator."""
+    role = f"role_{uuid4().hex}"
+    for module in (row_security, wall_removal):
+        monkeypatch.setattr(module, "APPLICATION_ROLE", role)
+    monkeypatch.setattr(row_security, "_CREATE_ROLE", SQL("CREATE ROLE {} NOLOGIN").format(Identifier(role)))
+    monkeypatch.setattr(row_security, "_JOIN", {True: SQL("GRANT {} TO CURRENT_USER").format(Identifier(role))})
+    await conn.execute("SET citus.enable_create_role_propagation TO off")
+    await conn.execute("SET citus.enable_ddl_propagation TO off")
+    assert await row_security.raise_wall(conn, "on")
+    await conn.execute("RESET citus.enable_ddl_propagation")
+    try:
+        await distribute_tables(conn, lambda done: None)
+        assert await is_distributed(conn)
+    finally:
+        await conn.execute("SET citus.enable_ddl_propagation TO off")
+        await conn.execute(SQL("DROP OWNED BY {}").format(Identifier(role)))
+        await conn.execute(SQL("DROP ROLE {}").format(Identifier(role)))
+
+
+@needs_citus
+async def test_who_must_have_a_wall_does_not_distribute(conn: AsyncConnection[DictRow], database_url: str) -> None:
+    settings = StorageSettings.model_validate(
+        {"database_url": database_url, "embedding": "local", "row_security": "on"}
+    )
+    with pytest.raises(StorageError, match="MEMORY_ROW_SECURITY=on is set"):
+        await distribute(settings, pytest.fail)
+    assert not await is_distributed(conn)
 
 
 def test_the_embedded_database_is_refused(
