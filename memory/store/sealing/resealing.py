@@ -38,7 +38,8 @@ _LEFT: LiteralString = """
     WHERE NOT jsonb_exists(s.value, %s)
         OR EXISTS (SELECT FROM memory_keys k WHERE k.owner = s.owner AND k.state = 'former')
 """
-_NEXT_OWNERS = "SELECT owner FROM memory_owners WHERE owner > %s ORDER BY owner LIMIT %s"
+# Of items, by the primary key alone: an owner who has not written since there are revisions has none.
+_NEXT_OWNERS = "SELECT DISTINCT owner FROM store WHERE owner > %s ORDER BY owner LIMIT %s"
 _NEXT = """
     SELECT prefix, key, value FROM store WHERE owner = %s AND (prefix, key) > (%s, %s)
     ORDER BY prefix, key LIMIT %s FOR UPDATE

@@ -105,6 +105,16 @@ async def test_everything_in_plain_is_sealed_and_stays_what_it_was(store: Memory
     assert await reseal(store.pool, ring, lambda done, total: None) == (0, 0)
 
 
+async def test_an_owner_who_has_not_written_since_there_are_revisions_is_sealed_too(store: MemoryStore) -> None:
+    items = await fill(store, each=3)
+    async with store.pool.connection() as conn:
+        await conn.execute("DELETE FROM memory_owners")  # as in a database that the first version made
+    ring = KeyRing(store.pool, MASTER)
+    assert (await reseal(store.pool, ring, lambda done, total: None)).from_plain == len(items)
+    assert await in_plain(store) == 0
+    assert await opened(store, ring) == items
+
+
 async def test_it_goes_on_where_it_was_interrupted(store: MemoryStore) -> None:
     items = await fill(store)
     ring = KeyRing(store.pool, MASTER)
