@@ -21,6 +21,7 @@ from psycopg.sql import SQL, Identifier
 from react_mem.errors import StorageError
 from react_mem.memory.store.checkpointer import check_distributable
 from react_mem.memory.store.migration_steps import patiently
+from react_mem.memory.store.shard_samples import drop_samples
 from react_mem.memory.store.wall_removal import drop_policies, drop_privileges
 
 Connection = AsyncConnection[DictRow]
@@ -146,6 +147,8 @@ async def distribute_tables(conn: Connection, report: Report, count: Count = lam
         await _distribute(conn, report, count)
         await _send_functions(conn, report)
         await _give_back(conn, report)
+        if sampled := await drop_samples(conn):
+            report(f"no samples are kept of {', '.join(sampled)}")
     except (errors.FeatureNotSupported, errors.InsufficientPrivilege, errors.LockNotAvailable) as error:
         raise StorageError(
             f"The tables cannot be distributed: {error.diag.message_primary}. What was done is kept; run this again "

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, LiteralString, Protocol, runtime_checkable
 
 from psycopg import AsyncConnection, Error
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Composed, Identifier
+
+from react_mem.memory.store.distribution import is_distributed
 
 _TABLES = """
     SELECT n.nspname AS schema, c.relname AS name,
@@ -21,6 +23,15 @@ _TABLES = """
     WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't'
       AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
     GROUP BY 1, 2 ORDER BY 1, 2
+"""
+
+_STATISTICS: LiteralString = "SELECT count(*) AS rows FROM pg_stats AS t WHERE t::text LIKE ANY(%s)"
+# The rows of a cluster are read from here, its statistics only on each node.
+_STATISTICS_OF_NODES: LiteralString = """
+    SELECT coalesce(sum((CASE WHEN success THEN result ELSE 'no answer' END)::bigint), 0) AS rows
+    FROM run_command_on_workers(
+        format('SELECT count(*) FROM pg_stats AS t WHERE t::text LIKE ANY(%%L::text[])', %s::text[])
+    )
 """
 
 _SECONDS = 60
@@ -99,8 +110,10 @@ async def find_traces(conn: AsyncConnection[DictRow], traces: Traces) -> list[Tr
         place = Identifier(table["schema"], table["name"])
         query, values = _asked(place, table["marks"] or [], traces)
         found.append(await _counted(conn, f"{table['schema']}.{table['name']}", query, values))
-    statistics = SQL("SELECT count(*) AS rows FROM pg_stats AS t WHERE t::text LIKE ANY(%s)")
-    found.append(await _counted(conn, "pg_stats", statistics, [[f"%{_escaped(one)}%" for one in phrases(traces.said)]]))
+    said = [f"%{_escaped(one)}%" for one in phrases(traces.said)]
+    found.append(await _counted(conn, "pg_stats", SQL(_STATISTICS), [said]))
+    if await is_distributed(conn):
+        found.append(await _counted(conn, "pg_stats of the nodes", SQL(_STATISTICS_OF_NODES), [said]))
     return found
 
 

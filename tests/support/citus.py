@@ -22,6 +22,9 @@ CITUS_URL = os.environ.get("CITUS_URL", "")
 needs_citus = pytest.mark.skipif(not CITUS_URL, reason="CITUS_URL names no coordinator of a Citus cluster")
 one_server = pytest.mark.skipif(bool(CITUS_URL), reason="CITUS_URL is set, and this is about one server")
 
+FIRST_DISTRIBUTED = 23
+"""The number of the newest migration when a database could first be distributed."""
+
 
 class Node(NamedTuple):
     """A node of the cluster.

@@ -26,11 +26,8 @@ from react_mem.memory.store.group_commit import GroupCommit, Statements
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.postgres import MemoryStore, Pool
 from react_mem.memory.store.statistics import statistics
-from tests.support.citus import CITUS_URL, needs_citus, nodes, one_server
+from tests.support.citus import CITUS_URL, FIRST_DISTRIBUTED, needs_citus, nodes, one_server
 from tests.support.databases import open_pool
-
-FIRST_DISTRIBUTED = 23
-"""The number of the newest migration when a database could first be distributed."""
 
 USERS = [f"user{number}" for number in range(12)]
 _OPTIONS: Any = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
