@@ -130,6 +130,11 @@ _REFUSALS = (
 )
 """Errors by which a database refuses what the wall needs: missing privileges, roles, tables, tables of one server."""
 
+_CURE = (
+    f" As a user who may, run: CREATE ROLE {APPLICATION_ROLE} NOLOGIN; GRANT {APPLICATION_ROLE} TO the user of "
+    "DATABASE_URL, who has to own the tables."
+)
+
 log = logging.getLogger(__name__)
 
 
@@ -146,20 +151,18 @@ async def raise_wall(conn: Connection, wanted: RowSecurity) -> bool:
     if wanted == "off":
         return False
     if await is_distributed(conn):
-        problem = "the tables are on the nodes of a cluster, where policies are not supported"
+        problem, cure = "the tables are on the nodes of a cluster, which have no policies", ""
     else:
         problem = await _problem(conn)
         if problem:
             problem = await _built(conn) or await _problem(conn)
+        cure = _CURE
     if not problem:
         return True
-    said = (
-        f"Row-level security cannot be used: {problem}. As a user who may, run: CREATE ROLE {APPLICATION_ROLE} "
-        f"NOLOGIN; GRANT {APPLICATION_ROLE} TO the user of DATABASE_URL, who has to own the tables"
-    )
+    said = f"Row-level security cannot be used: {problem}.{cure}"
     if wanted == "on":
-        raise StorageError(f"{said}. Or set MEMORY_ROW_SECURITY=auto, to do without where it cannot be had.")
-    log.warning("%s. Queries are kept to their owners by their own conditions alone", said)
+        raise StorageError(f"{said} Set MEMORY_ROW_SECURITY=auto to do without where it cannot be had.")
+    log.warning("%s Queries are kept to their owners by their own conditions alone", said)
     return False
 
 
