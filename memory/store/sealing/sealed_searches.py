@@ -26,7 +26,8 @@ _FOUND = """
     (SELECT {number} AS search, {columns}, near.score
      FROM unnest({owners}::text[], {prefixes}::text[], {keys}::text[], {scores}::float8[])
         AS near (owner, prefix, key, score)
-     JOIN store s ON s.owner = near.owner AND s.prefix = near.prefix AND s.key = near.key WHERE TRUE {conditions})
+     JOIN store s ON s.owner = near.owner AND s.prefix = near.prefix AND s.key = near.key
+     WHERE TRUE {of_owner} {conditions})
 """
 
 
@@ -86,5 +87,10 @@ def sealed_statement(
             for key in both_keys(keys, prefix, item)
         ]
         owners, prefixes, stored, scores = (parameters.add([row[place] for row in rows]) for place in range(4))
-        parts.append(_FOUND.format(**common, owners=owners, prefixes=prefixes, keys=stored, scores=scores))
+        owner = owner_within(path)
+        # said of the items too, so that a cluster sees that all is on one node
+        of_owner = "" if owner is None else f"AND s.owner = {parameters.add(owner)}"
+        parts.append(
+            _FOUND.format(**common, of_owner=of_owner, owners=owners, prefixes=prefixes, keys=stored, scores=scores)
+        )
     return " UNION ALL ".join(parts).encode(), parameters.values

@@ -15,6 +15,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
+from benchmarks.citus.__main__ import tasks_of_a_turn
 from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.cli import main
 from react_mem.agents.config import AgentConfig
@@ -101,6 +102,12 @@ async def test_a_turn_is_remembered_and_recorded(storage: Storage) -> None:
     await audit.flush()
     assert (await audit.verify()).seq > 0
     assert {str(entry.action) async for _, entry in audit.entries(owner="ann")} >= {"read", "write"}
+
+
+async def test_every_statement_of_a_turn_goes_to_one_shard(storage: Storage, database_url: str) -> None:
+    tasks = await tasks_of_a_turn(storage, database_url)
+    assert len(tasks) > 5
+    assert {statement: count for statement, count in tasks.items() if count > 1} == {}
 
 
 async def test_what_was_erased_is_nowhere(storage: Storage, database_url: str) -> None:

@@ -14,10 +14,9 @@ from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow, dict_row
 from psycopg.sql import SQL, Identifier
 
-from benchmarks.citus.__main__ import tasks_of_a_turn
 from react_mem.agents.cli import main
 from react_mem.errors import StorageError
-from react_mem.memory.opening import Storage, open_storage
+from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings, distribution, migrations, row_security, wall_removal
 from react_mem.memory.store.distribute import distribute
 from react_mem.memory.store.distribution import TABLES, distribute_tables, is_distributed
@@ -307,13 +306,6 @@ async def test_a_worker_is_refused(database_url: str, conn: AsyncConnection[Dict
     url = worker.url(conn.info.dbname) + "?" + database_url.partition("?")[2]
     with pytest.raises(StorageError, match="is a worker of the cluster"):
         await distribute(settings_of(url), pytest.fail)
-
-
-@needs_citus
-async def test_every_statement_of_a_turn_goes_to_one_shard(storage: Storage, database_url: str) -> None:
-    tasks = await tasks_of_a_turn(storage, database_url)
-    assert len(tasks) > 5
-    assert {statement: count for statement, count in tasks.items() if count > 1} == {}
 
 
 @needs_citus
