@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -134,6 +135,34 @@ async def test_the_files_of_an_agent(storage: Storage) -> None:
     memory = MemoryFacade(storage.store)
     assert (await memory.forget_user("ann", proof=True)).receipt.problems == ()
     assert (await files.als("/")).entries == []
+
+
+@pytest.mark.parametrize("settings", ["sealed"], indirect=True)
+def test_keys_are_rotated_at_the_command_line(
+    settings: StorageSettings, database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def keys_and_text(*, tells: bool) -> tuple[set[int], str]:
+        async with open_storage(settings) as storage:
+            if tells:
+                await told(storage, "ann", "hers")
+            async with storage.pool.connection() as conn:
+                rows = await (await conn.execute("SELECT version FROM memory_keys WHERE owner = 'ann'")).fetchall()
+            [item] = await storage.store.asearch(("memory", "ann", "dialog"))
+            return {row["version"] for row in rows}, item.value["text"]
+
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("MEMORY_ENCRYPTION_KEY", KEY)
+    before, said = asyncio.run(keys_and_text(tells=True))
+    assert main(["keys", "rotate", "--data-keys"]) == 0
+    after, still = asyncio.run(keys_and_text(tells=False))
+    assert (len(before), len(after)) == (1, 1)
+    assert before != after
+    assert said == still == SAID
+    monkeypatch.setenv("MEMORY_ENCRYPTION_KEY", base64.b64encode(bytes(range(1, 33))).decode())
+    monkeypatch.setenv("MEMORY_ENCRYPTION_KEY_FORMER", KEY)
+    for command in ("rotate", "seal", "status"):
+        assert main(["keys", command]) == 0
+    assert "1 " in capsys.readouterr().out
 
 
 def test_the_audit_log_is_verified_at_the_command_line(
