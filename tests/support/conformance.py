@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 from langgraph.store.base import BaseStore
 from langgraph.store.postgres.aio import AsyncPostgresStore
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 from langgraph_store_conformance import StoreConformance
+
+from tests.support.databases import bring_ends_forward
 
 _AS_IT_IS = "hands out, and keeps, the very objects that it was given"
 _EMPTY_NAMESPACE = "lists a namespace that holds nothing any more, or never held anything"
@@ -50,4 +53,4 @@ class SharedStoreConformance(StoreConformance):
             return
         assert isinstance(kept_in, AsyncPostgresStore)
         async with kept_in.conn.connection() as conn:  # type: ignore[union-attr]
-            await conn.execute("UPDATE store SET expires_at = expires_at - %s * interval '1 minute'", (minutes,))
+            await bring_ends_forward(conn, timedelta(minutes=minutes))

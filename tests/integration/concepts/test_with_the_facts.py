@@ -139,7 +139,8 @@ async def test_concepts_are_in_nobodys_way(url: str, store: MemoryStore) -> None
     assert {item.source for item in found} == {"fact", "knowledge"}
     async with await AsyncConnection.connect(url) as conn:
         rows = await conn.execute(
-            "SELECT count(*) FROM store_vectors v JOIN store s USING (prefix, key) WHERE s.value->>'kind' = 'concept'"
+            "SELECT count(*) FROM store_vectors v JOIN store s USING (owner, prefix, key) "
+            "WHERE s.value->>'kind' = 'concept'"
         )
         assert await rows.fetchone() == (0,)
 

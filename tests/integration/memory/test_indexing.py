@@ -46,7 +46,8 @@ async def unembedded(url: str) -> list[str]:
     async with await AsyncConnection.connect(url) as conn:
         rows = await conn.execute(
             "SELECT value ->> 'text' FROM store s WHERE value ->> 'kind' = 'message' AND NOT EXISTS (SELECT FROM"
-            " store_vectors v WHERE (v.prefix, v.key) = (s.prefix, s.key) AND v.half IS NOT NULL) ORDER BY 1"
+            " store_vectors v WHERE v.owner = s.owner AND v.prefix = s.prefix AND v.key = s.key AND v.half IS NOT NULL)"
+            " ORDER BY 1"
         )
         return [row[0] for row in await rows.fetchall()]
 

@@ -16,6 +16,7 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.write.chain_upkeep import fold
 from react_mem.memory.write.unfolding import unfold
+from tests.support.citus import one_server
 from tests.support.databases import open_memory_store, word_model
 from tests.unit.memory.summaries.talking import Conversation, summing_model
 
@@ -52,6 +53,7 @@ async def summaries(store: BaseStore) -> list[dict[str, Any]]:
     return [item.value for item in found]
 
 
+@one_server  # a trigger tears
 async def test_a_write_that_fails_half_way_leaves_neither_summary_nor_gap(database_url: str) -> None:
     async with (
         open_memory_store(database_url, word_model()) as store,

@@ -24,6 +24,7 @@ from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.writes import revise
+from tests.support.citus import one_server
 from tests.support.databases import open_memory_store, word_model
 
 MASTER, OTHER = MasterKey.of_bytes(bytes(range(32))), MasterKey.of_bytes(bytes(range(1, 33)))
@@ -82,7 +83,10 @@ async def test_the_wrong_master_key_is_refused_where_nothing_was_checked_before(
 async def test_a_key_moved_to_another_owner_is_refused(store: MemoryStore) -> None:
     await KeyRing(store.pool, MASTER).of("ann")
     async with store.pool.connection() as conn:
-        await conn.execute("UPDATE memory_keys SET owner = 'bob'")
+        copied = "SELECT version, wrapped, wrapped_by FROM memory_keys WHERE owner = 'ann'"
+        [row] = await (await conn.execute(copied)).fetchall()
+        moved = "INSERT INTO memory_keys (owner, version, wrapped, wrapped_by) VALUES ('bob', %s, %s, %s)"
+        await conn.execute(moved, tuple(row.values()))
     with pytest.raises(EncryptionKeyError, match="moved from"):
         await KeyRing(store.pool, MASTER).of("bob")
 
@@ -109,6 +113,7 @@ async def test_a_forgotten_user_has_no_key_and_who_still_has_it_cannot_write_wit
     await needed(store, fresh)
 
 
+@one_server  # the lock is seen here
 async def test_who_writes_while_a_user_is_forgotten_is_told(store: MemoryStore, database_url: str) -> None:
     """The writer waits for the row of the owner that the other holds, and then sees that the key is gone."""
     key = await KeyRing(store.pool, MASTER).of("ann")

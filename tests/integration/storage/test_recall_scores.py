@@ -237,8 +237,9 @@ async def store(shared_url: str) -> AsyncIterator[MemoryStore]:
     # which must not matter
     async with await AsyncConnection.connect(shared_url, autocommit=True) as conn:
         await conn.execute(f"ALTER DATABASE {conn.info.dbname} SET timezone = 'Asia/Ho_Chi_Minh'")
-    async with open_recalling(shared_url) as opened:
-        yield opened
+        async with open_recalling(shared_url) as opened:
+            yield opened
+        await conn.execute(f"ALTER DATABASE {conn.info.dbname} RESET timezone")
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langgraph.store.base import GetOp, PutOp, SearchOp
+from psycopg.types.json import Jsonb
 
 from react_mem.errors import SealError
 from react_mem.memory.index.question import read_question
@@ -19,7 +20,7 @@ from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.reembed import reembed
 from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.store.transactions import Guard
-from tests.support.databases import MASTER_KEY, fresh_database, open_memory_store, word_model
+from tests.support.databases import MASTER_KEY, bring_ends_forward, fresh_database, open_memory_store, word_model
 from tests.support.recalling import message
 
 DIALOG, FACTS, META = ("memory", "ann", "dialog"), ("memory", "ann", "semantic"), ("memory", "ann", "meta")
@@ -211,10 +212,9 @@ async def test_a_value_that_is_moved_to_another_row_does_not_open(sealed: Memory
     await sealed.aput(DIALOG, "m1", message("my secret", 0))
     await sealed.aput(other, "m1", message("nothing", 0))
     async with sealed.pool.connection() as conn:
-        await conn.execute(
-            "UPDATE store t SET value = s.value FROM store s WHERE s.prefix = 'memory.ann.dialog' AND t.prefix = %s",
-            (".".join(other),),
-        )
+        [row] = await (await conn.execute("SELECT value FROM store WHERE prefix = 'memory.ann.dialog'")).fetchall()
+        moved = (Jsonb(row["value"]), ".".join(other))
+        assert (await conn.execute("UPDATE store SET value = %s WHERE prefix = %s", moved)).rowcount == 1
     with pytest.raises(SealError):
         await sealed.aget(other, "m1")
 
@@ -222,10 +222,10 @@ async def test_a_value_that_is_moved_to_another_row_does_not_open(sealed: Memory
 async def test_a_value_that_was_changed_does_not_open(sealed: MemoryStore) -> None:
     await sealed.aput(DIALOG, "m1", message("my secret", 0))
     async with sealed.pool.connection() as conn:
-        await conn.execute(
-            "UPDATE store SET value = "
-            "jsonb_set(value, '{:sealed}', to_jsonb(overlay(value ->> ':sealed' PLACING 'AAAA' FROM 60)))"
-        )
+        [row] = await (await conn.execute("SELECT value FROM store")).fetchall()
+        text = row["value"][":sealed"]
+        changed = {**row["value"], ":sealed": f"{text[:59]}AAAA{text[63:]}"}
+        await conn.execute("UPDATE store SET value = %s", (Jsonb(changed),))
     with pytest.raises(SealError):
         await sealed.aget(DIALOG, "m1")
 
@@ -309,7 +309,7 @@ async def test_work_is_found_across_owners_by_what_the_database_sees(sealed: Mem
 async def test_items_expire_and_live_on_when_they_are_read(sealed: MemoryStore) -> None:
     await sealed.aput(NOTES, "n", {"text": "tea"}, ttl=10)
     async with sealed.pool.connection() as conn:
-        await conn.execute("UPDATE store SET expires_at = expires_at - interval '5 minutes'")
+        await bring_ends_forward(conn, timedelta(minutes=5))
         [before] = await (await conn.execute("SELECT expires_at FROM store")).fetchall()
     await sealed.aget(NOTES, "n", refresh_ttl=True)
     async with sealed.pool.connection() as conn:
