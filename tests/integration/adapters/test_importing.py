@@ -161,7 +161,7 @@ async def test_memories_of_langmem_are_read_from_its_database_and_not_changed_th
         stored = await theirs.aget(("memories", "user 0"), "0")
         assert stored is not None
         assert first.value["created_at"][:19] == stored.created_at.isoformat()[:19]
-    with pytest.raises(ValueError, match="cannot be read|has no LangGraph store") as refused:
+    with pytest.raises(ValueError, match=r"cannot be read|has no LangGraph store") as refused:
         await import_memories(MemoryFacade(memory_store), "langmem", url.replace(":", ":", 1), ImportOwners())
     assert "@" not in str(refused.value)
 
