@@ -92,18 +92,24 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
             work = work_at_hand()
             kept = self._kept.setdefault(work, KeptConnection(self, self._share)) if work is not None else None
             if kept is not None and not kept.is_used:
-                async with kept.connection(timeout) as conn, self._wall_watched(conn):
+                async with kept.connection(timeout) as conn, self._watched(conn):
                     yield conn
             else:
-                async with self._share.admitted(), super().connection(timeout) as conn, self._wall_watched(conn):
+                async with self._share.admitted(), super().connection(timeout) as conn, self._watched(conn):
                     yield conn
 
     @asynccontextmanager
-    async def _wall_watched(self, conn: AsyncConnection[DictRow]) -> AsyncIterator[None]:
-        """Look for the wall again where something is refused: the tables may have been distributed meanwhile."""
+    async def _watched(self, conn: AsyncConnection[DictRow]) -> AsyncIterator[None]:
+        """Draw the consequences of what fails on a connection before it is given back."""
         try:
             yield
+        except asyncio.CancelledError:
+            # of a pipeline that was cut off the driver takes statements for prepared that the server never saw: others
+            # would get this connection, and the error
+            await conn.close()
+            raise
         except REFUSALS:
+            # the tables may have been distributed meanwhile, which leaves no wall
             if self.has_wall and self._look_for_wall is not None and not conn.closed:
                 if conn.info.transaction_status != TransactionStatus.IDLE:
                     await conn.rollback()

@@ -29,7 +29,6 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, Memo
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
-from tests.support.citus import one_server
 from tests.support.recalling import DIMS, SenseEmbeddings, open_recalling, shared_database
 from tests.support.scripted_model import ScriptedModel
 from tests.support.telling import tell
@@ -301,7 +300,6 @@ class TestGarbage:
         assert "hm" in texts(await memory.read(query("giraffe", DIALOG)))
 
 
-@one_server  # the lock is seen here
 async def test_a_read_that_is_cancelled_leaves_the_pool_whole(store: MemoryStore) -> None:
     memory = MemoryFacade(store)
     await known(memory, "a zebra")

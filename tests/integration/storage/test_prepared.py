@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import psycopg
 import pytest
+from psycopg import AsyncConnection
 
 from react_mem.memory.store.pool import DatabasePool
 from tests.support.citus import one_server
@@ -34,3 +37,34 @@ async def test_behind_a_pooler_nothing_is_prepared(database_url: str, monkeypatc
     # a pooler tells a number of its own for the session, which it hands from one connection to the next
     monkeypatch.setattr(psycopg.ConnectionInfo, "backend_pid", 1)
     assert await prepared(database_url) == 0
+
+
+async def test_a_read_that_is_cut_off_leaves_nothing_to_the_next(database_url: str) -> None:
+    """Sent for the third time, a statement is prepared; of this one the server never comes to that."""
+    options = {"autocommit": True, "prepare_threshold": None}
+    async with (
+        DatabasePool(database_url, revive=None, min_size=1, max_size=1, kwargs=options) as pool,
+        await AsyncConnection.connect(database_url) as holding,
+        await AsyncConnection.connect(database_url, autocommit=True) as looking,
+    ):
+
+        async def read() -> list[tuple[int]]:
+            async with pool.connection() as conn:
+                async with conn.pipeline():
+                    first = await conn.execute("SELECT count(*) FROM waited_for")
+                    await conn.execute("SELECT count(*) FROM pg_class")
+                return await first.fetchall()  # type: ignore[return-value]
+
+        await looking.execute("CREATE TABLE waited_for ()")
+        for _ in range(2):
+            await read()
+        await holding.execute("LOCK TABLE waited_for IN ACCESS EXCLUSIVE MODE")
+        reading = asyncio.create_task(read())
+        while (await looking.execute("SELECT FROM pg_locks WHERE NOT granted")).rowcount == 0:
+            assert not reading.done()
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        await holding.commit()
+        for _ in range(3):
+            assert await read() == [(0,)]
