@@ -256,8 +256,15 @@ class _WatchedConnection(AsyncConnection[DictRow]):
         """
         if self.is_confined:
             raise RuntimeError("Within a wall no pipeline and no transaction begins: the wall would end with it.")
-        async with super().pipeline() as pipeline:
-            yield pipeline
+        try:
+            async with super().pipeline() as pipeline:
+                yield pipeline
+        except psycopg.Error:
+            # what came after the error the driver takes for prepared, and the server never saw it
+            is_idle = not self.closed and self.info.transaction_status == TransactionStatus.IDLE
+            if is_idle and self.prepare_threshold is not None:
+                await self.execute("DEALLOCATE ALL", prepare=False)
+            raise
 
     async def check(self) -> None:
         """Make sure that the connection still stands: the server may have closed it while nobody asked.

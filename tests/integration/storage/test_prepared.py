@@ -68,3 +68,20 @@ async def test_a_read_that_is_cut_off_leaves_nothing_to_the_next(database_url: s
         await holding.commit()
         for _ in range(3):
             assert await read() == [(0,)]
+
+
+async def test_an_error_among_statements_leaves_nothing_to_the_next(database_url: str) -> None:
+    options = {"autocommit": True, "prepare_threshold": None}
+    async with DatabasePool(database_url, revive=None, min_size=1, max_size=1, kwargs=options) as pool:
+
+        async def read(number: int) -> None:
+            async with pool.connection() as conn, conn.pipeline():
+                await conn.execute("SELECT 1 / %s::int", (number,))
+                await conn.execute("SELECT count(*) FROM pg_class")
+
+        for number in (1, 1, 0, 1, 1, 0, 1):
+            if number:
+                await read(number)
+            else:
+                with pytest.raises(psycopg.errors.DivisionByZero):
+                    await read(number)
