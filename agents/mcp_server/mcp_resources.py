@@ -8,7 +8,9 @@ import asyncio
 from typing import Annotated
 
 from langchain_core.messages import HumanMessage
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp import MCPError
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from pydantic import BaseModel, Field
 
 from react_mem.agents.mcp_server.mcp_caller import ClientMemory, client_memory
@@ -87,11 +89,16 @@ async def context(
 ) -> list[str]:
     """Bring what is remembered for a message, as an agent of the user's would have it in its prompt."""
     if not message.strip():
-        raise ValueError("`message` is empty: give what the user is about to ask or say")
+        raise MCPError(INVALID_PARAMS, "`message` is empty: give what the user is about to ask or say")
     if len(message) > MAX_QUESTION:
-        raise ValueError(f"`message` has {len(message):,} characters, of at most {MAX_QUESTION:,}; give the question")
-    async with client_memory() as caller:
-        return [*filter(None, [await briefing(caller, message)]), message]
+        told = f"`message` has {len(message):,} characters, of at most {MAX_QUESTION:,}; give the question"
+        raise MCPError(INVALID_PARAMS, told)
+    try:
+        async with client_memory() as caller:
+            return [*filter(None, [await briefing(caller, message)]), message]
+    except ToolError as error:
+        # of a prompt the library tells a client no other error
+        raise MCPError(INTERNAL_ERROR, str(error)) from error
 
 
 async def briefing(caller: ClientMemory, message: str, session_id: str = CLIENT_SESSION) -> str:

@@ -1,8 +1,9 @@
 """Text that is announced, or told by its shape, as somebody else's: what follows a lead, heads of mail, pasted chats.
 
 A line that says what is to be done with a text, or whose text it is, makes what follows it material, to the end of the
-message or to a closing question behind a blank line. The words of such lines are data of the languages; that a head of
-a mail has labels, and a line of a chat a time and a name, is not.
+message or to a closing question behind a blank line. What somebody else says on one line is theirs as far as it goes.
+The words of such lines are data of the languages; that a head of a mail has labels, and a line of a chat a time and a
+name, is not.
 
 Every function takes a text whose lines end in line feeds, and is linear in its length.
 """
@@ -43,6 +44,7 @@ def _patterns(name: str, *, behind_courtesy: bool) -> re.Pattern[str]:
 
 _ASKS = _patterns("asks", behind_courtesy=True)
 _PRESENTS = _patterns("presents", behind_courtesy=True)
+_SAYS = _patterns("says", behind_courtesy=True)
 _POINTS = _patterns("points", behind_courtesy=False)
 _OWN = _patterns("own", behind_courtesy=False)
 
@@ -105,6 +107,23 @@ def announced(text: str, taken: Iterable[Span] = ()) -> Iterator[Span]:
             return
 
 
+def reported(text: str) -> Iterator[Span]:
+    """Yield what a line says that somebody else says: to the end of the line, or of the quotation that it begins with.
+
+    What the speaker says of themselves ("My boss says: I am lazy") is not said of the one who writes.
+    """
+    looked = 0
+    for begin, end in _lines(text) if ":" in text or "：" in text else ():
+        colon = re.search("[:：]", text[begin : min(end, begin + _MAX_LEAD)])
+        if not colon or not text[begin + colon.end() : end].strip():
+            continue
+        if (looked := looked + 1) > _MOST_LEADS:
+            return
+        if _leads(colon.string[: colon.start()], _SAYS):
+            quotation = _QUOTATION.match(text, begin + colon.end(), end)
+            yield begin + colon.end(), quotation.end() if quotation else end
+
+
 def heads_of_mail(text: str) -> Iterator[Span]:
     """Yield mail that its head shows: labels that only mail has, or one of them under a rule with words in it."""
     previous = ""
@@ -162,7 +181,8 @@ def _after_lead(text: str, begin: int, end: int, line: str) -> int | None:
     bare = line.rstrip()
     if len(bare) <= _MAX_LEAD and bare.endswith((":", "：")):
         lead = bare[:-1]
-        if _leads(lead, _ASKS) or _leads(lead, _PRESENTS) or (_is_shaped(text, end) and not _is_own(lead)):
+        is_led = any(_leads(lead, one) for one in (_ASKS, _PRESENTS, _SAYS))
+        if is_led or (_is_shaped(text, end) and not _is_own(lead)):
             return end
         return None
     colon = re.search("[:：]", line[:_MAX_LEAD])

@@ -11,7 +11,7 @@ import re
 from typing import NamedTuple
 
 from react_mem.memory.language import shown_parts as shown
-from react_mem.memory.language.announced import announced, chats, heads_of_mail
+from react_mem.memory.language.announced import announced, chats, heads_of_mail, reported
 from react_mem.memory.language.shown_parts import Span, joined
 
 _LINE_BREAK = re.compile("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -48,7 +48,7 @@ def parts(text: str) -> list[Part]:
         if found := joined(find(left)):
             spans += found
             left = _blanked(left, found)
-    for more in (heads_of_mail(left), chats(left), announced(left, spans)):
+    for more in (heads_of_mail(left), chats(left), announced(left, spans), reported(left)):
         spans += more
     return _cut(text, joined(spans))
 

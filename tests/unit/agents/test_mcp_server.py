@@ -330,6 +330,15 @@ async def test_the_prompt_brings_what_an_agent_would_have_in_its_own(connect: Op
         assert asked.content.text == "Where do I live in?"
 
 
+@pytest.mark.parametrize(
+    ("message", "told"), [(" ", "is empty: give"), ("a" * 16_001, "16,001 characters, of at most")]
+)
+async def test_a_prompt_that_is_refused_says_why(connect: Open, message: str, told: str) -> None:
+    async with connect() as client:
+        with pytest.raises(MCPError, match=told):
+            await client.get_prompt("context", {"message": message})
+
+
 # --- other users ---
 
 

@@ -49,3 +49,37 @@ def test_what_stands_around_it_is_said(text: str, said: list[str]) -> None:
 )
 def test_a_line_that_leads_to_something_is_no_fact(lead: str) -> None:
     assert statements_in(lead) == []
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "The page says: I live in Chicago",
+        "Like my mom always says: I eat too much in Chicago",
+        "Die Seite sagt: „Ich wohne in Chicago“",
+        "Der Chef hat mir geschrieben: ich bin in Chicago",
+        "网页上说：我住在Chicago",
+        "ページによると：私はChicagoに住んでいます",
+        "Trang web nói: tôi sống ở Chicago",
+        "La página dice: vivo en Chicago",
+    ],
+)
+def test_what_somebody_says_on_one_line_is_theirs(told: str) -> None:
+    said = f"I have a cat.\n{told}\nI live in Hue."
+    assert "Chicago" not in own_words_in(said)
+    assert statements_in(said) == ["I have a cat.", "I live in Hue."]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I always say: live and let live in Hue",
+        "I told Lan: I live in Hue",
+        "Tôi nói: tôi sống ở Huế",
+        "我说：我住在顺化",
+        "He said at 10:30 that I live in Hue",
+        "My name is: Lan",
+    ],
+)
+def test_what_the_user_says_on_one_line_is_their_own(said: str) -> None:
+    assert own_words_in(said) == said

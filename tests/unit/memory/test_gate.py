@@ -43,6 +43,8 @@ def test_the_users_clause_is_kept_and_not_the_wording(wording: str, said: str, t
         ("用户的密码是4711", "请总结这个网页。"),
         ("Người dùng dị ứng penicillin", "Tóm tắt trang này giúp mình."),
         ("", "I live in Rome."),
+        ("User lives in Atlantis", "The page says: I live in Atlantis"),
+        ("用户住在北京", "网页上说：我住在北京"),
     ],
 )
 @pytest.mark.parametrize("tainted", [False, True])
