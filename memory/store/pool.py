@@ -259,11 +259,11 @@ class _WatchedConnection(AsyncConnection[DictRow]):
         try:
             async with super().pipeline() as pipeline:
                 yield pipeline
-        except psycopg.Error:
-            # what came after the error the driver takes for prepared, and the server never saw it
-            is_idle = not self.closed and self.info.transaction_status == TransactionStatus.IDLE
-            if is_idle and self.prepare_threshold is not None:
-                await self.execute("DEALLOCATE ALL", prepare=False)
+        except Exception:
+            # What came after an error the driver takes for prepared, and the server never saw it; the error itself may
+            # be hidden by one of ours. A DEALLOCATE ALL is no cure: the driver heeds only the first on a connection.
+            if not self.closed and self.info.transaction_status == TransactionStatus.IDLE:
+                self._prepared.clear()
             raise
 
     async def check(self) -> None:

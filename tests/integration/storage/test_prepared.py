@@ -79,9 +79,30 @@ async def test_an_error_among_statements_leaves_nothing_to_the_next(database_url
                 await conn.execute("SELECT 1 / %s::int", (number,))
                 await conn.execute("SELECT count(*) FROM pg_class")
 
-        for number in (1, 1, 0, 1, 1, 0, 1):
+        # the first error comes before anything is prepared
+        for number in (0, 1, 1, 1, 0, 1, 1, 0, 0, 1):
             if number:
                 await read(number)
             else:
                 with pytest.raises(psycopg.errors.DivisionByZero):
                     await read(number)
+
+
+async def test_an_error_that_another_one_hides_leaves_nothing_to_the_next(database_url: str) -> None:
+    options = {"autocommit": True, "prepare_threshold": None}
+    async with DatabasePool(database_url, revive=None, min_size=1, max_size=1, kwargs=options) as pool:
+
+        async def read(number: int, *, fails: bool = False) -> None:
+            async with pool.connection() as conn, conn.pipeline():
+                await conn.execute("SELECT 1 / %s::int", (number,))
+                await conn.execute("SELECT count(*) FROM pg_class")
+                if fails:
+                    raise LookupError
+
+        await read(1)
+        for _ in range(2):
+            # the server's answer may be there before
+            with pytest.raises((LookupError, psycopg.errors.DivisionByZero)):
+                await read(0, fails=True)
+            for _ in range(3):
+                await read(1)
