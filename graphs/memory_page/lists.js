@@ -17,7 +17,13 @@ const inOrder = list => ({
 // gives {items, next_cursor, total}; `shelf` is where the lines stand, `size` how many a page has.
 function paged(shelf, fetchPage, draw, emptyKey, size = PAGE) {
   const foot = make("div", { class: "more" });
-  let cursor;
+  let cursor, before = Promise.resolve();
+  // One after the other: a page and what is new, drawn at once, would show the same lines twice.
+  const inTurn = act => (...told) => {
+    const own = before.then(() => act(...told));
+    before = own.catch(() => {});
+    return own;
+  };
   const drawn = item => {
     const line = draw(item);
     (line.querySelector("article") ?? line).item ??= item;
@@ -32,7 +38,7 @@ function paged(shelf, fetchPage, draw, emptyKey, size = PAGE) {
       cursor && button("more", next)].filter(Boolean));
     if (at) focusOn(foot.querySelector("button") ?? shelf.lines().at(-1));
   };
-  const next = async () => {
+  const next = inTurn(async () => {
     const at = foot.contains(document.activeElement);
     foot.replaceChildren(make("span", {}, words("loading")));
     foot.setAttribute("aria-busy", "true");
@@ -50,9 +56,9 @@ function paged(shelf, fetchPage, draw, emptyKey, size = PAGE) {
     } finally {
       foot.removeAttribute("aria-busy");
     }
-  };
+  });
   // What has not changed stays as it is, and so does the order: nothing is moved away from whoever is at it.
-  const again = async (aloud = true) => {
+  const again = inTurn(async (aloud = true) => {
     const there = shelf.lines(), shown = there.length, fresh = [];
     let page = {};
     if (foot.querySelector(".wrong") || shown > MOST_RENEWED) return;
@@ -62,19 +68,19 @@ function paged(shelf, fetchPage, draw, emptyKey, size = PAGE) {
     } while (page.next_cursor && fresh.length < shown);
     if (shelf.lines().length !== shown) return;
     const lines = new Map(there.map(line => [itemOf(line).id, line]));
-    let before = null, added = 0;
+    let behind = null, added = 0;
     for (const item of fresh.reverse()) {
       let line = lines.get(item.id);
       if (line && JSON.stringify(itemOf(line)) !== JSON.stringify(item)) line = renewLine(line, item);
-      if (!line) { line = drawn(item); shelf.insert(line, before); added += 1; }
+      if (!line) { line = drawn(item); shelf.insert(line, behind); added += 1; }
       lines.delete(item.id);
-      before = line;
+      behind = line;
     }
     for (const line of lines.values()) if (!line.querySelector("form")) takeOut(line);
     cursor = page.next_cursor;
     told(page);
     if (added && aloud) say(words("added", { count: added }));
-  };
+  });
   const renewLine = (line, item) => {
     const holder = line.querySelector("article");
     if (holder?.renew) { holder.renew(item); return line; }

@@ -113,3 +113,23 @@ def test_a_tab_that_is_closed_leaves_no_stream(visit: Visit) -> None:
         ann = visit("ann of the streams")
         lit(ann.go())
         ann.page.close()
+
+
+def test_what_is_new_while_a_list_is_fetched_is_shown_once(visit: Visit) -> None:
+    page = visit().go()
+    lines = page.evaluate(
+        """async () => {
+            const list = make("ol"), asked = [];
+            const fetched = () => new Promise(told => asked.push(told));
+            const lines = paged(inOrder(list), fetched, one => make("li", {}, one.id), "none");
+            let open = true;
+            Promise.all([lines.next(), lines.again()]).then(() => { open = false; });
+            while (open) {
+                // of two that ask at once the later is answered first
+                asked.pop()?.({ items: [{ id: "a" }, { id: "b" }] });
+                await new Promise(told => setTimeout(told));
+            }
+            return [...list.children].map(line => line.textContent);
+        }"""
+    )
+    assert lines == ["a", "b"]
