@@ -3,7 +3,7 @@
 An array, {"results": [...]} (or "memories"), or JSON Lines of {"id", "memory", "user_id", "agent_id", "run_id",
 "created_at", "updated_at", "expiration_date", "metadata", "categories"}; each page of the platform is a file. Rows of
 the library's `history()`, {"memory_id", "old_memory", "new_memory", "event", ...}, become dated history of whoever has
-the memory. What is of an agent, an app or a run alone is of no user, and of each of these apart from the others.
+the memory; where that is not there, nobody knows whose they are. What is of an agent, an app or a run alone is of no user, and of each of these apart from the others.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Mem0Memories(FileSource):
             )
 
     def _owners(self) -> dict[str, dict[str, Any]]:
-        """Return whose the memories are, by their ids; empty where there is no history, which alone does not say so."""
+        """Return whose the memories are, by their ids, nobody's too; empty without history, which does not say so."""
         owners: dict[str, dict[str, Any]] = {}
         is_needed = False
         for name, stream in self.file.parts(_FILES):
@@ -65,8 +65,8 @@ class Mem0Memories(FileSource):
                 if not isinstance(value, dict):
                     continue
                 is_needed = is_needed or _is_past(value)
-                if not _is_past(value) and len(owners) < _MAX_IDS and (owner := _owner_of(value)):
-                    owners[text_of(value.get("id"))] = owner
+                if not _is_past(value) and len(owners) < _MAX_IDS:
+                    owners[text_of(value.get("id"))] = _owner_of(value)
         return owners if is_needed else {}
 
 
@@ -118,7 +118,7 @@ def _past(value: dict[str, Any], place: str, owners: Mapping[str, dict[str, Any]
     return ForeignEntry(
         id=f"{text_of(value['memory_id'])}/{text_of(value.get('id'))}",
         text=text,
-        **(_owner_of(value) or owners.get(text_of(value["memory_id"]), {})),
+        **(_owner_of(value) or owners.get(text_of(value["memory_id"]), {"owner_is_elsewhere": True})),
         at=min(began or changed, changed),
         misdated=misdated,
         valid_to=changed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from react_mem.memory.rights.importing.as_records import MAX_TEXT
 from react_mem.memory.rights.importing.foreign_entry import Entries, ForeignEntry, NothingToImportError, UnusableEntry
 from react_mem.memory.rights.importing.import_outcome import ImportOutcome
-from react_mem.memory.rights.importing.owners import ImportOwners, names_shown
+from react_mem.memory.rights.importing.owners import OWNER_ELSEWHERE, ImportOwners, names_shown
 
 
 class FirstReading:
@@ -16,6 +16,7 @@ class FirstReading:
         self._named: set[tuple[str, str]] = set()
         self._nobody: set[str] = set()
         self._says_of_nobody = False
+        self._is_elsewhere = False
         self._unusable = ImportOutcome()
 
     def take_in(self, batch: Entries) -> None:
@@ -30,6 +31,8 @@ class FirstReading:
                 self._named.add((entry.owner, entry.owner_also))
                 if not entry.is_persons:
                     self._nobody.add(entry.owner)
+            elif entry.owner_is_elsewhere:
+                self._is_elsewhere = True
             else:
                 self._says_of_nobody = True
 
@@ -45,13 +48,20 @@ class FirstReading:
         """
         if not self.total:
             raise NothingToImportError("has nothing in it that could be imported")
-        if not self._named and not self._says_of_nobody:
+        if not (self._named or self._says_of_nobody or self._is_elsewhere):
             raise NothingToImportError(
                 f"none of it can become a memory: {'; '.join(self._unusable.skipped_in_words())}"
             )
         named = {name for name, _ in self._named}
         owners = chosen.check(named, personal=personal, nobody=self._nobody)
-        if not (self._says_of_nobody and owners.of("")) and not any(owners.of(*names) for names in self._named):
+        is_anybodys = (
+            (self._says_of_nobody and owners.of(""))
+            or (self._is_elsewhere and owners.of("", elsewhere=True))
+            or any(owners.of(*names) for names in self._named)
+        )
+        if not is_anybodys and self._is_elsewhere and not self._named and not self._says_of_nobody:
+            raise ValueError(f"none of it can become a memory: each {OWNER_ELSEWHERE}")
+        if not is_anybodys:
             whose = f"those of {names_shown(named)}" if named else "those of nobody, whom --map names as =USER"
             raise ValueError(f"none of its memories is anybody's who was named: they are {whose}")
         return owners

@@ -27,6 +27,7 @@ class ForeignEntry:
         owner: Whose it is, as the system names them; empty where it does not say.
         owner_also: Another name that the system has for the same owner.
         is_persons: Whether the owner is somebody; an agent, say, is nobody, and has no memory here of its own.
+        owner_is_elsewhere: Whether it is somebody's whom another entry names, which is not there.
         at: When it was first written; None where nobody knows.
         updated_at: When it was last confirmed or changed, where that is later.
         misdated: Whether the system gives a time that cannot be.
@@ -50,6 +51,7 @@ class ForeignEntry:
     owner: str = ""
     owner_also: str = ""
     is_persons: bool = True
+    owner_is_elsewhere: bool = False
     at: datetime | None = None
     updated_at: datetime | None = None
     misdated: bool = False

@@ -31,7 +31,7 @@ from react_mem.memory.rights.importing.first_reading import FirstReading, why_un
 from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, ForeignSource, UnusableEntry, digest_of
 from react_mem.memory.rights.importing.import_outcome import ImportOutcome
 from react_mem.memory.rights.importing.ledger import imported_before, is_noted, noting
-from react_mem.memory.rights.importing.owners import ImportOwners, why_no_owner
+from react_mem.memory.rights.importing.owners import OWNER_ELSEWHERE, ImportOwners, why_no_owner
 from react_mem.memory.rights.importing.portions import portions
 from react_mem.memory.rights.importing.source_updates import (
     KNOWN,
@@ -104,8 +104,10 @@ async def bring_in(
             if isinstance(entry, UnusableEntry):
                 importing.outcome.skip(entry.place, entry.reason)
                 continue
-            user_id = owners.of(entry.owner, entry.owner_also)
-            if reason := why_no_owner(user_id) or why_unfit(entry):
+            elsewhere = entry.owner_is_elsewhere
+            user_id = owners.of(entry.owner, entry.owner_also, elsewhere=elsewhere)
+            unowned = OWNER_ELSEWHERE if elsewhere and not user_id else why_no_owner(user_id)
+            if reason := unowned or why_unfit(entry):
                 importing.outcome.skip(f"{entry.kind} {entry.id}"[:80], reason)
                 continue
             by_owner.setdefault(user_id, []).append(entry)

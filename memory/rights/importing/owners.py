@@ -53,24 +53,32 @@ class ImportOwners:
             return ImportOwners(user=self.nobodys)
         return self
 
-    def of(self, named: str, also: str = "") -> str:
+    def of(self, named: str, also: str = "", *, elsewhere: bool = False) -> str:
         """Return who an owner of the source is here; empty where nobody is.
 
         Args:
             named: What the source calls them.
             also: What else it calls them.
+            elsewhere: Whether they are somebody whom the source does not name here: nobody else's owner is theirs.
         """
         if self.user:
             return self.user
         if self.mapped:
             return self.mapped.get(named) or (self.mapped.get(also, "") if also else "")
-        return named or self.nobodys
+        return named or ("" if elsewhere else self.nobodys)
 
 
 def names_shown(named: Collection[str]) -> str:
     """Return some owners of a source as a message names them."""
     shown = ", ".join(repr(name)[:60] for name in sorted(named)[:_SHOWN])
     return shown + (f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else "")
+
+
+OWNER_ELSEWHERE = (
+    "is of a memory that is not in this import, which alone says whose it is; give the memories in the same import, or "
+    "say whose it becomes (--user)"
+)
+"""Reason for which an entry becomes no memory whose owner only another one names."""
 
 
 def why_no_owner(user_id: str) -> str:

@@ -82,6 +82,8 @@ def test_of_mem0_what_is_of_no_user_is_of_nobody_else_and_history_is_of_whoever_
     nobodys = {"user_id": None}
     values = [
         past,
+        {**past, "memory_id": "4"},
+        {**past, "memory_id": "gone"},
         mem0(),
         mem0(id="2", agent_id="bot", run_id="r1", **nobodys),
         mem0(id="3", run_id="r1", **nobodys),
@@ -90,8 +92,10 @@ def test_of_mem0_what_is_of_no_user_is_of_nobody_else_and_history_is_of_whoever_
         mem0(id="6", user_id=["ann"]),
     ]
     entries, [unusable] = read(Mem0Memories, in_file(tmp_path, values))
-    assert [(entry.owner, entry.is_persons) for entry in entries] == [
+    assert [entry.id for entry in entries if entry.owner_is_elsewhere] == ["gone/r2"]
+    assert [(entry.owner, entry.is_persons) for entry in entries if not entry.owner_is_elsewhere] == [
         ("ann", True),
+        ("", True),
         ("ann", True),
         ("agent_id bot", False),
         ("run_id r1", False),
