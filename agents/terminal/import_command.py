@@ -107,6 +107,8 @@ def _in_words(outcome: ImportOutcome, user_id: str) -> str:
     if outcome.undated:
         are_dated, they_give = ("is dated", "it gives") if outcome.undated == 1 else ("are dated", "they give")
         lines.append(f"{outcome.undated} {are_dated} now: the time that {they_give} cannot be")
+    if outcome.unnoted:
+        lines.append(outcome.unnoted_in_words())
     if outcome.to_read:
         turns = counted(outcome.to_read, "turn")
         lines.append(f"{turns} {would}queued: facts are drawn from what was said when the agent's worker runs")

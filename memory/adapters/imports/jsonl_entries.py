@@ -84,5 +84,5 @@ def _entry(value: Any, place: str, turns: dict[tuple[str, str], int]) -> Foreign
         title=text_of(value.get("title")),
         outcome=text_of(value.get("outcome")),
         steps=tuple(map(text_of, steps)) if isinstance(steps, list) else (),
-        notes=notes if isinstance(notes, dict) else {},
+        notes=notes if isinstance(notes, dict) else {} if notes is None else {"meta": notes},
     )

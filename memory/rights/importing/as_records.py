@@ -63,6 +63,11 @@ def as_record(source: str, entry: ForeignEntry) -> Record:
     )
 
 
+def is_unnoted(entry: ForeignEntry, record: Record) -> bool:
+    """Return whether what the source keeps beside an entry was too much to be kept beside its record."""
+    return any(storable(name) not in record.meta for name in entry.notes)
+
+
 def _fact(entry: ForeignEntry, text: str, at: datetime) -> dict[str, Any]:
     name = " ".join(storable(entry.about).split())[:_MAX_ABOUT]
     about = "user" if normalise(name) in ("", "user") else name

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from react_mem.memory.model.records import MAX_META_BYTES
 from react_mem.memory.rights.importing.source_updates import SETTLED
 
 _EXAMPLES = 3
@@ -24,6 +25,7 @@ class ImportOutcome:
         skipped: Entries that became no memory, by the reason.
         places: Some of their places, by the reason.
         undated: Entries whose own time cannot be: they are dated with the import.
+        unnoted: Entries that became memories without what their source keeps beside them, which is too large.
         to_read: Turns that were queued for a worker to draw facts from.
         updated: Memories that were imported before and say by now what their source says, by owner.
         same: Of the known entries, those that were not imported before: another one says the same, or what is
@@ -42,6 +44,7 @@ class ImportOutcome:
     updated: Counter[str] = field(default_factory=Counter)
     same: Counter[str] = field(default_factory=Counter)
     own: int = 0
+    unnoted: int = 0
 
     @property
     def owners(self) -> list[str]:
@@ -74,6 +77,13 @@ class ImportOutcome:
             said.append(f"{count} skipped: {reason} ({', '.join(places)}{', ...' if count > len(places) else ''})")
         return said
 
+    def unnoted_in_words(self) -> str:
+        """Return how many memories came without what stood beside them, and why."""
+        return (
+            f"{self.unnoted} {'is' if self.unnoted == 1 else 'are'} kept without what the source has beside the memory "
+            f"(`meta`, `metadata`): more than {MAX_META_BYTES:,} bytes, or what is no JSON, is not kept"
+        )
+
     def to_data(self) -> dict[str, Any]:
         """Return the outcome as JSON has it."""
         return {
@@ -93,5 +103,6 @@ class ImportOutcome:
                 for owner in self.owners
             },
             "undated": self.undated,
+            "unnoted": self.unnoted,
             "to_read": self.to_read,
         }

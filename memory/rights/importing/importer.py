@@ -25,7 +25,7 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.quota_settings import QuotaSettings
 from react_mem.memory.model.records import Fact, Message, Record, now
 from react_mem.memory.model.states import PendingTurn
-from react_mem.memory.rights.importing.as_records import as_record
+from react_mem.memory.rights.importing.as_records import as_record, is_unnoted
 from react_mem.memory.rights.importing.earlier_imports import EarlierImports
 from react_mem.memory.rights.importing.first_reading import FirstReading, why_unfit
 from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, ForeignSource, UnusableEntry, digest_of
@@ -138,6 +138,7 @@ class _Decided:
         fresh: The entries that are noted now for the first time.
         unfit: The entries that become nothing, and why.
         undated: How many of the new ones have no time of their own that can be.
+        unnoted: How many are written without what their source keeps beside them.
     """
 
     new: dict[str, Record] = field(default_factory=dict)
@@ -149,6 +150,7 @@ class _Decided:
     fresh: list[ForeignEntry] = field(default_factory=list)
     unfit: list[tuple[ForeignEntry, str]] = field(default_factory=list)
     undated: int = 0
+    unnoted: int = 0
 
 
 class _Importing:
@@ -226,6 +228,7 @@ class _Importing:
         outcome.same[user_id] += decided.same
         outcome.kinds.update(Counter(record.kind for record in decided.new.values()))
         outcome.undated += decided.undated
+        outcome.unnoted += decided.unnoted
         outcome.to_read += turns
         for entry, reason in decided.unfit:
             outcome.skip(f"{entry.kind} {entry.id}"[:80], reason)
@@ -244,10 +247,12 @@ class _Importing:
             if is_noted(ledger, digest):
                 update = await self._update(user_id, entry, record, before)
                 decided.same += update is KNOWN and hash((user_id, digest)) in self._noted
+                decided.unnoted += any(one.text == record.text and is_unnoted(entry, one) for one in update.writes)
                 _take_in(decided, entry, update)
             elif before is None and record.id not in decided.new and not self._would_have(user_id, record):
                 decided.new[record.id] = record
                 decided.undated += entry.misdated
+                decided.unnoted += is_unnoted(entry, record)
             else:
                 decided.known += 1
                 decided.same += 1

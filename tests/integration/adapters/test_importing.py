@@ -58,6 +58,7 @@ async def test_a_thousand_memories_of_mem0_imported_searched_exported_and_import
         "skipped": [],
         "owners": {"ann": {"added": ALL, "updated": 0, "known": 0}},
         "undated": 0,
+        "unnoted": 0,
         "to_read": 0,
         "same": 0,
         "own_records": 0,

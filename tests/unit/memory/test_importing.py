@@ -62,6 +62,33 @@ async def test_dates_origin_and_where_it_is_from_are_kept(memory: MemoryFacade) 
     assert (works.about, works.current, works.valid_to, works.retired_at) == ("Ann", False, later, later)
 
 
+async def test_what_stands_beside_an_entry_and_is_too_large_is_counted_and_the_memory_kept(
+    memory: MemoryFacade, tmp_path: Path
+) -> None:
+    file = tmp_path / "own.jsonl"
+    large = {"page": "x" * 5_000}
+    entries: list[dict[str, Any]] = [
+        {"id": "1", "text": "Likes tea", "meta": large},
+        {"id": "2", "text": "Likes jazz", "meta": {"page": "x"}},
+        {"id": "3", "text": "Likes figs", "meta": "a label"},
+    ]
+    lines = "\n".join(map(json.dumps, entries))
+    file.write_text(lines, encoding="utf-8")
+    for dry_run in (True, False):
+        outcome = await import_memories(memory, "jsonl", str(file), "ann", dry_run=dry_run)
+        assert (outcome.added["ann"], outcome.to_data()["unnoted"]) == (3, 1)
+    assert outcome.unnoted_in_words().startswith("1 is kept without what the source has beside the memory")
+    kept = {text: one.meta for text, one in (await facts(memory)).items()}
+    here = {"source": "jsonl"}
+    assert kept["Likes tea"] == here | {"id": "1"}
+    assert kept["Likes jazz"] == here | {"id": "2", "page": "x"}
+    assert kept["Likes figs"] == here | {"id": "3", "meta": "a label"}
+    assert (await import_memories(memory, "jsonl", str(file), "ann")).unnoted == 0
+    file.write_text(json.dumps({"id": "2", "text": "Likes opera", "meta": large}), encoding="utf-8")
+    outcome = await import_memories(memory, "jsonl", str(file), "ann")
+    assert (outcome.updated["ann"], outcome.unnoted) == (1, 1)
+
+
 async def test_the_same_again_changes_nothing_at_all(memory: MemoryFacade) -> None:
     source = Told(*(fact(str(n), f"Likes tea number {n}") for n in range(250)))
     assert (await memory.import_from(source, ANN)).added["ann"] == 250
