@@ -106,7 +106,9 @@ def _in_words(outcome: ImportOutcome, user_id: str) -> str:
     lines += map(printable, outcome.skipped_in_words())
     if outcome.undated:
         are_dated, they_give = ("is dated", "it gives") if outcome.undated == 1 else ("are dated", "they give")
-        lines.append(f"{outcome.undated} {are_dated} now: the time that {they_give} cannot be")
+        lines.append(
+            f"{outcome.undated} {are_dated} as what stands beside the time that {they_give}, or now: that time cannot be"
+        )
     if outcome.unnoted:
         lines.append(outcome.unnoted_in_words())
     if outcome.to_read:

@@ -55,7 +55,7 @@ def _conversation(value: dict[str, Any], place: str) -> Iterator[ForeignEntry | 
         yield UnusableEntry(place, "is a conversation without an id")
         return
     title = text_of(value.get("title"))
-    at = written_at(value.get("create_time"))[0]
+    at, is_odd = written_at(value.get("create_time"))
     for turn, node in enumerate(_branch(value)):
         message = node.get("message")
         if not isinstance(message, dict) or not message:
@@ -65,6 +65,7 @@ def _conversation(value: dict[str, Any], place: str) -> Iterator[ForeignEntry | 
             yield entry
             continue
         at = entry.at or at
+        entry = replace(entry, misdated=entry.misdated or (is_odd and at is None))
         yield replace(entry, conversation=id_, turn=turn, notes={"title": title} if title else {})
 
 
@@ -104,7 +105,7 @@ def _message(message: dict[str, Any], place: str, before: datetime | None) -> Fo
     if not id_:
         return UnusableEntry(place, "has no id")
     at, misdated = written_at(message.get("create_time"))
-    said: dict[str, Any] = {"id": id_, "text": text, "at": at or before, "misdated": misdated and before is None}
+    said: dict[str, Any] = {"id": id_, "text": text, "at": at or before, "misdated": misdated}
     if recipient == _MEMORY and role == "assistant":
         return ForeignEntry(kind="fact", **said)
     if recipient != "all" or content.get("content_type") not in _SAID:

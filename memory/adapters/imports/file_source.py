@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -57,7 +58,13 @@ class FileSource(ABC):
 
 
 def text_of(value: Any) -> str:
-    """Return a text that a system gives; empty where it gives none, or something else."""
+    """Return a text that a system gives; empty where it gives none, or something else.
+
+    >>> text_of("7"), text_of(7), text_of(float("nan")), text_of(None)
+    ('7', '7', '', '')
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return ""
     return value if isinstance(value, str) else str(value) if isinstance(value, int | float) else ""
 
 

@@ -33,15 +33,19 @@ def time_in(value: Any) -> datetime | None:
 
 
 def written_at(*values: Any) -> tuple[datetime | None, bool]:
-    """Return when something was written, and whether what these values tell cannot be.
+    """Return when something was written, and whether one of the values that tell it cannot be.
 
-    The first value counts that can be: what is before 1970 or ahead of now was not written then.
+    The first value counts that can be: what is before 1970 or ahead of now was not written then. Those behind it are
+    not looked at.
+
+    >>> written_at("9999-01-01T00:00:00Z", 1772568000)[1], written_at(1772568000, "soon")[1], written_at(None)[1]
+    (True, False, False)
     """
     wrong = False
     for value in values:
         at = time_in(value)
         if at is not None and _EARLIEST <= at <= now() + _AHEAD:
-            return at, False
+            return at, wrong
         wrong = wrong or value not in (None, "")
     return None, wrong
 

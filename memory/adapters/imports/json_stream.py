@@ -20,7 +20,7 @@ _BLANKS = " \t\r\n"
 _OF_ONE = frozenset({"id", "uuid", "text", "memory", "memory_id", "fact", "in"})
 """Names of which an object that holds others has none."""
 
-_decode = json.JSONDecoder(parse_constant=lambda _: None).raw_decode
+_decode = json.JSONDecoder(parse_constant=float).raw_decode
 
 
 class Element(NamedTuple):

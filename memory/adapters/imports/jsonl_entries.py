@@ -59,6 +59,7 @@ def _entry(value: Any, place: str, turns: dict[tuple[str, str], int]) -> Foreign
     text, owner, where = (text_of(value.get(name)) for name in ("text", "user", "conversation"))
     told = str(value.get("created_at") or "")
     at, misdated = written_at(value.get("created_at"))
+    updated_at, is_odd = written_at(value.get("updated_at"))
     turn = 0
     if kind == "message":
         turn = turns[owner, where] = turns.get((owner, where), -1) + 1
@@ -72,8 +73,8 @@ def _entry(value: Any, place: str, turns: dict[tuple[str, str], int]) -> Foreign
         kind=cast("EntryKind", kind),
         owner=owner,
         at=at,
-        misdated=misdated,
-        updated_at=written_at(value.get("updated_at"))[0],
+        misdated=misdated or is_odd,
+        updated_at=updated_at,
         valid_from=time_in(value.get("valid_from")),
         valid_to=time_in(value.get("valid_to")),
         about=text_of(value.get("about")) or "user",

@@ -94,13 +94,14 @@ def _entry(value: Any, place: str, owners: Mapping[str, dict[str, Any]]) -> Fore
     if not id_ or not text.strip():
         return UnusableEntry(place, "has no `id` or no `memory`")
     at, misdated = written_at(value.get("created_at"), value.get("updated_at"))
+    updated_at, is_odd = written_at(value.get("updated_at"))
     return ForeignEntry(
         id=id_,
         text=text,
         **_owner_of(value),
         at=at,
-        misdated=misdated,
-        updated_at=written_at(value.get("updated_at"))[0],
+        misdated=misdated or is_odd,
+        updated_at=updated_at,
         valid_to=time_in(value.get("expiration_date")),
         notes=noted(value, *_NOTED),
     )

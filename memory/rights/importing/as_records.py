@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 from typing import Any
 
@@ -63,6 +64,15 @@ def as_record(source: str, entry: ForeignEntry) -> Record:
     )
 
 
+def _finite(value: Any) -> Any:
+    """Return a value with nothing in the place of numbers that JSON does not have."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    return [_finite(part) for part in value] if isinstance(value, list) else value
+
+
 def is_unnoted(entry: ForeignEntry, record: Record) -> bool:
     """Return whether what the source keeps beside an entry was too much to be kept beside its record."""
     return any(storable(name) not in record.meta for name in entry.notes)
@@ -90,6 +100,6 @@ def _noted(kind: type[Record], source: str, entry: ForeignEntry, data: dict[str,
     """Return a record with what the source keeps beside it, as far as that is small enough."""
     where = {"source": source, "id": storable(entry.id)[:_MAX_NOTE]}
     try:
-        return kind.model_validate({**data, "meta": {**storable(dict(entry.notes)), **where}})
+        return kind.model_validate({**data, "meta": {**_finite(storable(dict(entry.notes))), **where}})
     except (ValidationError, RecursionError):
         return kind.model_validate({**data, "meta": where})

@@ -24,7 +24,7 @@ class ImportOutcome:
         kinds: Memories that are new, by kind.
         skipped: Entries that became no memory, by the reason.
         places: Some of their places, by the reason.
-        undated: Entries whose own time cannot be: they are dated with the import.
+        undated: Entries whose own time cannot be: they are dated as what stands beside it, or with the import.
         unnoted: Entries that became memories without what their source keeps beside them, which is too large.
         to_read: Turns that were queued for a worker to draw facts from.
         updated: Memories that were imported before and say by now what their source says, by owner.

@@ -137,7 +137,7 @@ class _Decided:
         same: How many of them were not imported before.
         fresh: The entries that are noted now for the first time.
         unfit: The entries that become nothing, and why.
-        undated: How many of the new ones have no time of their own that can be.
+        undated: How many of the new ones give a time that cannot be.
         unnoted: How many are written without what their source keeps beside them.
     """
 

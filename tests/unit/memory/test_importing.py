@@ -84,6 +84,8 @@ async def test_what_stands_beside_an_entry_and_is_too_large_is_counted_and_the_m
     assert kept["Likes jazz"] == here | {"id": "2", "page": "x"}
     assert kept["Likes figs"] == here | {"id": "3", "meta": "a label"}
     assert (await import_memories(memory, "jsonl", str(file), "ann")).unnoted == 0
+    await memory.import_from(Told(fact("4", "Likes chess", notes={"score": float("nan"), "of": [1.5]})), ANN)
+    assert (await facts(memory))["Likes chess"].meta == {"source": "told", "id": "4", "score": None, "of": [1.5]}
     file.write_text(json.dumps({"id": "2", "text": "Likes opera", "meta": large}), encoding="utf-8")
     outcome = await import_memories(memory, "jsonl", str(file), "ann")
     assert (outcome.updated["ann"], outcome.unnoted) == (1, 1)

@@ -67,6 +67,22 @@ def test_of_mem0_what_makes_no_memory_is_named_with_its_line(tmp_path: Path) -> 
         read(Mem0Memories, in_file(tmp_path, {"detail": "Invalid API key"}))
 
 
+@pytest.mark.parametrize("time", ['"2100-01-01T00:00:00Z"', "4102444800", "NaN", "-Infinity", "1e999"])
+def test_a_time_that_cannot_be_is_counted_also_where_one_stands_beside_it(time: str, tmp_path: Path) -> None:
+    for beside, at in ((None, None), ("2026-03-03T20:00:00Z", MARCH)):
+        memory = json.dumps(mem0(created_at="TIME", updated_at=beside, metadata={"score": 1})).replace('"TIME"', time)
+        [entry], _ = read(Mem0Memories, in_file(tmp_path, memory))
+        assert (entry.at, entry.misdated) == (at, True)
+    own = json.dumps({"text": "Likes tea", "updated_at": "TIME"}).replace('"TIME"', time)
+    assert [entry.misdated for entry in read(JsonlEntries, in_file(tmp_path, own, "own.jsonl"))[0]] == [True]
+    value = chat()
+    value["mapping"]["asked"]["message"]["create_time"] = "TIME"
+    file = in_file(tmp_path, json.dumps([value]).replace('"TIME"', time), "conversations.json")
+    entries, _ = read(ChatGptExport, file)
+    assert [entry.misdated for entry in entries] == [True, False, False, False]
+    assert entries[0].at == datetime.fromtimestamp(1772568000, UTC)
+
+
 def test_of_mem0s_history_what_was_so_is_dated_history(tmp_path: Path) -> None:
     row = {"id": "r2", "memory_id": "4d1b", "old_memory": "Lives in Hue", "new_memory": "Lives in Hội An"}
     update = {**row, "event": "UPDATE", "created_at": "2026-03-03T20:00:00Z", "updated_at": "2026-04-01T00:00:00Z"}
