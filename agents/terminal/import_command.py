@@ -105,9 +105,9 @@ def _in_words(outcome: ImportOutcome, user_id: str) -> str:
         lines.append(f"  and {len(owners) - _OWNERS} more owners; --json names them")
     lines += map(printable, outcome.skipped_in_words())
     if outcome.undated:
-        are_dated, they_give = ("is dated", "it gives") if outcome.undated == 1 else ("are dated", "they give")
+        they_give = "gives" if outcome.undated == 1 else "give"
         lines.append(
-            f"{outcome.undated} {are_dated} as what stands beside the time that {they_give}, or now: that time cannot be"
+            f"{outcome.undated} {they_give} a time that cannot be: dated as what stands beside that has one, or now"
         )
     if outcome.unnoted:
         lines.append(outcome.unnoted_in_words())

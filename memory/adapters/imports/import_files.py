@@ -25,7 +25,17 @@ _MAX_RATIO = 200
 """Times that a member may grow by being unpacked: text grows some twenty times, and nothing that was written more."""
 
 _SMALL = 1 << 27
-_ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "compressed with gzip", b"%PDF": "a PDF"}
+_AS_TEXT = "save it as UTF-8"
+_AS_IT_WAS = "give what is in it, as it was exported"
+_FORMS = {
+    b"\xff\xfe": f"UTF-16; {_AS_TEXT}",
+    b"\xfe\xff": f"UTF-16; {_AS_TEXT}",
+    b"\x1f\x8b": f"compressed with gzip; {_AS_IT_WAS}",
+    b"%PDF": f"a PDF; {_AS_IT_WAS}",
+    # of a whole one its members are read
+    b"PK\x03\x04": "an archive whose end is missing or damaged; download it again",
+}
+"""Forms that are no text in UTF-8, by the bytes that they begin with: what it is, and what to do."""
 
 
 class ImportFile:
@@ -109,10 +119,9 @@ def _wanted(archive: zipfile.ZipFile, names: re.Pattern[str]) -> list[zipfile.Zi
 def _checked(stream: BinaryIO, name: str) -> BinaryIO:
     """Return a stream at its beginning, which is not in a form that cannot be text in UTF-8."""
     head = stream.read(4)
-    for mark, what in _ENCODINGS.items():
+    for mark, what in _FORMS.items():
         if head.startswith(mark):
-            cure = "save it as UTF-8" if what == "UTF-16" else "give what is in it, as it was exported"
-            raise ValueError(f"{name}: is {what}; {cure}")
+            raise ValueError(f"{name}: is {what}")
     stream.seek(0)
     return stream
 

@@ -2,8 +2,9 @@
 
 An array, {"results": [...]} (or "memories"), or JSON Lines of {"id", "memory", "user_id", "agent_id", "run_id",
 "created_at", "updated_at", "expiration_date", "metadata", "categories"}; each page of the platform is a file. Rows of
-the library's `history()`, {"memory_id", "old_memory", "new_memory", "event", ...}, become dated history of whoever has
-the memory; where that is not there, nobody knows whose they are. What is of an agent, an app or a run alone is of no user, and of each of these apart from the others.
+the library's `history()`, {"memory_id", "old_memory", "new_memory", "event", ...}, become dated history of whoever
+has the memory; where that is not there, nobody knows whose they are. What is of an agent, an app or a run alone is of
+no user, and of each of these apart from the others.
 """
 
 from __future__ import annotations

@@ -10,7 +10,9 @@ from collections import deque
 from pathlib import Path
 
 import pytest
+from langgraph.store.memory import InMemoryStore
 
+from react_mem.memory import MemoryFacade, import_memories
 from react_mem.memory.adapters.imports.chatgpt_export import ChatGptExport
 from react_mem.memory.adapters.imports.import_files import ImportFile
 from tests.unit.adapters.imports.reading import in_file
@@ -86,6 +88,16 @@ def test_an_encrypted_archive_and_no_file_are_named(tmp_path: Path) -> None:
     for nothing in (tmp_path / "none", Path("/dev/zero")):
         with pytest.raises(ValueError, match="there is no such file, folder or archive"):
             ImportFile(str(nothing))
+
+
+@pytest.mark.parametrize("system", ["chatgpt", "claude", "mem0", "jsonl", "markdown"])
+async def test_a_half_of_an_archive_is_to_be_downloaded_again(system: str, tmp_path: Path) -> None:
+    file = zipped(tmp_path / "export.zip", **{"conversations.json": json.dumps([*range(5_000)]).encode()})
+    data = file.read_bytes()
+    for length in (len(data) // 2, len(data) - 30):
+        file.write_bytes(data[:length])
+        with pytest.raises(ValueError, match="an archive whose end is missing or damaged; download it again"):
+            await import_memories(MemoryFacade(InMemoryStore()), system, str(file), "ann")
 
 
 def test_of_a_damaged_archive_the_cure_is_told(tmp_path: Path) -> None:
