@@ -32,11 +32,12 @@ class ChatGptExport(FileSource):
         """Yield what was said, conversation by conversation."""
         found = strange = False
         for name, stream in self.file.parts(CONVERSATIONS):
-            for section, line, value in json_elements(stream, name):
-                if section not in ("", "conversations"):
+            for element in json_elements(stream, name):
+                value = element.value
+                if element.section not in ("", "conversations"):
                     strange = True
                     continue
-                place = f"{name}, line {line}"
+                place = element.place(name)
                 if not isinstance(value, dict) or not isinstance(value.get("mapping"), dict):
                     yield UnusableEntry(place, "is no conversation of ChatGPT: it has no `mapping`")
                     continue

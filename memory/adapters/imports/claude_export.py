@@ -36,10 +36,10 @@ class ClaudeExport(FileSource):
         for name, stream in self.file.parts(_FILES):
             whole: dict[str, Any] = {}
             first = 1
-            for section, line, value in json_elements(stream, name):
-                place = f"{name}, line {line}"
+            for element in json_elements(stream, name):
+                section, line, value, _ = element
                 if section == "conversations" or not section:
-                    yield from _read(value, place, accounts)
+                    yield from _read(value, element.place(name), accounts)
                 else:
                     # a project, or what is remembered, that has a file to itself
                     whole[section] = [*whole.get(section, ()), value] if section == "docs" else value
@@ -60,8 +60,8 @@ class ClaudeExport(FileSource):
             if not _USERS.search(name):
                 # a file by itself
                 return {}
-            for _, _, value in json_elements(stream, name):
-                if isinstance(value, dict):
+            for element in json_elements(stream, name):
+                if isinstance(value := element.value, dict):
                     accounts[text_of(value.get("uuid"))] = text_of(value.get("email_address"))
         return accounts
 
@@ -79,7 +79,7 @@ def _read(value: Any, place: str, accounts: Mapping[str, str]) -> Iterator[Forei
     if isinstance(value.get("chat_messages"), list):
         yield from _conversation(value, place, owner)
     elif "conversations_memory" in value or "project_memories" in value:
-        yield from _memories(value, owner)
+        yield from _memories(value, place, owner)
     elif isinstance(value.get("docs"), list):
         yield from _project(value, place, owner)
     else:
@@ -127,9 +127,9 @@ def _words(message: Mapping[str, Any]) -> str:
     return said or text_of(message.get("text"))
 
 
-def _memories(value: dict[str, Any], owner: dict[str, str]) -> Iterator[ForeignEntry]:
+def _memories(value: dict[str, Any], place: str, owner: dict[str, str]) -> Iterator[ForeignEntry]:
     told = value.get("project_memories")
-    said: dict[str, Any] = {**owner}
+    said: dict[str, Any] = {**owner, "place": place}
     texts = [("What Claude remembers", text_of(value.get("conversations_memory")))]
     texts += [
         (f"What Claude remembers of project {project}"[:200], text_of(text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import count
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from react_mem.memory.adapters.imports.import_files import text_stream
@@ -20,6 +21,9 @@ _BLANKS = " \t\r\n"
 _OF_ONE = frozenset({"id", "uuid", "text", "memory", "memory_id", "fact", "in"})
 """Names of which an object that holds others has none."""
 
+_IDS = ("id", "uuid", "conversation_id")
+"""Names under which systems have the id of an element."""
+
 _decode = json.JSONDecoder(parse_constant=float).raw_decode
 
 
@@ -30,11 +34,24 @@ class Element(NamedTuple):
         section: The name under which it stands at the top; empty where the top is an array, or lines.
         line: The line in which it begins.
         value: The element.
+        number: Its number in an array, from 1; 0 where it is in none.
     """
 
     section: str
     line: int
     value: Any
+    number: int = 0
+
+    def place(self, name: str) -> str:
+        """Return where it stands in a file of some name: an array may be in one line, so that its number is told too.
+
+        >>> Element("", 3, {}).place("a.jsonl"), Element("", 1, {"id": "x"}, 2).place("a.json")
+        ('a.jsonl, line 3', 'a.json, line 1, entry 2 (x)')
+        """
+        named = (self.value.get(id_) for id_ in _IDS) if self.number and isinstance(self.value, dict) else ()
+        shown = next((f" ({id_!s:.40})" for id_ in named if isinstance(id_, str | int) and id_), "")
+        number = f", entry {self.number}" if self.number else ""
+        return f"{name}, line {self.line}{number}{shown}"
 
 
 def json_elements(stream: BinaryIO, name: str) -> Iterator[Element]:
@@ -117,10 +134,10 @@ class _JsonReader:
         if self.peek() == "]":
             self._at += 1
             return
-        while True:
+        for number in count(1):
             self.peek()
             line = self.line
-            yield Element(section, line, self.value())
+            yield Element(section, line, self.value(), number)
             match self.peek():
                 case ",":
                     self._at += 1

@@ -33,13 +33,13 @@ class JsonlEntries(FileSource):
         """Yield the entries, in their order; a message without a place follows the one before it."""
         turns: dict[tuple[str, str], int] = {}
         for name, stream in self.file.parts(_FILES):
-            for section, line, value in json_elements(stream, name):
-                place = f"{name}, line {line}"
-                if section:
+            for element in json_elements(stream, name):
+                place = element.place(name)
+                if element.section:
                     raise NothingToImportError(
                         f"{place}: must be an object a line, or an array of them, and not one object"
                     )
-                yield _entry(value, place, turns)
+                yield _entry(element.value, place, turns)
 
 
 def _entry(value: Any, place: str, turns: dict[tuple[str, str], int]) -> ForeignEntry | UnusableEntry:
@@ -64,11 +64,13 @@ def _entry(value: Any, place: str, turns: dict[tuple[str, str], int]) -> Foreign
     if kind == "message":
         turn = turns[owner, where] = turns.get((owner, where), -1) + 1
     # what has no id is told by what it says, and in a conversation by its place there
-    id_ = text_of(value.get("id")) or digest_of(kind, text, told, role, str(turn))
+    own_id = text_of(value.get("id"))
+    id_ = own_id or digest_of(kind, text, told, role, str(turn))
     steps = value.get("steps")
     notes = value.get("meta")
     return ForeignEntry(
         id=id_,
+        place="" if own_id else place,
         text=text,
         kind=cast("EntryKind", kind),
         owner=owner,

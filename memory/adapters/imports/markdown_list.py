@@ -49,6 +49,6 @@ def _line(lines: io.TextIOWrapper, name: str, number: int) -> str:
 def _said(item: str, name: str, line: int) -> Iterator[ForeignEntry | UnusableEntry]:
     # nothing else tells an item in a list from another
     if item:
-        yield ForeignEntry(id=digest_of("item", normalise(item)), text=item)
+        yield ForeignEntry(id=digest_of("item", normalise(item)), text=item, place=f"{name}, line {line}")
     elif line:
         yield UnusableEntry(f"{name}, line {line}", "is an empty item")

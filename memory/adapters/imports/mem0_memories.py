@@ -38,13 +38,13 @@ class Mem0Memories(FileSource):
         for name, stream in self.file.parts(_FILES):
             any_file = True
             found, strange = False, False
-            for section, line, value in json_elements(stream, name):
-                place = f"{name}, line {line}"
+            for element in json_elements(stream, name):
+                section, place = element.section, element.place(name)
                 if section == "relations":
                     yield UnusableEntry(place, "is a relation between two names, which the memories say in words")
                 elif section in _SECTIONS:
                     found = True
-                    yield _entry(value, place, owners)
+                    yield _entry(element.value, place, owners)
                 else:
                     strange = strange or section not in _PAGE
             if strange and not found:
@@ -62,8 +62,8 @@ class Mem0Memories(FileSource):
         owners: dict[str, dict[str, Any]] = {}
         is_needed = False
         for name, stream in self.file.parts(_FILES):
-            for _, _, value in json_elements(stream, name):
-                if not isinstance(value, dict):
+            for element in json_elements(stream, name):
+                if not isinstance(value := element.value, dict):
                     continue
                 is_needed = is_needed or _is_past(value)
                 if not _is_past(value) and len(owners) < _MAX_IDS:

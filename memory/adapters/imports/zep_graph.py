@@ -34,12 +34,12 @@ class ZepGraph(FileSource):
         """Yield facts, messages and documents; a node gives its name to the facts about it."""
         names = {
             uuid: name
-            for _, value in self._elements()
-            if (uuid := text_of(value.value.get("uuid"))) and (name := _name_of(value.value))
+            for _, node in self._elements()
+            if (uuid := text_of(node.value.get("uuid"))) and (name := _name_of(node.value))
         }
         turns: dict[str, int] = {}
-        for file, (section, line, value) in self._elements(every=True):
-            place = f"{file}, line {line}"
+        for file, element in self._elements(every=True):
+            section, value, place = element.section, element.value, element.place(file)
             if not isinstance(value, dict):
                 if not section or section in ("nodes", "edges", "episodes"):
                     yield UnusableEntry(place, NO_OBJECT)

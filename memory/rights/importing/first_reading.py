@@ -26,7 +26,7 @@ class FirstReading:
             if isinstance(entry, UnusableEntry):
                 self._unusable.skip(entry.place, entry.reason)
             elif reason := why_unfit(entry):
-                self._unusable.skip(f"{entry.kind} {entry.id}"[:80], reason)
+                self._unusable.skip(entry.called, reason)
             elif entry.owner:
                 self._named.add((entry.owner, entry.owner_also))
                 if not entry.is_persons:

@@ -43,6 +43,7 @@ class ForeignEntry:
         steps: Of an episode, what was done.
         outcome: Of an episode, how it ended.
         notes: What the system keeps beside it: ids and labels.
+        place: Where it stands, such as a line, where the id is made up and tells nobody which one it is.
     """
 
     id: str
@@ -67,6 +68,12 @@ class ForeignEntry:
     steps: tuple[str, ...] = ()
     outcome: str = ""
     notes: Mapping[str, Any] = field(default_factory=dict)
+    place: str = ""
+
+    @property
+    def called(self) -> str:
+        """Return what a person is told of which entry it is."""
+        return self.place or f"{self.kind} {self.id}"[:80]
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ async def bring_in(
             user_id = owners.of(entry.owner, entry.owner_also, elsewhere=elsewhere)
             unowned = OWNER_ELSEWHERE if elsewhere and not user_id else why_no_owner(user_id)
             if reason := unowned or why_unfit(entry):
-                importing.outcome.skip(f"{entry.kind} {entry.id}"[:80], reason)
+                importing.outcome.skip(entry.called, reason)
                 continue
             by_owner.setdefault(user_id, []).append(entry)
         for user_id, entries in by_owner.items():
@@ -215,7 +215,7 @@ class _Importing:
             decided, turns = await transact(self._store, user_id, step)
         except MemoryFull:
             for entry in entries:
-                outcome.skip(f"{entry.kind} {entry.id}"[:80], _FULL)
+                outcome.skip(entry.called, _FULL)
             return
         self._noted.update(hash((user_id, self.digest(entry))) for entry in decided.fresh)
         if outcome.dry_run:
@@ -231,7 +231,7 @@ class _Importing:
         outcome.unnoted += decided.unnoted
         outcome.to_read += turns
         for entry, reason in decided.unfit:
-            outcome.skip(f"{entry.kind} {entry.id}"[:80], reason)
+            outcome.skip(entry.called, reason)
 
     async def _decide(self, user_id: str, entries: Sequence[ForeignEntry]) -> tuple[_Decided, list[Change]]:
         """Return what becomes of entries, no two of which have the same id, and the notes in the ledger."""

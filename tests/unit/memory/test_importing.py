@@ -229,6 +229,12 @@ async def test_history_without_the_memory_that_says_whose_it_is_is_nobodys_until
     assert not (await facts(memory, "hank"))["Works at Hooli"].current
 
 
+async def test_what_is_skipped_is_named_by_its_place_where_it_has_no_id(memory: MemoryFacade) -> None:
+    entries = [fact("1f3a", " ", place="own.jsonl, line 1"), fact("2", " "), fact("3", "Likes tea")]
+    outcome = await memory.import_from(Told(*entries), ANN)
+    assert outcome.places == {"says nothing": ["own.jsonl, line 1", "fact 2"]}
+
+
 async def test_a_source_with_nothing_to_import_is_refused_and_says_so(memory: MemoryFacade) -> None:
     with pytest.raises(ValueError, match="has nothing in it that could be imported"):
         await memory.import_from(Told(), ANN)

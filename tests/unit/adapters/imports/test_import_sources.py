@@ -12,6 +12,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.adapters.imports.chatgpt_export import ChatGptExport
 from react_mem.memory.adapters.imports.claude_export import ClaudeExport
+from react_mem.memory.adapters.imports.file_source import FileSource
 from react_mem.memory.adapters.imports.jsonl_entries import JsonlEntries
 from react_mem.memory.adapters.imports.langgraph_items import LangGraphItems
 from react_mem.memory.adapters.imports.markdown_list import MarkdownList
@@ -60,7 +61,8 @@ def test_of_mem0_what_makes_no_memory_is_named_with_its_line(tmp_path: Path) -> 
     values = [mem0(memory=""), mem0(id=""), "text", mem0(created_at="soon"), mem0(created_at="9999-01-01T00:00:00Z")]
     file = in_file(tmp_path, "[\n" + ",\n".join(json.dumps(value) for value in values) + "\n]")
     entries, unusable = read(Mem0Memories, file)
-    assert [one.place for one in unusable] == ["export.json, line 2", "export.json, line 3", "export.json, line 4"]
+    places = ["line 2, entry 1 (4d1b)", "line 3, entry 2", "line 4, entry 3"]
+    assert [one.place for one in unusable] == [f"export.json, {place}" for place in places]
     assert {one.reason for one in unusable} == {"has no `id` or no `memory`", "is not a JSON object"}
     assert [(entry.at, entry.misdated) for entry in entries] == [(None, True), (None, True)]
     with pytest.raises(ValueError, match="has no memories of Mem0"):
@@ -401,6 +403,32 @@ def test_entries_that_anybody_can_write(tmp_path: Path) -> None:
     assert [one.place.split(", ")[1] for one in unusable] == [f"line {n}" for n in range(4, 9)]
     assert unusable[4].reason == "has a `user` that is neither a text nor a number"
     assert "of which nobody knows what it means" in unusable[2].reason
+
+
+@pytest.mark.parametrize(
+    ("source", "odd"),
+    [
+        (Mem0Memories, {"id": "a"}),
+        (ZepGraph, {"uuid": "a"}),
+        (ChatGptExport, {"conversation_id": "a"}),
+        (ClaudeExport, {"uuid": "a"}),
+        (JsonlEntries, {"id": "a", "colour": "red"}),
+    ],
+)
+def test_of_an_array_in_one_line_each_entry_is_named(
+    source: type[FileSource], odd: dict[str, Any], tmp_path: Path
+) -> None:
+    _, unusable = read(source, in_file(tmp_path, [odd, 3, odd], "conversations.json"))
+    names = ["entry 1 (a)", "entry 2", "entry 3 (a)"]
+    assert [one.place for one in unusable] == [f"conversations.json, line 1, {name}" for name in names]
+
+
+def test_what_has_no_id_is_named_by_its_line(tmp_path: Path) -> None:
+    lines = [{"text": " "}, {"text": " ", "id": "7"}]
+    entries, _ = read(JsonlEntries, in_file(tmp_path, "\n".join(map(json.dumps, lines)), "own.jsonl"))
+    assert [entry.called for entry in entries] == ["own.jsonl, line 1", "fact 7"]
+    [item], _ = read(MarkdownList, in_file(tmp_path, "# Me\n- Likes tea\n", "me.md"))
+    assert item.called == "me.md, line 2"
 
 
 def test_items_of_a_list_in_markdown(tmp_path: Path) -> None:
