@@ -22,6 +22,10 @@ _SPOKEN = re.compile(r"\s*([^:\n]{1,100}):\s")
 _OWNERS = ("user_id", "group_id", "graph_id", "graph_uuid")
 """Fields that say whose it is; a group and a graph are named as owners too, since Graphiti has users as groups."""
 
+_OF_AN_EDGE = frozenset({"source_node_uuid", "target_node_uuid", "source_node", "target_node"})
+_OF_AN_EPISODE = frozenset({"source_description", "entity_edges"})
+"""Fields that nodes do not have."""
+
 _MAX_NAMES = 1_000_000
 
 
@@ -45,9 +49,9 @@ class ZepGraph(FileSource):
                     yield UnusableEntry(place, NO_OBJECT)
             elif any(isinstance(value.get(name), dict | list | bool) for name in _OWNERS):
                 yield UnusableEntry(place, "names an owner that is neither a text nor a number")
-            elif "fact" in value:
+            elif _is_edge(element):
                 yield _fact(value, place, names)
-            elif "content" in value:
+            elif _is_episode(element):
                 yield _episode(value, place, turns)
             elif "name" in value:
                 yield UnusableEntry(place, "is a node: what its summary says, its facts say")
@@ -58,9 +62,21 @@ class ZepGraph(FileSource):
         """Yield the elements of the files; by default the nodes alone."""
         for name, stream in self.file.parts(_FILES):
             for count, element in enumerate(json_elements(stream, name)):
-                is_node = isinstance(element.value, dict) and not element.value.keys() & {"fact", "content"}
+                is_node = isinstance(element.value, dict) and not (_is_edge(element) or _is_episode(element))
                 if every or (is_node and count < _MAX_NAMES):
                     yield name, element
+
+
+def _is_edge(element: Element) -> bool:
+    """Return whether an object is an edge, also one that lacks its fact."""
+    fields = element.value.keys()
+    return "fact" in fields or ("content" not in fields and (element.section == "edges" or bool(fields & _OF_AN_EDGE)))
+
+
+def _is_episode(element: Element) -> bool:
+    """Return whether an object that is no edge is an episode or a message, also one that lacks its content."""
+    fields = element.value.keys()
+    return "content" in fields or element.section in ("episodes", "messages") or bool(fields & _OF_AN_EPISODE)
 
 
 def _name_of(node: Mapping[str, Any]) -> str:

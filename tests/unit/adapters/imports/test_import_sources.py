@@ -175,6 +175,23 @@ def test_a_graph_of_graphiti_with_the_times_of_its_facts(tmp_path: Path) -> None
     ]
 
 
+def test_of_a_graph_an_edge_without_a_fact_and_an_episode_without_a_content_are_called_so(tmp_path: Path) -> None:
+    edge = {"uuid": "e1", "name": "LIKES", "source_node_uuid": "n1", "target_node_uuid": "n2"}
+    episode = {"uuid": "p1", "name": "first", "source": "message", "source_description": "chat"}
+    of_edge, of_episode = "has no `uuid` or no `fact`", "has no `uuid` or no `content`"
+    of_node = "is a node: what its summary says, its facts say"
+    node_ = {"uuid": "n1", "name": "Ann", "labels": ["Entity"]}
+    named = {"uuid": "e2", "name": "LIKES"}
+    for content in (
+        [edge, edge, episode, node_],
+        {"edges": [edge, named], "episodes": [episode], "nodes": [node_]},
+        "\n".join(map(json.dumps, [edge, edge, episode, node_])),
+    ):
+        entries, unusable = read(ZepGraph, in_file(tmp_path, content))
+        assert entries == []
+        assert [one.reason for one in unusable] == [of_edge, of_edge, of_episode, of_node]
+
+
 def test_edges_and_messages_of_zep(tmp_path: Path) -> None:
     edge = {
         "uuid": "e1",
