@@ -11,6 +11,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from langgraph.store.base import BaseStore, GetOp, Item
 from pydantic import ValidationError
@@ -39,6 +40,8 @@ from react_mem.memory.rights.importing.source_updates import (
     is_of,
     of_other_words,
     of_same_words,
+    says_the_same,
+    words_of,
 )
 from react_mem.memory.store.room import make_room
 from react_mem.memory.store.transactions import transact
@@ -55,6 +58,9 @@ _CONTEXT = 2
 def nobody_listens(_done: int, _total: int | None) -> None:
     """Tell nobody."""
 
+
+_REPEATED = "has the id of an earlier entry of this import, which counts, and no later date; give each an id of its own"
+"""Reason for which the second of two texts is not taken that would replace each other whenever they are imported."""
 
 _FULL = "does not fit: its owner has as much as the quotas allow; import it again when there is room"
 
@@ -139,6 +145,7 @@ class _Decided:
         unfit: The entries that become nothing, and why.
         undated: How many of the new ones give a time that cannot be.
         unnoted: How many are written without what their source keeps beside them.
+        replaceable: The entries whose records another text would replace, with their digests.
     """
 
     new: dict[str, Record] = field(default_factory=dict)
@@ -151,6 +158,7 @@ class _Decided:
     unfit: list[tuple[ForeignEntry, str]] = field(default_factory=list)
     undated: int = 0
     unnoted: int = 0
+    replaceable: list[tuple[str, ForeignEntry, Record]] = field(default_factory=list)
 
 
 class _Importing:
@@ -174,6 +182,8 @@ class _Importing:
         """Records that a dry run would have written, since the store does not tell."""
         self._noted: set[int] = set()
         """Entries that this import has noted in the ledger: what comes again under the same id was not there before."""
+        self._said: dict[int, tuple[int, datetime | None]] = {}
+        """Words that others would replace, and their dates, by the entries of this import."""
         self._earlier: dict[str, EarlierImports] = {}
 
     def digest(self, entry: ForeignEntry) -> str:
@@ -218,6 +228,10 @@ class _Importing:
                 outcome.skip(entry.called, _FULL)
             return
         self._noted.update(hash((user_id, self.digest(entry))) for entry in decided.fresh)
+        for digest, entry, record in decided.replaceable:
+            key = hash((user_id, digest))
+            dates = filter(None, (self._said.get(key, (0, None))[1], entry.at))
+            self._said[key] = (hash(words_of(record)), max(dates, default=None))
         if outcome.dry_run:
             self._would_be.update(hash((user_id, id_)) for id_ in (*decided.new, *decided.changed))
         if user_id in self._earlier:
@@ -241,6 +255,11 @@ class _Importing:
         ledger = await imported_before(self._store, user_id, digests)
         there = await self._there(user_id, {(record.kind, record.id) for _, record in made})
         for (entry, record), digest in zip(made, digests, strict=True):
+            if self._is_repeated(user_id, digest, entry, record):
+                decided.unfit.append((entry, _REPEATED))
+                continue
+            if not isinstance(record, Fact | Message):
+                decided.replaceable.append((digest, entry, record))
             before = _record(there.get(record.id))
             if not is_noted(ledger, digest):
                 decided.fresh.append(entry)
@@ -261,6 +280,12 @@ class _Importing:
                     (decided.changed if before else decided.new)[record.id] = again
         return decided, noting(user_id, ledger, digests)
 
+    def _is_repeated(self, user_id: str, digest: str, entry: ForeignEntry, record: Record) -> bool:
+        """Return whether this import had another text of the same id, which this one would replace each time."""
+        words = hash(words_of(record))
+        said, at = self._said.get(hash((user_id, digest)), (words, None))
+        return words != said and not (at and entry.at and entry.at > at)
+
     async def _there(self, user_id: str, named: Collection[tuple[str, str]]) -> dict[str, Item]:
         """Return what is stored under some kinds and ids."""
         gets = [GetOp(kind_named(kind).namespace(user_id), id_) for kind, id_ in named]
@@ -274,6 +299,9 @@ class _Importing:
         """Return what becomes of an entry that was imported before."""
         at = now()
         if before is not None and is_of(before, record):
+            if not says_the_same(before, record):
+                # it keeps the id that it was first imported with
+                return of_other_words([before], record, None, {}, at=at)
             stored = {}
             if isinstance(before, Fact) and not before.current:
                 stored = await load_facts(self._store, user_id, (), [before.id])

@@ -21,6 +21,9 @@ KEPT = "says something else at its source by now; what was corrected or said aga
 OLDER = "is an older version of what was imported of it"
 SAID = "says something else here or at its source by now; a message stays as it was imported"
 
+_WORDS = ("text", "title", "steps", "outcome")
+"""Fields of documents and episodes that say something."""
+
 SETTLED = frozenset({FORGOTTEN, KEPT, OLDER, SAID})
 """Reasons for which an entry is left as it is here: nothing is wrong with it, or with the import."""
 
@@ -52,6 +55,16 @@ def is_of(before: Record, record: Record) -> bool:
 def entry_of(record: Record) -> tuple[Any, ...]:
     """Return what the entry that a record was imported from is known by."""
     return (record.meta.get("source"), record.meta.get("id"), record.session_id)
+
+
+def says_the_same(before: Record, record: Record) -> bool:
+    """Return whether a record has the words of another one of its id; of facts and messages the id itself tells it."""
+    return isinstance(before, Fact | Message) or words_of(before) == words_of(record)
+
+
+def words_of(record: Record) -> tuple[Any, ...]:
+    """Return what a record says, by the fields of documents and episodes."""
+    return tuple(getattr(record, name, None) for name in _WORDS)
 
 
 def of_same_words(
@@ -124,7 +137,7 @@ def of_other_words(
         return SourceUpdate([] if known is not None else [record], replaced=prior)
     # under the id that it has, by which others may refer to it
     changed = record.model_copy(update={"id": prior.id})
-    return KNOWN if changed == prior else SourceUpdate([changed])
+    return KNOWN if says_the_same(prior, changed) else SourceUpdate([changed])
 
 
 def _superseded(prior: Fact, new: Record, stored: Mapping[str, Fact], since: datetime, at: datetime) -> list[Record]:

@@ -521,6 +521,64 @@ async def test_documents_and_episodes_are_replaced_and_messages_stay(memory: Mem
     ]
 
 
+@pytest.mark.parametrize("kind", ["document", "episode", "fact"])
+@pytest.mark.parametrize("dated", ["alike", "later", "not at all"])
+async def test_two_texts_of_one_id_come_to_the_same_each_time(memory: MemoryFacade, kind: str, dated: str) -> None:
+    first, second = {
+        "alike": (LONG_AGO, LONG_AGO),
+        "later": (LONG_AGO, LONG_AGO + timedelta(days=1)),
+        "not at all": (None, None),
+    }[dated]
+    # a fact of several pages is a document too
+    pages = " and so on" * (400 if kind == "fact" else 1)
+    said: dict[str, Any] = {"kind": kind}
+    source = Told(fact("1", f"One{pages}", at=first, **said), fact("1", f"Two{pages}", at=second, **said), batch=1)
+    dry = await memory.import_from(source, ANN, dry_run=True)
+    outcome = await memory.import_from(source, ANN)
+    if dated == "later":
+        assert (outcome.added["ann"], outcome.updated["ann"], outcome.skipped) == (1, 1, {})
+    else:
+        assert (outcome.added["ann"], outcome.updated["ann"], [*outcome.skipped.values()]) == (1, 0, [1])
+        assert "has the id of an earlier entry of this import" in next(iter(outcome.skipped))
+        assert dry.to_data() == {**outcome.to_data(), "dry_run": True}
+    before = await all_items(memory.store)
+    for _ in range(2):
+        again = await memory.import_from(source, ANN)
+        assert (again.added["ann"], again.updated["ann"], again.known["ann"]) == (0, 0, 1)
+        assert [*again.skipped.values()] == [1]
+        assert await all_items(memory.store) == before
+
+
+async def test_of_several_texts_of_one_id_the_first_of_the_latest_date_counts(memory: MemoryFacade) -> None:
+    said: dict[str, Any] = {"kind": "document"}
+    days = {"One": 1, "Two": 2, "Three": 2, "Four": 1}
+    source = Told(*(fact("1", text, at=LONG_AGO + timedelta(days=day), **said) for text, day in days.items()))
+    for added, updated, skipped in ((1, 1, 2), (0, 0, 3), (0, 0, 3)):
+        outcome = await memory.import_from(source, ANN)
+        assert (outcome.added["ann"], outcome.updated["ann"], outcome.skipped.total()) == (added, updated, skipped)
+        assert [item.value["text"] for item in await everything(memory.store, "ann")] == ["Two"]
+
+
+async def test_two_episodes_of_one_id_and_goal_come_to_the_same_each_time(memory: MemoryFacade) -> None:
+    said: dict[str, Any] = {"kind": "episode"}
+    source = Told(fact("1", "Tree", outcome="Drawn", **said), fact("1", "Tree", outcome="Felled", **said))
+    for added in (1, 0):
+        outcome = await memory.import_from(source, ANN)
+        assert (outcome.added["ann"], outcome.updated["ann"], [*outcome.skipped.values()]) == (added, 0, [1])
+
+
+@pytest.mark.parametrize("kind", ["document", "episode"])
+async def test_a_text_without_a_date_that_changes_and_changes_back_is_updated_once_each(
+    memory: MemoryFacade, kind: str
+) -> None:
+    said: dict[str, Any] = {"kind": kind, "at": None}
+    for text, updated in (("One", 0), ("Two", 1), ("Two", 0), ("One", 1), ("One", 0)):
+        outcome = await memory.import_from(Told(fact("1", text, **said)), ANN)
+        assert (outcome.updated["ann"], outcome.skipped) == (updated, {})
+        [held] = await everything(memory.store, "ann")
+        assert held.value["text"] == text
+
+
 async def test_a_transaction_is_bounded_by_what_it_has_to_read(
     memory: MemoryFacade, monkeypatch: pytest.MonkeyPatch
 ) -> None:
