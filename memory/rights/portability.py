@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn, TypeAlias
 
@@ -57,12 +57,14 @@ class ImportReport:
         kept: Records that were there already and stay as they are.
         own_added: Of the new ones, those that are no memories to look at: memory keeps them for itself.
         own_kept: Of those that were there, such ones.
+        repeated: Lines of records that come to nothing: an earlier line has another record of the same id.
     """
 
     added: int
     kept: int
     own_added: int = 0
     own_kept: int = 0
+    repeated: tuple[int, ...] = ()
 
 
 async def export_user(store: BaseStore, user_id: str, told: Told = nobody_listens) -> AsyncIterator[str]:
@@ -149,6 +151,8 @@ async def import_user(
     if not numbered or _object(*numbered[0]) != _HEADER:
         raise ValueError(f"line 1: is not the first line of an export, {_line(_HEADER)}")
     records: list[_Line] = []
+    repeated: list[int] = []
+    first: dict[tuple[str, str], dict[str, Any]] = {}
     attached: dict[str, Attachment] = {}
     for number, line in numbered[1:]:
         place, data = await off_loop(len(line), partial(_read, number, line))
@@ -156,9 +160,13 @@ async def import_user(
             one = await asyncio.to_thread(_attachment, number, data)
             attached[one.ref] = one
         else:
-            records.append((_checked(number, place, data), data))
+            record = _checked(number, place, data)
+            if first.setdefault((record.kind, record.id), data) == data:
+                records.append((record, data))
+            else:
+                repeated.append(number)
     if dry_run:
-        return await _counted(store, user_id, records)
+        return replace(await _counted(store, user_id, records), repeated=tuple(repeated))
     if quotas is not None:
         await make_room(
             store, user_id, quotas, [*(data for _, data in records), *(one.pieces for one in attached.values())]
@@ -174,7 +182,7 @@ async def import_user(
         added += await _add(store, user_id, portion, restore=restore)
         done += len(portion)
         told(done, len(records))
-    return _report(added, records)
+    return replace(_report(added, records), repeated=tuple(repeated))
 
 
 def is_header(line: str) -> bool:

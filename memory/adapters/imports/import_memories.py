@@ -45,6 +45,8 @@ _HEAD_ENTRIES = 200
 _SHORT = 1_000
 """Characters of such a line, at most."""
 
+_REPEATED = "says something else under the id of a record before it, which counts; give each record an id of its own"
+
 _TEXT = re.compile(r"\.(jsonl?|md|markdown|txt)$", re.IGNORECASE)
 
 
@@ -125,7 +127,10 @@ async def _brought_back(
     lines = await asyncio.to_thread(lambda: list(_own_lines(file)))
     report = await memory.import_user(user_id, lines, restore=restore, dry_run=dry_run, told=told)
     added, known = report.added - report.own_added, report.kept - report.own_kept
-    return ImportOutcome(dry_run, Counter({user_id: added}), Counter({user_id: known}), own=report.own_added)
+    outcome = ImportOutcome(dry_run, Counter({user_id: added}), Counter({user_id: known}), own=report.own_added)
+    for line in report.repeated:
+        outcome.skip(f"line {line}", _REPEATED)
+    return outcome
 
 
 def _is_own(file: ImportFile) -> bool:

@@ -330,6 +330,22 @@ async def test_an_export_comes_back_by_the_same_call(memory: MemoryFacade, tmp_p
         await import_memories(memory, "jsonl", str(file), "eve")
 
 
+async def test_of_records_of_one_id_in_an_export_the_first_counts_and_the_others_are_told(
+    memory: MemoryFacade, tmp_path: Path
+) -> None:
+    await memory.import_from(Told(fact("1", "Likes tea")), ANN)
+    lines = [line async for line in memory.export_user("ann")]
+    others = [lines[-1].replace("Likes tea", f"Likes tea number {n}") for n in range(300)]
+    file = tmp_path / "ann.jsonl"
+    file.write_text("\n".join([*lines, *others, lines[-1]]), encoding="utf-8")
+    for dry_run, added, known in ((True, 1, 1), (False, 1, 1), (False, 0, 2)):
+        outcome = await import_memories(memory, "jsonl", str(file), "bob", dry_run=dry_run)
+        assert (outcome.added["bob"], outcome.known["bob"], [*outcome.skipped.values()]) == (added, known, [300])
+    assert [*outcome.places.values()] == [["line 3", "line 4", "line 5"]]
+    assert "under the id of a record before it" in next(iter(outcome.skipped))
+    assert [*await facts(memory, "bob")] == ["Likes tea"]
+
+
 @pytest.mark.parametrize("form", ["jsonl", "markdown"])
 async def test_a_backup_is_restored_as_it_was(form: str, memory: MemoryFacade, tmp_path: Path) -> None:
     asked = Message(
