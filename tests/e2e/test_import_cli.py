@@ -95,6 +95,12 @@ def test_owners_are_given_by_name_and_what_is_wrong_is_told(capsys: pytest.Captu
     Path("unprintable.json").write_text(json.dumps(mem0_memories(1, "a\nb")), encoding="utf-8")
     skipped, _ = run(capsys, "import", "--from", "mem0", "unprintable.json", code=1)
     assert skipped.startswith("all of it was skipped\n0 memories added")
+    odd = {"memory": "Likes figs", "created_at": "2100-01-01T00:00:00Z", "metadata": {"page": "x" * 5_000}}
+    Path("odd.json").write_text(json.dumps([{"id": "o1", **odd}, {"id": "o2", "memory": " "}]), encoding="utf-8")
+    told, _ = run(capsys, "import", "--from", "mem0", "odd.json", "--user", "eve")
+    assert "1 skipped: has no `id` or no `memory` (odd.json, line 1, entry 2 (o2))" in told
+    assert "1 gives a time that cannot be: dated as what stands beside that has one, or now" in told
+    assert "1 is kept without what the source has beside the memory (`meta`, `metadata`): more than 4,000 bytes" in told
     address = "postgresql://ann:secret@127.0.0.1:1/x"
     _, told = run(capsys, "import", "--from", "langmem", address, "--prefix", "memories", code=2)
     assert "cannot be read" in told
