@@ -22,6 +22,15 @@ _FILES = re.compile(r"\.jsonl?$", re.IGNORECASE)
 _SECTIONS = ("", "results", "memories", "history")
 _PAGE = ("count", "next", "previous")
 _OF_NO_USER = ("agent_id", "app_id", "run_id")
+_NAMES = {
+    "userId": "user_id",
+    "agentId": "agent_id",
+    "appId": "app_id",
+    "runId": "run_id",
+    "createdAt": "created_at",
+    "updatedAt": "updated_at",
+    "expirationDate": "expiration_date",
+}
 _MAX_IDS = 1_000_000
 _NOTED = ("agent_id", "app_id", "run_id", "actor_id", "role", "categories", "metadata")
 
@@ -44,7 +53,7 @@ class Mem0Memories(FileSource):
                     yield UnusableEntry(place, "is a relation between two names, which the memories say in words")
                 elif section in _SECTIONS:
                     found = True
-                    yield _entry(element.value, place, owners)
+                    yield _entry(_read(element.value), place, owners)
                 else:
                     strange = strange or section not in _PAGE
             if strange and not found:
@@ -63,12 +72,19 @@ class Mem0Memories(FileSource):
         is_needed = False
         for name, stream in self.file.parts(_FILES):
             for element in json_elements(stream, name):
-                if not isinstance(value := element.value, dict):
+                if not isinstance(value := _read(element.value), dict):
                     continue
                 is_needed = is_needed or _is_past(value)
                 if not _is_past(value) and len(owners) < _MAX_IDS:
                     owners[text_of(value.get("id"))] = _owner_of(value)
         return owners if is_needed else {}
+
+
+def _read(value: Any) -> Any:
+    """Return an element with the names that Mem0's Python library has for its fields; the TypeScript one has others."""
+    if not isinstance(value, dict):
+        return value
+    return {**{_NAMES[name]: part for name, part in value.items() if name in _NAMES}, **value}
 
 
 def _is_past(value: dict[str, Any]) -> bool:

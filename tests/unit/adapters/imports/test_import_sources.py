@@ -57,6 +57,15 @@ def test_mem0_in_each_of_its_forms(form: str, tmp_path: Path) -> None:
     assert [(entry.text, entry.owner) for entry in rest] == ([] if form == "line" else [("喜欢喝茶 🍵", "bob")])
 
 
+def test_mem0_with_the_names_of_its_typescript_library(tmp_path: Path) -> None:
+    one = {"id": "1", "memory": "Likes tea", "userId": "ann", "createdAt": "2026-03-03T20:00:00Z", "updatedAt": None}
+    bots = {"id": "2", "memory": "Likes figs", "agentId": "bot", "createdAt": "TIME"}
+    file = in_file(tmp_path, json.dumps([one, bots]).replace('"TIME"', "NaN"))
+    first, second = read(Mem0Memories, file)[0]
+    assert (first.owner, first.at, first.misdated) == ("ann", MARCH, False)
+    assert (second.owner, second.is_persons, second.misdated) == ("agent_id bot", False, True)
+
+
 def test_of_mem0_what_makes_no_memory_is_named_with_its_line(tmp_path: Path) -> None:
     values = [mem0(memory=""), mem0(id=""), "text", mem0(created_at="soon"), mem0(created_at="9999-01-01T00:00:00Z")]
     file = in_file(tmp_path, "[\n" + ",\n".join(json.dumps(value) for value in values) + "\n]")
