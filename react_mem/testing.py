@@ -7,6 +7,7 @@ where.
 from __future__ import annotations
 
 import re
+import unicodedata
 import uuid
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from heapq import nlargest
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from langgraph.store.base import BaseStore
 
 Said = str | re.Pattern[str]
-"""Words, compared without regard to case and white space, or a pattern."""
+"""Words, compared in one spelling (`_plain`), or a pattern."""
 Space = tuple[str, ...]
 
 _SHOWN = 5
@@ -56,8 +57,10 @@ async def assert_remembers(
 
     Raises:
         AssertionError: If it is not, with what is nearest to it.
-        TypeError: If `where` is neither a store nor a graph with one.
+        TypeError: If `where` is neither a store nor a graph with one, or what is given is of another type.
+        ValueError: If `said` is blank.
     """
+    _check(said, namespace=namespace)
     answer = await _answer(where, asked, config)
     if answer is not None and _holds(answer, said):
         return
@@ -81,6 +84,7 @@ async def assert_forgets(
     *,
     namespace: Space = (),
     threads: Sequence[str] = (),
+    deleted_threads: Sequence[str] = (),
     asked: str | None = None,
     config: RunnableConfig | None = None,
 ) -> None:
@@ -91,14 +95,22 @@ async def assert_forgets(
         said: What is to be forgotten.
         namespace: Where in the store to look, and below; everywhere by default.
         threads: Ids of threads of the graph whose state is looked through too.
+        deleted_threads: Ids of threads of which nothing at all may be left.
         asked: A question, which the graph is asked in a new thread.
         config: The graph's, such as whose memory it is.
 
     Raises:
         AssertionError: If something is left, with where.
-        TypeError: If `where` is neither a store nor a graph with one.
+        TypeError: If `where` is neither a store nor a graph with one, or what is given is of another type.
+        ValueError: If `said` is blank, or one of `threads` is unknown: nothing would have been looked at.
     """
+    _check(said, namespace=namespace, threads=threads, deleted_threads=deleted_threads)
+    if (threads or deleted_threads) and not hasattr(where, "aget_state"):
+        raise TypeError(f"threads are a graph's: pass a compiled graph with a checkpointer, not a {_kind(where)}")
     found, _, _ = await _look(_store_of(where), said, namespace)
+    for thread in deleted_threads:
+        if await _state_of(where, thread, config) is not None:
+            found.append(_FoundText(f"thread {thread!r}", "its state is not deleted"))
     found += [text async for text in _texts_of_threads(where, threads, config) if _holds(text.text, said)]
     answer = await _answer(where, asked, config)
     if answer is not None and _holds(answer, said):
@@ -128,9 +140,10 @@ async def assert_not_leaked(
 
     Raises:
         AssertionError: If others have it, with where.
-        TypeError: If `where` is neither a store nor a graph with one.
-        ValueError: If no owner is named.
+        TypeError: If `where` is neither a store nor a graph with one, or what is given is of another type.
+        ValueError: If `said` is blank, or no owner is named.
     """
+    _check(said, namespace=namespace, owner=owner)
     if not owner:
         raise ValueError("an owner's namespace has labels: below () is everything")
     found, _, _ = await _look(_store_of(where), said, namespace)
@@ -142,6 +155,23 @@ async def assert_not_leaked(
         raise AssertionError(_listed(f"{_named(said)} of {owner!r} is elsewhere, too:", leaked))
 
 
+def _check(said: Any, **listed: Any) -> None:
+    """Refuse what would be looked for nowhere, or found nowhere: an assertion that something is gone would pass."""
+    if not isinstance(said, str) and not (isinstance(said, re.Pattern) and isinstance(said.pattern, str)):
+        raise TypeError(f"said is a {_kind(said)}: pass the words to look for, or a pattern of re over text")
+    if isinstance(said, str) and not _plain(said):
+        raise ValueError("said is blank, and a blank says nothing: pass the words to look for")
+    for name, given in listed.items():
+        if isinstance(given, str):
+            raise TypeError(f"{name} is one text: pass a sequence of them, such as [{given!r}]")
+        if others := [one for one in given if not isinstance(one, str)]:
+            raise TypeError(f"{name} holds a {_kind(others[0])}: pass texts")
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
+
+
 def _store_of(where: Any, *, needed: bool = True) -> BaseStore | None:
     from langgraph.store.base import BaseStore
 
@@ -149,7 +179,7 @@ def _store_of(where: Any, *, needed: bool = True) -> BaseStore | None:
     if isinstance(store, BaseStore):
         return store
     if needed:
-        raise TypeError(f"pass a LangGraph store, or a graph that was compiled with one, not a {type(where).__name__}")
+        raise TypeError(f"pass a LangGraph store, or a graph that was compiled with one, not a {_kind(where)}")
     return None
 
 
@@ -157,7 +187,7 @@ async def _answer(where: Any, asked: str | None, config: RunnableConfig | None) 
     if asked is None:
         return None
     if not hasattr(where, "ainvoke"):
-        raise TypeError(f"only a compiled graph can be asked, not a {type(where).__name__}")
+        raise TypeError(f"only a compiled graph can be asked, not a {_kind(where)}")
     state = await where.ainvoke({"messages": [("user", asked)]}, _in_thread(config, uuid.uuid4().hex))
     return text_of(state["messages"][-1])
 
@@ -171,10 +201,24 @@ async def _texts_of_threads(
     where: Any, threads: Sequence[str], config: RunnableConfig | None
 ) -> AsyncIterator[_FoundText]:
     for thread in threads:
-        state = await where.aget_state(_in_thread(config, thread))
-        for name, value in state.values.items():
+        values = await _state_of(where, thread, config)
+        if values is None:
+            raise ValueError(
+                f"there is no thread {thread!r}, so that nothing was looked at: check its id and the config, and name "
+                "in deleted_threads what has been deleted"
+            )
+        for name, value in values.items():
             for path, text in _texts(value, name):
                 yield _FoundText(f"thread {thread!r}, {path}", text)
+
+
+async def _state_of(where: Any, thread: str, config: RunnableConfig | None) -> Mapping[str, Any] | None:
+    """Return the state of a thread; None where there is no such thread."""
+    state = await where.aget_state(_in_thread(config, thread))
+    if not state.values and state.created_at is None:
+        return None
+    # the state of some graphs is no mapping
+    return state.values if isinstance(state.values, Mapping) else {"state": state.values}
 
 
 async def _look(
@@ -184,7 +228,7 @@ async def _look(
     found: list[_FoundText] = []
     near: list[tuple[int, int, _FoundText]] = []
     looked_at = 0
-    wanted = set(re.findall(r"\w+", said.casefold())) if isinstance(said, str) else set()
+    wanted = set(re.findall(r"\w+", _plain(said))) if isinstance(said, str) else set()
     async for page in read_all(store, namespace):  # type: ignore[arg-type]
         looked_at += len(page)
         for item in page:
@@ -193,7 +237,7 @@ async def _look(
                 one = _FoundText(f"{place!r}, key {item.key!r}, {path}", text, place)
                 if _holds(text, said):
                     found.append(one)
-                elif alike := len(wanted & set(re.findall(r"\w+", text.casefold()))):
+                elif alike := len(wanted & set(re.findall(r"\w+", _plain(text)))):
                     near.append((alike, -len(near), one))
             if _holds(item.key, said):
                 found.append(_FoundText(f"{place!r}, a key", item.key, place))
@@ -220,12 +264,24 @@ def _texts(value: Any, path: str) -> Iterable[tuple[str, str]]:
 
 def _holds(text: str, said: Said) -> bool:
     if isinstance(said, re.Pattern):
-        return said.search(text) is not None
+        return said.search(text) is not None or said.search(_composed(text)) is not None
     return _plain(said) in _plain(text)
 
 
+def _composed(text: str) -> str:
+    """Return a text in its composed form (NFKC), without the characters that nobody sees."""
+    if text.isascii():
+        return text
+    seen = "".join(one for one in text if unicodedata.category(one) != "Cf")
+    return unicodedata.normalize("NFKC", seen)
+
+
 def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
+    """Return a text in one spelling: without form, width, case, invisible characters and runs of white space.
+
+    Diacritics and closing punctuation stay, as nobody takes "má" for "ma".
+    """
+    return " ".join(_composed(_composed(text).casefold()).split())
 
 
 def _named(said: Said) -> str:

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import unicodedata
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.metadata import entry_points
 from typing import Any
@@ -127,6 +128,66 @@ class TestNotLeaked:
     async def test_everything_is_nobodys(self, store: BaseStore) -> None:
         with pytest.raises(ValueError, match="namespace has labels"):
             await assert_not_leaked(store, "Mimi", owner=())
+
+
+LIVES = "Nguyễn sống ở Huế cùng Mimi"
+SPELLINGS = {
+    "decomposed": unicodedata.normalize("NFD", LIVES),
+    "upper": LIVES.upper(),
+    "full width": LIVES.replace("Mimi", "Ｍｉｍｉ").replace(" ", "\u3000"),
+    "zero width": LIVES.replace("Mimi", "Mi\u200bmi").replace("Huế", "Hu\u00adế\ufeff"),
+}
+
+
+@pytest.mark.parametrize("kept", SPELLINGS.values(), ids=SPELLINGS)
+async def test_another_spelling_hides_nothing(kept: str) -> None:
+    store = InMemoryStore()
+    await store.aput(ANN, "a", {"text": kept})
+    for said in (LIVES, unicodedata.normalize("NFD", LIVES), "mimi", re.compile("(?i)huế CÙNG mimi")):
+        await assert_remembers(store, said)
+        assert "key 'a'" in await message_of(assert_forgets(store, said))
+        assert "key 'a'" in await message_of(assert_not_leaked(store, said, owner=BOB))
+    await assert_forgets(store, "Hue cung Mimi")
+
+
+@pytest.mark.parametrize("said", ["", " \n\u3000", "\u200b\ufeff"])
+async def test_a_blank_is_refused(store: BaseStore, said: str) -> None:
+    for check in (assert_remembers(store, said), assert_forgets(store, said), assert_not_leaked(store, said, owner=ANN)):
+        with pytest.raises(ValueError, match="said is blank.*pass the words"):
+            await check
+
+
+@pytest.mark.parametrize("said", [None, 4711, b"Mimi", re.compile(b"Mimi"), ["Mimi"]])
+async def test_what_is_no_text_is_refused(store: BaseStore, said: Any) -> None:
+    for check in (assert_remembers(store, said), assert_forgets(store, said), assert_not_leaked(store, said, owner=ANN)):
+        with pytest.raises(TypeError, match=f"said is a {type(said).__name__}: pass the words"):
+            await check
+
+
+async def test_one_text_for_several_is_refused(graph: Any) -> None:
+    for wrong in ({"threads": "thread-77"}, {"deleted_threads": "thread-77"}, {"namespace": "thread-77"}):
+        with pytest.raises(TypeError, match=r"is one text: pass a sequence of them, such as \['thread-77'\]"):
+            await assert_forgets(graph, "Mimi", **wrong)
+    with pytest.raises(TypeError, match="owner is one text"):
+        await assert_not_leaked(graph, "Mimi", owner="ann")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="threads holds a int: pass texts"):
+        await assert_forgets(graph, "Mimi", threads=[77])  # type: ignore[list-item]
+
+
+async def test_threads_of_a_store_are_refused(store: BaseStore) -> None:
+    for threads in ({"threads": ["t"]}, {"deleted_threads": ["t"]}):
+        with pytest.raises(TypeError, match="pass a compiled graph with a checkpointer, not a InMemoryStore"):
+            await assert_forgets(store, "Momo", **threads)
+
+
+async def test_a_thread_is_there_or_deleted_as_it_is_said_to_be(graph: Any) -> None:
+    with pytest.raises(ValueError, match="there is no thread 't', so that nothing was looked at"):
+        await assert_forgets(graph, "Momo", threads=["t"], config=of("eve"))
+    await assert_forgets(graph, "Momo", deleted_threads=["t"], config=of("eve"))
+    await graph.ainvoke({"messages": [("user", "Hello")]}, {"configurable": {"user_id": "eve", "thread_id": "t"}})
+    await assert_forgets(graph, "Momo", threads=["t"], config=of("eve"))
+    told = await message_of(assert_forgets(graph, "Momo", deleted_threads=["t"], config=of("eve")))
+    assert "thread 't': 'its state is not deleted'" in told
 
 
 @pytest.mark.parametrize("check", [assert_remembers, assert_forgets])
