@@ -43,6 +43,15 @@ def denies(text: str) -> bool:
     return not _DENYING.isdisjoint(words(text))
 
 
+def is_denying(word: str) -> bool:
+    """Return whether a case-folded word denies by itself, of a language without a file.
+
+    >>> is_denying("kein"), is_denying("tee")
+    (True, False)
+    """
+    return word in _DENYING
+
+
 def is_denied(text: str) -> bool:
     """Return whether a text denies, in a language with a file or without."""
     return denial_of(text) or denies(text)
@@ -67,6 +76,15 @@ def spelt(text: str) -> set[str]:
     return found | {number for word, number in _DENSE_COUNTING.items() if word in text}
 
 
+def without_counting(text: str) -> str:
+    """Return a text without the numbers that it has as words.
+
+    >>> without_counting("zwei Katzen").strip(), without_counting("四人家族です")
+    ('Katzen', '人家族です')
+    """
+    return _COUNTED.sub("", text)
+
+
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     listed = [
         (bool(data.get("unspaced")), f"(?:{one})") for data in FILES.values() for one in data.get("asks_behind", ())
@@ -87,3 +105,9 @@ _COUNTING = {
     word: str(number) for data in FILES.values() for number, words in enumerate(number_words(data)) for word in words
 }
 _DENSE_COUNTING = {word: number for word, number in _COUNTING.items() if re.search(f"[{UNSPACED}]", word)}
+_LONGEST_FIRST = sorted(_COUNTING, key=len, reverse=True)
+_COUNTED = re.compile(
+    "|".join(map(re.escape, (word for word in _LONGEST_FIRST if word in _DENSE_COUNTING)))
+    + rf"|(?<![^\W{UNSPACED}])(?:{'|'.join(re.escape(word) for word in _LONGEST_FIRST if word not in _DENSE_COUNTING)})\b",
+    re.IGNORECASE,
+)

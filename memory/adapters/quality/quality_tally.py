@@ -20,8 +20,8 @@ from react_mem.memory.adapters.quality.quality_report import (
     QualityFinding,
     QualityReport,
 )
-from react_mem.memory.language import denial_of
-from react_mem.memory.language.comparison import content_words, linking_words, numbers
+from react_mem.memory.language.contradicting import Claim, claim_of
+from react_mem.memory.language.comparison import content_words
 from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.causes import without_secrets
 from react_mem.memory.model.kinds import FACT, KINDS, MESSAGE, about_of
@@ -129,18 +129,31 @@ class QualityTally:
         if not said:
             return
         place = json.dumps([*namespace, of_whom])
-        same = _digest(place, *said)
+        claim = claim_of(text)
+        # what denies may be a word without content
+        same = _digest(place, str(claim.denied), *said)
         if (earlier := self._said.setdefault(same, item.key)) != item.key:
             self._note("duplicates", ItemPlace(namespace, item.key, beside=earlier))
-            return
-        told = numbers(text)
-        matter = sorted(linking_words(text) - told)
-        if not matter or doubted:
-            return
-        claim = _digest(str(denial_of(text) is True), *sorted(told))
-        before, key = self._claimed.setdefault(_digest(place, str(bool(told)), *matter), (claim, item.key))
-        if before != claim:
-            self._note("contradictions", ItemPlace(namespace, item.key, beside=key))
+        elif claim.matter and not doubted and (contradicted := self._claim(place, claim, item.key)):
+            self._note("contradictions", ItemPlace(namespace, item.key, beside=contradicted))
+
+    def _claim(self, place: str, claim: Claim, key: str) -> str:
+        """Take a claim in; return the key of an earlier one that it contradicts, empty for none."""
+
+        def of(*, denied: bool, counts: bool) -> bytes:
+            return _digest(place, str(denied), str(counts), *claim.matter)
+
+        told = _digest(*sorted(claim.told))
+        before, earlier = self._claimed.setdefault(of(denied=claim.denied, counts=bool(claim.told)), (told, key))
+        if before != told:
+            return earlier
+        for counts in (True, False):
+            other, of_other = self._claimed.get(of(denied=not claim.denied, counts=counts), (b"", ""))
+            # who has none has not two either, and who has not two may have three
+            denies_any = not (claim.told if claim.denied else counts)
+            if of_other and (other == told or denies_any):
+                return of_other
+        return ""
 
     def _keep_secrets(self, item: Item, namespace: Namespace) -> None:
         for path, text in _texts(item.value, ""):

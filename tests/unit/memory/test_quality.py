@@ -50,6 +50,58 @@ class TestAnyStore:
         assert report.findings["duplicates"].count == 0
 
     @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("Tôi thích trà", "Tôi không thích trà"),
+            ("Tôi đã kết hôn", "Tôi chưa kết hôn"),
+            ("Tôi hút thuốc", "Tôi không còn hút thuốc"),
+            ("Tôi có 2 con mèo", "Tôi có 3 con mèo"),
+            ("Tôi có hai con mèo", "Tôi có ba con mèo"),
+            ("Ich esse Fleisch", "Ich esse kein Fleisch"),
+            ("Ich mag Tee", "Ich mag Tee nicht"),
+            ("Ich rauche", "Ich rauche nicht mehr"),
+            ("Ich habe einen Hund", "Ich habe keinen Hund"),
+            ("Ich habe zwei Katzen", "Ich habe drei Katzen"),
+            ("Como carne", "No como carne"),
+            ("Tengo dos gatos", "Tengo tres gatos"),
+            ("我住在上海", "我不住在上海"),
+            ("我有猫", "我没有猫"),
+            ("我抽烟", "我不再抽烟"),
+            ("我有两只猫", "我有三只猫"),
+            ("大阪に住んでいます", "大阪に住んでいません"),
+            ("りんごが好きです", "りんごが好きではありません"),
+            ("猫が二匹います", "猫が三匹います"),
+            ("I eat meat", "I never eat meat"),
+            ("She eats meat", "She doesn’t eat meat"),
+            ("I smoke", "I no longer smoke"),
+            ("I have two cats", "I have three cats"),
+            ("I have one cat", "I have 2 cats"),
+            ("I have two cats", "I have no cats"),
+        ],
+    )
+    async def test_a_number_or_a_denial_contradicts_in_any_language(self, one: str, other: str) -> None:
+        for texts in ((one, other), (other, one)):
+            report = await audit_quality(await holding(*texts))
+            assert pairs(report, "contradictions") == [("1", "0")]
+            assert report.findings["duplicates"].count == 0
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("I have 2 cats", "I have two cats"),
+            ("I have three cats", "I don't have 2 cats"),
+            ("I like tea", "I don't like coffee"),
+            ("Ann loves Bob", "Bob does not love Ann"),
+            ("Tôi thích bò", "Tôi không thích bơ"),
+            ("りんごが好きです", "みかんが好きではありません"),
+            ("我住在上海", "我不住在北京"),
+        ],
+    )
+    async def test_another_matter_contradicts_nothing(self, one: str, other: str) -> None:
+        report = await audit_quality(await holding(one, other))
+        assert pairs(report, "contradictions") == pairs(report, "duplicates") == []
+
+    @pytest.mark.parametrize(
         "value",
         [
             {"content": "I live in Hue"},

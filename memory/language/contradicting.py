@@ -1,0 +1,69 @@
+"""Claim of a text: its matter, the numbers in it, and whether it denies. Two that differ in no more contradict."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import Stemmer
+
+from react_mem.memory.language import LANGUAGES, UNSPACED, languages_of
+from react_mem.memory.language.comparison import content_words, numbers
+from react_mem.memory.language.shared import denies, is_denying, spelt, without_counting
+
+_TOKEN = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+(?:['’](?:(?![{UNSPACED}])[^\W_])+)*")
+_VERB_ENDING = re.compile(r"(?<=[\u30a0-\u30ff\u3400-\u9fff])[\u3040-\u309f]+(?=\s*(?:[。．.!?！？\n]|$))")
+"""Kana at the end of a Japanese sentence: what is denied ends otherwise there, and is the same before it."""
+
+_stem = Stemmer.Stemmer(LANGUAGES[0].stemmer)
+
+
+class Claim(NamedTuple):
+    """Parts of what a text states.
+
+    Args:
+        matter: Its content words in order, stemmed, without numbers and without what denies.
+        told: The numbers in it, as digits.
+        denied: Whether it denies.
+    """
+
+    matter: tuple[str, ...]
+    told: frozenset[str]
+    denied: bool
+
+
+def claim_of(text: str) -> Claim:
+    """Return what a text states, in a language with a file or without.
+
+    >>> claim_of("I have two cats")
+    Claim(matter=('cat',), told=frozenset({'2'}), denied=False)
+    >>> claim_of("Ich mag Tee nicht").matter == claim_of("Ich mag Tee").matter
+    True
+    """
+    plain = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text).casefold())
+    spans = sorted(found.span() for language in languages_of(plain) for found in language.denies.finditer(plain))
+    denied = bool(spans) or denies(plain)
+    rest = _affirmed(plain, spans) if denied else plain
+    told = frozenset(numbers(rest) | spelt(rest))
+    left = content_words(_VERB_ENDING.sub("", without_counting(rest)))
+    return Claim(tuple(_stem.stemWords([word for word in left if not word.isdigit()])), told, denied)
+
+
+def _affirmed(plain: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Return a text without the words that deny in it, which are at the spans, or deny in a language without a file."""
+    parts: list[str] = []
+    end = at = 0
+    for token in _TOKEN.finditer(plain):
+        while at < len(spans) and spans[at][1] <= token.start():
+            at += 1
+        # of what goes on into the next word only the word in which it begins denies, or those that it holds whole
+        at_denial = at < len(spans) and (
+            token.start() <= spans[at][0] < token.end()
+            or (spans[at][0] <= token.start() and token.end() <= spans[at][1])
+        )
+        if at_denial or is_denying(token[0]):
+            parts.append(plain[end : token.start()])
+            end = token.end()
+    return "".join([*parts, plain[end:]])
