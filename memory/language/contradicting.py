@@ -13,7 +13,7 @@ from react_mem.memory.language import LANGUAGES, UNSPACED, languages_of
 from react_mem.memory.language.comparison import content_words, numbers
 from react_mem.memory.language.shared import denies, is_denying, spelt, without_counting
 
-_TOKEN = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+(?:['’](?:(?![{UNSPACED}])[^\W_])+)*")
+_LETTERS = re.compile(rf"(?:(?![{UNSPACED}])[\w'’])+")
 _VERB_ENDING = re.compile(r"(?<=[\u30a0-\u30ff\u3400-\u9fff])[\u3040-\u309f]+(?=\s*(?:[。．.!?！？\n]|$))")
 """Kana at the end of a Japanese sentence: what is denied ends otherwise there, and is the same before it."""
 
@@ -48,22 +48,21 @@ def claim_of(text: str) -> Claim:
     rest = _affirmed(plain, spans) if denied else plain
     told = frozenset(numbers(rest) | spelt(rest))
     left = content_words(_VERB_ENDING.sub("", without_counting(rest)))
-    return Claim(tuple(_stem.stemWords([word for word in left if not word.isdigit()])), told, denied)
+    matter = [word for word in left if not (word.isdigit() or (denied and is_denying(word)))]
+    return Claim(tuple(_stem.stemWords(matter)), told, denied)
 
 
 def _affirmed(plain: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return a text without the words that deny in it, which are at the spans, or deny in a language without a file."""
+    """Return a text without the words at the spans; of what goes on into another word only that in which it begins."""
     parts: list[str] = []
-    end = at = 0
-    for token in _TOKEN.finditer(plain):
-        while at < len(spans) and spans[at][1] <= token.start():
-            at += 1
-        # of what goes on into the next word only the word in which it begins denies, or those that it holds whole
-        at_denial = at < len(spans) and (
-            token.start() <= spans[at][0] < token.end()
-            or (spans[at][0] <= token.start() and token.end() <= spans[at][1])
-        )
-        if at_denial or is_denying(token[0]):
-            parts.append(plain[end : token.start()])
-            end = token.end()
-    return "".join([*parts, plain[end:]])
+    at = 0
+    for start, end in spans:
+        if first := _LETTERS.match(plain, start):
+            while start > at and _LETTERS.match(plain[start - 1]):
+                start -= 1
+            goes_on = _LETTERS.match(plain, end) and _LETTERS.match(plain, end - 1)
+            end = first.end() if goes_on else max(first.end(), end)
+        if end > at:
+            parts.append(plain[at : max(at, start)])
+            at = end
+    return "".join([*parts, plain[at:]])

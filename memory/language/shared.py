@@ -105,9 +105,10 @@ _COUNTING = {
     word: str(number) for data in FILES.values() for number, words in enumerate(number_words(data)) for word in words
 }
 _DENSE_COUNTING = {word: number for word, number in _COUNTING.items() if re.search(f"[{UNSPACED}]", word)}
-_LONGEST_FIRST = sorted(_COUNTING, key=len, reverse=True)
+_LONGEST_FIRST = [re.escape(word) for word in sorted(_COUNTING, key=len, reverse=True)]
+_DENSE_WORDS = [word for word in _LONGEST_FIRST if word in _DENSE_COUNTING]
+_SPACED_WORDS = [word for word in _LONGEST_FIRST if word not in _DENSE_COUNTING]
 _COUNTED = re.compile(
-    "|".join(map(re.escape, (word for word in _LONGEST_FIRST if word in _DENSE_COUNTING)))
-    + rf"|(?<![^\W{UNSPACED}])(?:{'|'.join(re.escape(word) for word in _LONGEST_FIRST if word not in _DENSE_COUNTING)})\b",
+    rf"{'|'.join(_DENSE_WORDS)}|(?<![^\W{UNSPACED}])(?:{'|'.join(_SPACED_WORDS)})\b",
     re.IGNORECASE,
 )

@@ -8,7 +8,6 @@ network and of the database, without what these quote.
 from __future__ import annotations
 
 import dis
-import os
 import re
 import traceback
 from collections.abc import Sequence
@@ -19,36 +18,16 @@ import psycopg
 from pydantic import ValidationError
 
 from react_mem.errors import ReactMemError
+from react_mem.memory.llm.secrets import HIDDEN, without_secrets
 
 _MAX_CHARS = 300
 _MAX_CHAIN = 4
-_MIN_SECRET = 6  # local servers take "none" for a key, and that is a word
 
 _OURS = frozenset({__name__.partition(".")[0], "memory", "tools", "agents", "graphs"})
 _OF_THE_NETWORK = frozenset({"aiohttp", "anyio", "httpcore", "httpx", "requests", "urllib3", "websockets"})
 _NAMES_OBJECTS = ("28", "3D", "3F", "42501", "42703", "42883", "42P01")
 """SQLSTATEs, or their beginnings, whose messages quote the names of users, databases, tables, columns and functions."""
 
-_HIDDEN = "[hidden]"
-_SECRETS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), replacement)
-    for pattern, replacement in (
-        # to the last @ before the path: a password that is not percent-encoded may hold one
-        (r"://[^/\s]*@", f"://{_HIDDEN}@"),
-        (r"(?<=\?)[^\s'\"]*=[^\s'\"]*", _HIDDEN),
-        (r"(?i)\b(bearer|basic)\s+[\w.~+/=-]+", rf"\1 {_HIDDEN}"),
-        (
-            r"(?i)\b((?:[\w-]*api[-_ ]?key|passw(?:or)?d|pwd|secret|[\w-]*token|authorization)['\"]?\s*"
-            r"(?:[:=]|provided:?|is)\s*['\"]?)(?!\[hidden\])[^\s'\",;}]+",
-            rf"\1{_HIDDEN}",
-        ),
-        # providers repeat a refused key in part: the rest of it is not for logs either
-        (r"\b(?:sk|pk|rk|gsk|xai|key|token)-[^\s'\",}]{4,}", _HIDDEN),
-        (r"\b(?:sk|pk|rk|gsk|hf|gh[pousr]|github_pat|xox[a-z]|key)_[\w*.-]{4,}", _HIDDEN),
-        (r"\b(?:AKIA|ASIA|AIza|eyJ)[\w*.-]{8,}", _HIDDEN),
-        (r"\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{24,}\b", _HIDDEN),
-    )
-)
 _PLACE = re.compile(
     r"\b[a-z][a-z0-9+.-]*://[^\s'\",;)\]]*[^\s'\",;)\].?]|(?<![\w./~-])~?/[\w@+.-]+(?:/[\w@+.-]*)+\b"
     r"|\b[A-Za-z]:\\[^\s'\",;)]+|\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b|\b(?:localhost|(?:[\w-]+\.)+[A-Za-z][\w-]*):\d{2,5}\b"
@@ -107,24 +86,6 @@ def scrub(said: BaseException | str, secrets: Sequence[str] = ()) -> str:
     return text if len(text) <= _MAX_CHARS else f"{text[: _MAX_CHARS - 1]}…"
 
 
-def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
-    """Return a text without anything secret, and otherwise as it is.
-
-    Args:
-        text: The text.
-        secrets: What must not be in it, beside what looks like a key and the environment's secrets.
-
-    >>> without_secrets("401 at https://ann:pw@host/v1\\nBearer xyz")
-    '401 at https://[hidden]@host/v1\\nBearer [hidden]'
-    """
-    known = [value for name, value in os.environ.items() if re.search(r"KEY|TOKEN|SECRET|PASSWORD", name)]
-    for value in [value for value in known if len(value) >= 8] + [one for one in secrets if len(one) >= _MIN_SECRET]:
-        text = text.replace(value, _HIDDEN)
-    for pattern, replacement in _SECRETS:
-        text = pattern.sub(replacement, text)
-    return text
-
-
 def for_clients(error: ReactMemError) -> ReactMemError:
     """Return an error as the clients of a server are told it: without a secret, and without a host or a file.
 
@@ -138,7 +99,7 @@ def for_clients(error: ReactMemError) -> ReactMemError:
     'DatabaseUnavailable'
     """
     own = str(error)
-    said = error.for_clients or without_secrets(_PLACE.sub(_HIDDEN, own))
+    said = error.for_clients or without_secrets(_PLACE.sub(HIDDEN, own))
     if said == own:
         return error
     # not by its constructor, which may take something else than a message

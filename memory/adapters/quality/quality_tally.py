@@ -20,10 +20,10 @@ from react_mem.memory.adapters.quality.quality_report import (
     QualityFinding,
     QualityReport,
 )
-from react_mem.memory.language.contradicting import Claim, claim_of
 from react_mem.memory.language.comparison import content_words
+from react_mem.memory.language.contradicting import Claim, claim_of
 from react_mem.memory.language.text import normalise
-from react_mem.memory.llm.causes import without_secrets
+from react_mem.memory.llm.secrets import HIDDEN, holds_secret, names_secret, secrets_of_the_environment
 from react_mem.memory.model.kinds import FACT, KINDS, MESSAGE, about_of
 from react_mem.memory.model.namespaces import ROOT, Namespace
 from react_mem.memory.model.records import with_zone
@@ -36,6 +36,9 @@ _MAX_CHARS = 2_000
 
 _ID = re.compile(r"[0-9a-fA-F-]{16,}|[\w:/-]*[0-9a-f]{24,}[\w:/-]*")
 """An id, a hash or a UUID, which looks like a key and is none."""
+
+_VALUE = re.compile(r"[^\W_]{4}")
+"""Part of a value that may be a secret: not of signs in the place of one."""
 
 _NOT_KNOWN = "only memory of react-mem tells which memories its answers used"
 
@@ -61,6 +64,7 @@ class QualityTally:
         self._unused: dict[bytes, tuple[Namespace, str]] = {}
         self._used: set[bytes] = set()
         self._is_ours = False
+        self._known = secrets_of_the_environment()
 
     def take(self, items: Sequence[Item]) -> None:
         """Take items in.
@@ -157,7 +161,8 @@ class QualityTally:
 
     def _keep_secrets(self, item: Item, namespace: Namespace) -> None:
         for path, text in _texts(item.value, ""):
-            if not _ID.fullmatch(text) and without_secrets(text) != text:
+            named = names_secret(path.rpartition(".")[2]) and text != HIDDEN and _VALUE.search(text)
+            if named or (not _ID.fullmatch(text) and holds_secret(text, self._known)):
                 self._note("secrets", ItemPlace(namespace, item.key, path))
                 return
 

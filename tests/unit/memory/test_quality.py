@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+import unicodedata
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -125,6 +126,54 @@ class TestAnyStore:
         found = report.findings["secrets"]
         assert [(place.key, place.field) for place in found.examples] == [("a", "text"), ("b", "deep[].note")]
         assert "quagga" not in json.dumps(report.to_json())
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            {"text": "glpat-quaggaQUAGGA4711quag"},
+            {"text": "xoxb-4711-quagga-quagga"},
+            {"text": "aws_secret_access_key = quagga/4711+quagga"},
+            {"text": "DB_PASSWORD=quagga"},
+            {"text": "-----BEGIN RSA PRIVATE KEY-----\nquagga\n-----END RSA PRIVATE KEY-----"},
+            {"password": "quagga"},
+            {"login": {"api_key": "0123456789abcdef0123456789abcdef"}},
+            {"clientSecret": "quagga quagga"},
+            {"text": "My password for the bank is quagga4711"},
+            {"text": "Mein Passwort ist quagga4711"},
+            {"text": "Mật khẩu của tôi là quagga4711"},
+            {"text": unicodedata.normalize("NFD", "Mật khẩu wifi là quagga4711")},
+            {"text": "Mi contraseña es quagga4711"},
+            {"text": "Contraseña: quagga"},
+            {"text": "密码：quagga4711"},
+            {"text": "我的密码是quagga4711"},
+            {"text": "パスワード：quagga4711"},
+            {"text": "パスワードは「quagga4711」です"},
+        ],
+    )
+    async def test_secrets_are_known_by_form_field_or_words(self, value: dict[str, Any]) -> None:
+        store = InMemoryStore()
+        await store.aput(ANN, "a", value)
+        report = await audit_quality(store)
+        assert report.findings["secrets"].count == 1
+        assert "quagga" not in json.dumps(report.to_json())
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            {"text": "My password was changed on Monday"},
+            {"text": "Mein Passwort ist mir entfallen"},
+            {"text": "Tôi quên mật khẩu, nó là tên con mèo"},
+            {"text": "我的密码是猫的名字"},
+            {"text": "global-configuration-of-the-house"},
+            {"password": "[hidden]"},
+            {"api_key": "********"},
+            {"max_tokens": "plenty of them"},
+        ],
+    )
+    async def test_what_is_no_secret_is_not_counted(self, value: dict[str, Any]) -> None:
+        store = InMemoryStore()
+        await store.aput(ANN, "a", value)
+        assert (await audit_quality(store)).findings["secrets"].count == 0
 
     async def test_what_was_not_written_again_is_stale(self) -> None:
         store = await holding("tea", "coffee")
