@@ -6,7 +6,7 @@ import importlib
 import inspect
 import os
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from typing import Any
 
 import pytest_asyncio
@@ -33,8 +33,40 @@ def load_factory(path: str) -> Any:
         raise ValueError(f"A factory is named as module:attribute, not {path!r}")
     try:
         return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:
         raise ValueError(f"There is no {path}: {error}") from error
+
+
+@asynccontextmanager
+async def open_given(path: str) -> AsyncIterator[BaseStore]:
+    """Open the store that a factory gives, and close it as the factory has it.
+
+    Args:
+        path: `module:attribute`, a store or what opens one.
+
+    Raises:
+        TypeError: If it gives something else.
+        ValueError: If there is nothing of that name.
+    """
+    opened = load_factory(path)
+    if callable(opened) and not isinstance(opened, BaseStore):
+        opened = opened()
+    if inspect.isawaitable(opened):
+        opened = await opened
+    if isinstance(opened, AbstractAsyncContextManager) and not isinstance(opened, BaseStore):
+        async with opened as store:
+            yield _checked(path, store)
+    elif isinstance(opened, AbstractContextManager) and not isinstance(opened, BaseStore):
+        with opened as store:
+            yield _checked(path, store)
+    else:
+        yield _checked(path, opened)
+
+
+def _checked(path: str, opened: Any) -> BaseStore:
+    if not isinstance(opened, BaseStore):
+        raise TypeError(f"{path} gives no BaseStore but {type(opened).__name__}")
+    return opened
 
 
 class TestGivenStore(StoreConformance):
@@ -48,18 +80,5 @@ class TestGivenStore(StoreConformance):
     @classmethod
     async def store(cls) -> AsyncIterator[BaseStore]:  # type: ignore[override]
         """The store, opened and closed as its factory has it."""
-        opened = load_factory(os.environ[FACTORY])
-        if callable(opened) and not isinstance(opened, BaseStore):
-            opened = opened()
-        if inspect.isawaitable(opened):
-            opened = await opened
-        if isinstance(opened, BaseStore):
-            yield opened
-        elif isinstance(opened, AbstractAsyncContextManager):
-            async with opened as store:
-                yield store
-        elif isinstance(opened, AbstractContextManager):
-            with opened as store:
-                yield store
-        else:
-            raise TypeError(f"{os.environ[FACTORY]} gives no BaseStore but {type(opened).__name__}")
+        async with open_given(os.environ[FACTORY]) as store:
+            yield store

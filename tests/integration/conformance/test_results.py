@@ -98,8 +98,31 @@ def test_the_command_checks_what_a_factory_opens(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert len(failing) == len(SUITES[0].expected_failures)
     assert "1  mine:open_store: " in done.stdout
+    # what is compared is shown
+    assert "AssertionError: assert " in done.stdout
+    assert "PytestAssertRewriteWarning" not in done.stdout + done.stderr
     wrong = run("langgraph_store_conformance", "mine:nothing", folder=tmp_path)
     assert (wrong.returncode, "There is no mine:nothing" in wrong.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("factory", "cause"),
+    [
+        ("raising", "RuntimeError: no route to quagga"),
+        ("five", "TypeError: mine:five gives no BaseStore but int"),
+        ("managed", "TypeError: mine:managed gives no BaseStore but NoneType"),
+    ],
+)
+def test_a_factory_that_opens_no_store_is_refused_in_a_sentence(factory: str, cause: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from contextlib import nullcontext\n"
+        "def raising():\n    raise RuntimeError('no route to quagga')\n"
+        "async def five():\n    return 5\n"
+        "def managed():\n    return nullcontext()\n"
+    )
+    done = run("langgraph_store_conformance", f"mine:{factory}", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"mine:{factory} opens no store: {cause}\n"
 
 
 def test_the_wheel_holds_the_checks_the_command_and_the_plugin(tmp_path: Path) -> None:
