@@ -11,7 +11,8 @@ from react_mem.memory.language import FILES
 
 HIDDEN = "[hidden]"
 _MIN_SECRET = 6  # local servers take "none" for a key, and that is a word
-_VALUE = r"(?!\[hidden\])[^\s'\",;}\u0080-\U0010ffff]{4,}"
+# the signs in it are named, not those outside of it: without regard to case "s" is among these
+_VALUE = r"(?!\[hidden\])[!#-&(-+\--:<-|~]{4,}"
 
 _NAMED = (
     r"(?:[\w-]{0,40}?(?:api[-_ ]?key|passw(?:or)?d|passphrase|token|secret"

@@ -176,6 +176,20 @@ def test_what_is_no_secret_stays(text: str) -> None:
     assert scrub(text) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Mein Passwort ist sk4kSecret!", "Mein Passwort ist [hidden]"),
+        ("密码：sk4kSecret", "密码：[hidden]"),
+        ("client_secret=sk4kSecret, x", "client_secret=[hidden], x"),
+        ("with glpat-sk4kSecretSecret.", "with [hidden]"),
+        ("-----BEGIN PRIVATE KEY----- MIIs4k -----END PRIVATE KEY----- x", "[hidden] x"),
+    ],
+)
+def test_no_secret_is_left_in_part(text: str, left: str) -> None:
+    assert scrub(text) == left
+
+
 @given(st.text())
 def test_any_text_is_scrubbed_in_a_line(text: str) -> None:
     said = scrub(text)
