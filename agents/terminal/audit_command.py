@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from react_mem.agents.terminal.output import counted
+from react_mem.agents.terminal.output import Output, counted
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import StorageSettings
@@ -43,9 +43,13 @@ async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, co
     # it is read whether or not anything is recorded at present
     settings = settings.model_copy(update={"audit": True})
     if arguments.verb == "verify":
-        head = await _verified(settings, known, after, quiet=arguments.quiet)
+        head = await _verified(settings, known, after, quiet=arguments.quiet or arguments.json)
         told = f"{counted(head.seq, 'entry', 'entries')}, nothing changed; the end is {head.seq}:{head.hash}"
-        console.print(Text(told if head.seq else "the audit log is empty: nothing has been recorded"), soft_wrap=True)
+        end = f"{head.seq}:{head.hash}" if head.seq else None
+        Output(console, as_json=arguments.json).report(
+            {"entries": head.seq, "end": end},
+            told if head.seq else "the audit log is empty: nothing has been recorded",
+        )
         return 0
     owner = encode(arguments.user) if arguments.user else None
     is_any = False

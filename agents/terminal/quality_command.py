@@ -7,7 +7,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from react_mem.memory.runtime import (
     audit_quality,
     memory_namespace,
     open_storage,
+    scrub,
 )
 
 _WORDS: dict[QualityCheck, str] = {
@@ -75,19 +76,28 @@ async def _opened(path: str | None, settings: StorageSettings) -> AsyncIterator[
         async with open_storage(settings) as storage:
             yield storage.store
         return
+    async with AsyncExitStack() as stack:
+        # what somebody else's code raises is theirs to mend, and what it says is what they need
+        try:
+            found = await _entered(path, stack)
+        except MemoryCommandError:
+            raise
+        except Exception as error:
+            raise MemoryCommandError(f"{path} opens no store: {type(error).__name__}: {scrub(error)}") from error
+        yield found
+
+
+async def _entered(path: str, stack: AsyncExitStack) -> BaseStore:
     found = _loaded(path)
     if callable(found) and not isinstance(found, BaseStore):
         found = found()
     if inspect.isawaitable(found):
         found = await found
     if isinstance(found, AbstractAsyncContextManager) and not isinstance(found, BaseStore):
-        async with found as store:
-            yield _checked(path, store)
+        found = await stack.enter_async_context(found)
     elif isinstance(found, AbstractContextManager) and not isinstance(found, BaseStore):
-        with found as store:
-            yield _checked(path, store)
-    else:
-        yield _checked(path, found)
+        found = stack.enter_context(found)
+    return _checked(path, found)
 
 
 def _loaded(path: str) -> Any:

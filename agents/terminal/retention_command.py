@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
 from react_mem.agents.config import available_agents, load_agent_config
 from react_mem.agents.terminal.output import Output
@@ -21,6 +21,8 @@ from react_mem.memory.runtime import (
     open_storage,
     retain_all,
 )
+
+_COUNTS = ("users", "rewritten", "conversations", "threads", "held")
 
 
 async def run_retention(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
@@ -39,10 +41,15 @@ async def run_retention(arguments: argparse.Namespace, settings: StorageSettings
         StorageError: If the database cannot be opened.
     """
     policies = await asyncio.to_thread(_policies)
-    if not policies:
-        console.print(Text("no agent has a `retention` in its `memory`: everything is kept"), soft_wrap=True)
-        return 0
     dry_run: bool = arguments.dry_run
+    output = Output(console, as_json=arguments.json)
+    if not policies:
+        nothing: dict[str, Any] = dict.fromkeys(_COUNTS, 0)
+        output.report(
+            {"dry_run": dry_run, "agents": [], **nothing, "removed": {}, "problems": []},
+            "no agent has a `retention` in its `memory`: everything is kept",
+        )
+        return 0
     with Progress("Counting" if dry_run else "Removing", "users", quiet=arguments.quiet or arguments.json) as progress:
         async with open_storage(settings) as storage:
             with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
@@ -57,18 +64,14 @@ async def run_retention(arguments: argparse.Namespace, settings: StorageSettings
     data = {
         "dry_run": dry_run,
         "agents": sorted(policies),
-        "users": done.users,
+        **{name: getattr(done, name) for name in _COUNTS},
         "removed": dict(done.removed),
-        "rewritten": done.rewritten,
-        "conversations": done.conversations,
-        "threads": done.threads,
-        "held": done.held,
         "problems": list(done.problems),
     }
     held = f"; {done.held} are under a legal hold and stay" if done.held else ""
     verb = "would be removed" if dry_run else "removed"
     text = f"{verb}: {in_words(done.removed)}, of {done.users} users and {done.conversations} conversations{held}"
-    Output(console, as_json=arguments.json).report(data, "\n".join([text, *done.problems]))
+    output.report(data, "\n".join([text, *done.problems]))
     return 1 if done.problems else 0
 
 

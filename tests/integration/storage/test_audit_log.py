@@ -329,6 +329,8 @@ def test_the_terminal_shows_and_verifies_the_log(
     told = capsys.readouterr()
     assert told.out.endswith("the audit log is empty: nothing has been recorded\n")
     assert "MEMORY_AUDIT is off" in told.err
+    assert main(["audit", "verify", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"entries": 0, "end": None}
     assert main(["audit"]) == 0
     told = capsys.readouterr()
     assert told.out == "nothing\n"
@@ -341,6 +343,8 @@ def test_the_terminal_shows_and_verifies_the_log(
     [end] = re.findall(r"the end is (\d+:[0-9a-f]{64})", capsys.readouterr().out)
     assert main(["audit", "verify", "--head", end]) == 0
     capsys.readouterr()
+    assert main(["audit", "verify", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"entries": int(end.partition(":")[0]), "end": end}
     assert main(["audit", "--json", "--user", "bob@x", "--since", "2020-01-01"]) == 0
     [entry] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert (entry["actor"], entry["action"], entry["why"]) == ("operator", "export", "request")

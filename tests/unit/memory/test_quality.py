@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tracemalloc
 import unicodedata
 from collections.abc import Iterator
@@ -317,3 +318,29 @@ class TestCommand:
         with pytest.raises(SystemExit):
             main(["audit", "quality", "--fail-on", limit])
         assert "give one of duplicates, contradictions" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("attribute", ["raising", "entered"])
+    def test_a_store_that_cannot_be_opened_is_told_in_a_line(
+        self, attribute: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with (tmp_path / "quality_theirs.py").open("a") as theirs:
+            theirs.write(
+                "async def raising():\n    raise RuntimeError('no route to the database')\n"
+                "@asynccontextmanager\nasync def entered():\n    await raising()\n    yield store\n"
+            )
+        sys.modules.pop("quality_theirs", None)
+        assert main(["audit", "quality", "--store", f"quality_theirs:{attribute}", "--json"]) != 0
+        shown = capsys.readouterr()
+        [line] = shown.err.splitlines()
+        told = f"quality_theirs:{attribute} opens no store: RuntimeError: no route to the database"
+        assert (told in line, shown.out) == (True, "")
+
+
+@pytest.mark.parametrize("arguments", [["retention"], ["retention", "--dry-run"]])
+def test_retention_without_a_policy_is_json_where_it_is_asked_for(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*arguments, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["dry_run"], data["agents"], data["users"], data["removed"]) == ("--dry-run" in arguments, [], 0, {})
