@@ -118,9 +118,7 @@ def _add_audit(audit: argparse.ArgumentParser) -> None:
     audit.add_argument(
         "--since", type=_since, metavar="TIME", help="from when on: a date, or a time, in ISO 8601, such as 2026-01-31"
     )
-    audit.add_argument(
-        "--json", action="store_true", help="print JSON: of the log a line an entry"
-    )
+    audit.add_argument("--json", action="store_true", help="print JSON: of the log a line an entry")
     audit.add_argument(
         "--after", metavar="NUMBER:HASH", help="verify what comes after an entry that was verified before"
     )
