@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NotRequired, Required
 
 from langchain_core.messages import (
     AIMessage,
     AnyMessage,
     BaseMessage,
-    HumanMessage,
     RemoveMessage,
     ToolMessage,
     convert_to_messages,
     messages_from_dict,
 )
+from langchain_core.runnables.config import var_child_runnable_config
 from langgraph.channels import DeltaChannel
 from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 
 # On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
 from typing_extensions import TypedDict
+
+from react_mem.memory.context import derived_id, is_users
 
 _ROLES = {"user", "human", "assistant", "ai", "system", "developer", "tool", "function"}
 
@@ -29,7 +31,8 @@ def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyM
     """Fold writes into the message list with the meaning of LangGraph's `add_messages`.
 
     A `DeltaChannel` stores only the writes and replays them through this reducer on every read, so a message that
-    came without an id must get the same one each time: it is derived from its place and its content.
+    came without an id must get the same one each time: of the input of a nested run (see `as_input`) it is derived from
+    its content and the message before it, of other writes from its content and its place.
 
     Args:
         state: The messages so far.
@@ -44,22 +47,27 @@ def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyM
     True
     """
     state = [_restored(message) for message in state]
-    taken = {message.id for message in state}
+    # in the order of the messages
+    taken = dict.fromkeys(message.id for message in state)
     fresh: list[BaseMessage] = []
     for write in writes:
-        given = write if isinstance(write, list) and not _is_pair(write) else [write]
+        given = _listed(write)
+        if is_input := len(given) == 1 and isinstance(given[0], list) and not _is_pair(given[0]):
+            [given] = given
         messages = convert_to_messages([_restored(message) for message in given])
         # every message has an id of its own by now, so that there are as many ids as messages
         for place, message in enumerate(messages, start=len(taken)):
-            if not message.id:
-                message.id = _replayable_id(place, message, taken)
-            taken.add(message.id)
-        fresh += messages
+            if message.id:
+                fresh.append(message)
+            else:
+                id_ = _following_id(message, taken) if is_input else _replayable_id(place, message, taken)
+                fresh.append(message.model_copy(update={"id": id_}))
+            taken[fresh[-1].id] = None
         if any(isinstance(message, RemoveMessage) for message in messages):
             # what it removes has to be there, and to make place for what comes
             state = _merged(state, fresh)
             fresh = []
-            taken = {message.id for message in state}
+            taken = dict.fromkeys(message.id for message in state)
     return _merged(state, fresh)
 
 
@@ -72,6 +80,34 @@ def _merged(state: list[AnyMessage], messages: list[BaseMessage]) -> list[AnyMes
         # what follows the removal of everything, LangGraph takes as it is: an id may come twice
         merged = list({(isinstance(message, RemoveMessage), message.id): message for message in merged}.values())
     return merged  # type: ignore[return-value]
+
+
+def as_input(given: Any) -> Any:
+    """Return a run's input with an id for each message, or with its messages in a list of their own.
+
+    Within another graph, a run may be sent that graph's whole thread again and again: by the list `append_messages`
+    knows that it is to derive ids, where LangGraph would give random ones. Else they are random: a thread may be
+    emptied, and begin again with the same words.
+
+    Args:
+        given: The input.
+    """
+    messages = given.get("messages") if isinstance(given, dict) else None
+    if not isinstance(messages, list | tuple | str | BaseMessage):
+        return given
+    around = var_child_runnable_config.get() or {}
+    if (around.get("configurable") or {}).get("checkpoint_ns"):
+        return {**given, "messages": [_listed(messages)]}
+    try:
+        said = convert_to_messages([_restored(message) for message in _listed(messages)])
+    except (ValueError, NotImplementedError):
+        # refused where it is read
+        return given
+    return {**given, "messages": [m if m.id else m.model_copy(update={"id": str(uuid.uuid4())}) for m in said]}
+
+
+def _listed(write: Any) -> list[Any]:
+    return write if isinstance(write, list) and not _is_pair(write) else [write]
 
 
 def _is_pair(write: Any) -> bool:
@@ -95,7 +131,14 @@ def _restored(message: Any) -> Any:
     return restored
 
 
-def _replayable_id(place: int, message: BaseMessage, taken: set[str | None]) -> str:
+def _following_id(message: BaseMessage, taken: dict[str | None, None]) -> str:
+    candidate = derived_id(message, next(reversed(taken), ""))
+    while candidate in taken:
+        candidate = derived_id(message, candidate)
+    return candidate
+
+
+def _replayable_id(place: int, message: BaseMessage, taken: Mapping[str | None, None]) -> str:
     name = f"{place}:{message.type}:{message.content}"
     candidate = str(uuid.uuid5(uuid.NAMESPACE_OID, name))
     while candidate in taken:
@@ -130,7 +173,7 @@ class AgentState(TypedDict):
 
 def current_turn(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Return the messages from the last user message on: what belongs to this invocation."""
-    start = next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], HumanMessage)), 0)
+    start = next((i for i in range(len(messages) - 1, -1, -1) if is_users(messages[i])), 0)
     return list(messages[start:])
 
 

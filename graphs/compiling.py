@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from langgraph.graph import StateGraph
+from langgraph.graph import START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolCallTransformer
 from typing_extensions import Unpack
 
 from react_mem.agents.resolve import CompileOptions, ResolvedAgent
+from react_mem.graphs.agent_state import as_input
 from react_mem.graphs.kept_types import strict_for
 from react_mem.graphs.schemas import Schemas
 
@@ -50,5 +51,6 @@ def compile_graph(
         transformers=[*_PROJECTIONS, *options.get("transformers", ())],
         name=agent.name or manager,
     )
+    compiled.nodes[START].mapper = as_input
     compiled.stream_channels = list(schemas.state.__annotations__)
     return compiled

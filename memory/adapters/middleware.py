@@ -20,18 +20,32 @@ from typing import Annotated, Any, NotRequired
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ModelRequest, ModelResponse, PrivateStateAttr
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, ToolMessage
+from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
 from react_mem.errors import QuotaExceeded
 from react_mem.memory.adapters.blocking import drain_blocking, run_blocking
-from react_mem.memory.adapters.thread import Mark, as_said, is_delegated, mark_of, steps_of, turn_of
+from react_mem.memory.adapters.thread import (
+    Mark,
+    added_since,
+    as_said,
+    in_place,
+    mark_of,
+    noted,
+    steps_of,
+    thread_of,
+    turn_of,
+)
 from react_mem.memory.context import Frame, Layout, Window, lay_out
 from react_mem.memory.llm.budget import ASSUMED_WINDOW
 from react_mem.memory.maintenance.agent import AgentWork
 from react_mem.memory.maintenance.reflecting import Reflecting
 from react_mem.memory.maintenance.runner import AgentRunner
+from react_mem.memory.merging.foreign import by_other_agents, from_tool, is_delegated, running_tool
 from react_mem.memory.merging.transcript import is_kept_out, kept_out
+from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.write.lifecycle import AgentMemory, Operation, TurnMemory
 
@@ -42,10 +56,14 @@ class MemoryState(AgentState[Any]):
     Args:
         memory_layout: How the prompt of this turn is put together; None outside of one.
         memory_mark: Up to where memory has the thread.
+        memory_asked: The id of the last message of the run's input: what is added behind it is not the user's.
+        memory_notes: Marks of messages to which the thread gives no id, by the id that memory gives them.
     """
 
     memory_layout: NotRequired[Annotated[Layout | None, PrivateStateAttr]]
     memory_mark: NotRequired[Annotated[Mark | None, PrivateStateAttr]]
+    memory_asked: NotRequired[Annotated[str | None, PrivateStateAttr]]
+    memory_notes: NotRequired[Annotated[dict[str, dict[str, Any]], PrivateStateAttr]]
 
 
 class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
@@ -121,6 +139,20 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             await TurnMemory.of(self._memory, request.runtime).metering.before_model()
         return await handler(self._remembering(request))
 
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
+    ) -> ToolMessage | Command[Any]:
+        """Run a tool, and mark what it adds in the user's name."""
+        with running_tool():
+            return from_tool(handler(request), request.state)
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
+        """Run a tool, and mark what it adds in the user's name."""
+        with running_tool():
+            return from_tool(await handler(request), request.state)
+
     def after_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Store the turn, and have it drawn from."""
         return self._blocking(state, runtime, self._end, "extract")
@@ -182,17 +214,19 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             runtime.stream_writer(event)
 
     async def _begin(self, state: MemoryState, memory: TurnMemory) -> dict[str, Any]:
-        thread, mark = state["messages"], state.get("memory_mark")
+        thread, mark = thread_of(state), state.get("memory_mark")
         if not thread:
             return {"memory_layout": None}
-        if is_delegated(memory.config):
-            return await self._begin_delegated(thread, memory)
+        theirs = by_other_agents(thread, memory.config)
+        thread = in_place(thread, theirs)
+        if is_delegated(memory.config, thread):
+            return await self._begin_delegated(thread, memory) | noted(state, kept_out(thread))
         await memory.metering.admit()
         said, frame = as_said(thread, mark), self._frame(thread)
         recalled = await memory.begin(lambda who: frame.query(who, self._memory.agent_id), said, mark and mark["id"])
         update: dict[str, Any] = {"memory_layout": (await memory.assemble(frame, recalled)).layout}
-        if memory.switched_off:
-            update["messages"] = kept_out(turn_of(thread))
+        update |= {"memory_asked": thread[-1].id}
+        update |= noted(state, kept_out(turn_of(thread)) if memory.switched_off else theirs)
         return update | {"memory_mark": mark_of(said)} if recalled.stored else update
 
     async def _begin_delegated(self, thread: Sequence[AnyMessage], memory: TurnMemory) -> dict[str, Any]:
@@ -210,25 +244,33 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         if layout is None:
             return request
         own: Any = request.system_message or ""
-        messages: list[Any] = lay_out(request.messages, layout, own, self._policy.context.message_chars)
+        # other middleware may show a part of the thread
+        known = {id(given): one for given, one in zip(request.state["messages"], thread_of(request.state), strict=True)}
+        shown = [known.get(id(message), message) for message in request.messages]
+        messages: list[Any] = lay_out(shown, layout, own, self._policy.context.message_chars)
         system = messages.pop(0) if own or layout["retrieved"] else None
         return request.override(system_message=system, messages=messages)
 
     async def _end(self, state: MemoryState, memory: TurnMemory) -> dict[str, Any]:
-        thread, mark = state["messages"], state.get("memory_mark")
+        thread, mark = thread_of(state), state.get("memory_mark")
         done: dict[str, Any] = {"memory_layout": None}
         if is_delegated(memory.config):
             return done
+        theirs = added_since(thread, state.get("memory_asked"))
+        thread = in_place(thread, theirs)
         turn = turn_of(thread)
         if thread and (memory.switched_off or is_kept_out(turn[0])):
-            return done | {"messages": kept_out(turn)}
+            return done | noted(state, kept_out(turn))
+        done |= noted(state, theirs)
         if not thread or memory.turns is None:
             return done
         self._work.ensure(memory.turns.memory.store)
         said = as_said(thread, mark)
         layout: Layout | dict[str, Any] = state.get("memory_layout") or {}
         used, since = layout.get("used") or (), mark and mark["id"]
+        # beside the question, what stands in the user's name is another's
+        heard = [Origin.TOOL for message in turn[1:] if message.type == "human"][:1]
         stored = await memory.end(
-            lambda turns: turns.close(said, since, steps_of(thread), used=used, run_id=memory.run_id)
+            lambda turns: turns.close(said, since, steps_of(thread), heard=heard, used=used, run_id=memory.run_id)
         )
         return done | {"memory_mark": mark_of(said)} if stored else done

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.runnables import RunnableConfig
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage, ToolMessage
 from typing_extensions import TypedDict
 
-from react_mem.memory.merging.transcript import is_said
-
-_MADE_BY_MIDDLEWARE = "lc_source"
-"""LangChain marks what its middleware puts into a thread, such as a summary in the user's name: nobody said that."""
-
-
-def is_delegated(config: RunnableConfig) -> bool:
-    """Return whether a run is a subagent's of Deep Agents, whose messages another agent wrote.
-
-    Args:
-        config: The config of the run.
-    """
-    return (config.get("configurable") or {}).get("ls_agent_type") == "subagent"
+from react_mem.memory.context.dialogue import current_start
+from react_mem.memory.merging.transcript import SOURCE, by_other, identified, is_said, is_users
 
 
 class Mark(TypedDict):
@@ -46,7 +34,7 @@ def as_said(thread: Sequence[AnyMessage], mark: Mark | None) -> list[AnyMessage]
         thread: The messages of the thread.
         mark: Up to where memory has it.
     """
-    said = [message for message in thread if not message.additional_kwargs.get(_MADE_BY_MIDDLEWARE)]
+    said = [message for message in thread if not message.additional_kwargs.get(SOURCE)]
     if mark is None:
         return said
     place = next((i for i, message in enumerate(said) if message.id == mark["id"]), -1)
@@ -59,10 +47,51 @@ def mark_of(said: Sequence[AnyMessage]) -> Mark | None:
     return Mark(id=str(said[place].id), place=place) if place is not None else None
 
 
+def thread_of(state: Mapping[str, Any]) -> list[AnyMessage]:
+    """Return the thread in a state, each message with an id, and with the marks that the thread cannot hold."""
+    notes: Mapping[str, Any] = state.get("memory_notes") or {}
+    thread = identified(state["messages"])
+    return [_marked(message, notes[message.id]) if message.id in notes else message for message in thread]
+
+
+def noted(state: Mapping[str, Any], marked: Sequence[BaseMessage]) -> dict[str, Any]:
+    """Return the update of a state that keeps marks of messages.
+
+    Args:
+        state: The state: a thread that has no ids would take a message that comes again for a new one.
+        marked: The messages of its thread, with their marks.
+    """
+    given = {message.id for message in state["messages"]}
+    notes = {message.id: message.additional_kwargs for message in marked if message.id not in given}
+    found = [message for message in marked if message.id in given]
+    update: dict[str, Any] = {"messages": found} if found else {}
+    return update | {"memory_notes": {**(state.get("memory_notes") or {}), **notes}} if notes else update
+
+
+def added_since(thread: Sequence[AnyMessage], asked: str | None) -> list[AnyMessage]:
+    """Return what was added in the user's name since the input of a run, marked as not the user's.
+
+    Args:
+        thread: The messages of the thread.
+        asked: The id of the last message of the input.
+    """
+    start = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == asked), len(thread))
+    return [by_other(message, "run") for message in thread[start:] if is_users(message)]
+
+
+def in_place(thread: Sequence[AnyMessage], marked: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return a thread with marked messages in the place of those without marks."""
+    known = {message.id: message for message in marked}
+    return [known.get(message.id, message) for message in thread]
+
+
+def _marked(message: AnyMessage, marks: dict[str, Any]) -> AnyMessage:
+    return message.model_copy(update={"additional_kwargs": marks})
+
+
 def turn_of(thread: Sequence[AnyMessage]) -> Sequence[AnyMessage]:
     """Return the messages of the current turn: from the last of the user's on."""
-    start = next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), 0)
-    return thread[start:]
+    return thread[current_start(thread) :]
 
 
 def steps_of(thread: Sequence[AnyMessage]) -> list[dict[str, Any]]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import takewhile
-from typing import Any
+from typing import Any, TypeVar
+from uuid import NAMESPACE_OID, uuid5
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
@@ -29,6 +30,9 @@ PREAMBLE = "preamble"
 NOT_KEPT = "not_kept"
 """Marks a message of a turn that went without memory: it is of the thread, and memory never has it."""
 
+SOURCE = "lc_source"
+"""LangChain's mark of a message in the user's name that is not the user's: a middleware's summary, a tool's page."""
+
 SAID_AT = "said_at"
 """Tells when a message of an older conversation was said; without it, it is said when it is stored."""
 
@@ -36,6 +40,58 @@ _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _AHEAD = timedelta(days=1)
 """Clock skew of a client that is accepted."""
 _MAX_NAMED = 3
+
+M = TypeVar("M", bound=BaseMessage)
+
+
+def identified(messages: Iterable[M]) -> list[M]:
+    """Return the messages of a thread, each with an id: its own, or one derived from its content and what it follows.
+
+    Not every channel gives ids. The same thread gets the same ids whenever it is read, and a text that is said twice
+    in it gets two; messages that have none are copied, since their owner may use them again.
+
+    Args:
+        messages: The messages of a thread, from its beginning.
+
+    >>> one, two = identified([HumanMessage("yes"), HumanMessage("yes")])
+    >>> one.id == two.id, identified([HumanMessage("yes")])[0].id == one.id
+    (False, True)
+    """
+    found: list[M] = []
+    before: str | None = ""
+    for message in messages:
+        if not message.id:
+            message = message.model_copy(update={"id": derived_id(message, before)})
+        before = message.id
+        found.append(message)
+    return found
+
+
+def derived_id(message: BaseMessage, before: str | None) -> str:
+    """Return an id for a message that has none.
+
+    Args:
+        message: The message.
+        before: The id of the message that it follows; empty at the beginning of a thread.
+    """
+    return str(uuid5(NAMESPACE_OID, f"{before}:{message.type}:{message.content}"))
+
+
+def is_users(message: BaseMessage) -> bool:
+    """Return whether a message of a thread is what the user says, and not a text in the user's name."""
+    return isinstance(message, HumanMessage) and not message.additional_kwargs.get(SOURCE)
+
+
+def by_other(message: M, source: str) -> M:
+    """Return a message marked as not the user's, if it is in the user's name.
+
+    Args:
+        message: A message that came from elsewhere than the user.
+        source: Where from; what middleware has marked keeps its mark.
+    """
+    if not is_users(message):
+        return message
+    return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, SOURCE: source}})
 
 
 def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, agent_id: str) -> list[Message]:
@@ -60,8 +116,11 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
     heard: set[Origin] = set()
     behind: list[AIMessage] = []
     for place, message in enumerate(map(as_said, messages), start=first):
-        if isinstance(message, HumanMessage):
+        if is_users(message):
             heard, behind = set(), []
+        elif isinstance(message, HumanMessage):
+            # what it told the model, the answer may tell on
+            heard.add(Origin.TOOL)
         if isinstance(message, AIMessage):
             heard.update(origin_of_result(call["name"]) for call in calls_of(message))
             behind.append(message)
@@ -218,7 +277,7 @@ def _role(message: BaseMessage) -> Role | None:
     if is_kept_out(message):
         return None
     if isinstance(message, HumanMessage):
-        return "user"
+        return "user" if is_users(message) else None
     if isinstance(message, AIMessage) and not message.tool_calls and not message.invalid_tool_calls:
         return None if message.additional_kwargs.get(NOTICE) else "assistant"
     return None

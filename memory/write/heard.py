@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from react_mem.memory.merging.transcript import is_said, message_record_id, text_of
+from react_mem.memory.merging.transcript import identified, is_said, is_users, message_record_id, text_of
 from react_mem.memory.model.external import OWN_TOOLS, origin_of_result
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.write.gate import shows_something
@@ -55,14 +55,14 @@ class Heard:
             state: The state of the agent, with the messages of the thread.
             session_id: The conversation.
         """
-        thread: Sequence[BaseMessage] = state.get("messages", ()) if isinstance(state, Mapping) else ()
-        asked = [place for place, message in enumerate(thread) if isinstance(message, HumanMessage)]
+        thread: Sequence[BaseMessage] = identified(state.get("messages", ())) if isinstance(state, Mapping) else ()
+        asked = [place for place, message in enumerate(thread) if is_users(message)]
         if not asked:
             return cls()
         latest = thread[asked[-_TURNS:][0] :]
-        users = [message for message in latest if isinstance(message, HumanMessage)]
+        users = [message for message in latest if is_users(message)]
         before = next((m for m in reversed(thread[: asked[-1]]) if isinstance(m, AIMessage) and is_said(m)), None)
-        results = [m for m in latest if isinstance(m, ToolMessage) and m.name not in OWN_TOOLS]
+        results = [m for m in latest if _is_shown(m)]
         pages = _PAGES in str((state.get("layout") or {}).get("retrieved", ""))
         return cls(
             own=tuple(text_of(message) for message in users),
@@ -71,9 +71,16 @@ class Heard:
             said=tuple(text_of(message) for message in latest if is_said(message)),
             observed=tuple(message.text for message in results),
             tainted=pages
-            or any(isinstance(m, ToolMessage) and m.name not in OWN_TOOLS for m in thread)
-            or any(shows_something(text_of(m)) for m in thread if isinstance(m, HumanMessage)),
+            or any(map(_is_shown, thread))
+            or any(shows_something(text_of(m)) for m in thread if is_users(m)),
             origin=lowest(
                 [Origin.ASSISTANT, *(origin_of_result(m.name or "") for m in results), *([Origin.WEB] if pages else [])]
             ),
         )
+
+
+def _is_shown(message: BaseMessage) -> bool:
+    """Return whether a message shows the model the words of others: a tool's result, or a text in the user's name."""
+    if isinstance(message, ToolMessage):
+        return message.name not in OWN_TOOLS
+    return isinstance(message, HumanMessage) and not is_users(message)

@@ -21,7 +21,8 @@ MESSAGES: st.SearchStrategy[Any] = st.one_of(
     st.sampled_from([*IDS, REMOVE_ALL_MESSAGES]).map(lambda id_: RemoveMessage(id=id_)),
     st.sampled_from(["x", ("ai", "y"), ["ai", "y"], {"role": "user", "content": "x"}]),
 )
-WRITES = st.lists(MESSAGES | st.lists(MESSAGES, max_size=3), max_size=8)
+INPUT = st.lists(MESSAGES, max_size=3).map(lambda given: [given])
+WRITES = st.lists(MESSAGES | st.lists(MESSAGES, max_size=3) | INPUT, max_size=8)
 
 
 @given(writes=WRITES)

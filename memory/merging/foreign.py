@@ -1,0 +1,109 @@
+"""Texts in the user's name that are not the user's: a page that a tool returns, a task that another agent hands over.
+
+Only the input of a run is the user's. What a tool adds is marked where the tool returns it. An agent that a tool runs
+is told things by another agent. An agent that is a node of another graph is given the thread of that graph, where a
+message with a name is another agent's, unless the thread begins with that name. What a node of such a graph adds
+without a name cannot be told from what the user says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command, Send
+
+from react_mem.memory.merging.transcript import by_other, is_users
+
+_TOOL_NODES = frozenset({"tools", "act"})
+"""Names of the node that runs tools: LangGraph's own, and ours."""
+
+_in_tool: ContextVar[bool] = ContextVar("in_tool", default=False)
+
+M = TypeVar("M", bound=BaseMessage)
+R = TypeVar("R")
+
+
+@contextmanager
+def running_tool() -> Iterator[None]:
+    """Mark the time in which a tool runs: an agent that it runs meanwhile is delegated to, on whichever thread."""
+    token = _in_tool.set(True)
+    try:
+        yield
+    finally:
+        _in_tool.reset(token)
+
+
+def is_delegated(config: RunnableConfig, thread: Sequence[BaseMessage] = ()) -> bool:
+    """Return whether another agent has written what a run is told: it is a tool's run, or a subagent's of Deep Agents.
+
+    Args:
+        config: The config of the run.
+        thread: Its messages: where some are in the user's name and none is the user's, another agent begins it.
+    """
+    human = [message for message in thread if isinstance(message, HumanMessage)]
+    return (
+        _in_tool.get()
+        or (config.get("configurable") or {}).get("ls_agent_type") == "subagent"
+        or not _TOOL_NODES.isdisjoint(_nodes_above(config))
+        or bool(human and not any(map(is_users, human)))
+    )
+
+
+def by_other_agents(thread: Sequence[M], config: RunnableConfig) -> list[M]:
+    """Return the messages of other agents in the thread of a graph that the run is a node of, marked as theirs.
+
+    Args:
+        thread: The messages of the thread.
+        config: The config of the run.
+    """
+    if not _nodes_above(config):
+        return []
+    human = [message for message in thread if is_users(message)]
+    return [by_other(one, "agent") for one in human if one.name and one.name != human[0].name]
+
+
+def _nodes_above(config: RunnableConfig) -> list[str]:
+    path = str((config.get("configurable") or {}).get("checkpoint_ns") or "").split("|")
+    return [part.split(":")[0] for part in path[:-1]]
+
+
+def from_tool(result: R, state: Any) -> R:
+    """Return the result of a tool with what it says in the user's name marked as the tool's.
+
+    Args:
+        result: A message, a command, or a list of both.
+        state: The state of the agent: messages of its thread that a tool hands on stay as they are.
+    """
+    if isinstance(result, list):
+        return [from_tool(part, state) for part in result]  # type: ignore[return-value]
+    if not isinstance(result, Command):
+        return result
+    thread = state.get("messages", ()) if isinstance(state, Mapping) else getattr(state, "messages", ())
+    goto = [_sent(one, thread) for one in result.goto] if isinstance(result.goto, list | tuple) else result.goto
+    return replace(result, update=_update(result.update, thread), goto=_sent(goto, thread))
+
+
+def _sent(goto: Any, thread: Sequence[BaseMessage]) -> Any:
+    return Send(goto.node, _update(goto.arg, thread)) if isinstance(goto, Send) else goto
+
+
+def _update(update: Any, thread: Sequence[BaseMessage]) -> Any:
+    if isinstance(update, Mapping):
+        return {name: _said(value, thread) if name == "messages" else value for name, value in update.items()}
+    if isinstance(update, list | tuple):
+        return [(name, _said(value, thread) if name == "messages" else value) for name, value in update]
+    return update
+
+
+def _said(said: Any, thread: Sequence[BaseMessage]) -> Any:
+    if not isinstance(said, list | tuple | str | dict | BaseMessage):
+        # it replaces the thread, or is no message
+        return said
+    messages = convert_to_messages(said if isinstance(said, list) else [said])
+    return [message if message in thread else by_other(message, "tool") for message in messages]
