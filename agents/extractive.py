@@ -32,7 +32,7 @@ from react_mem.agents.quoting import (
     read_lines,
     read_memories,
 )
-from react_mem.memory.context import NOTICE, PREAMBLE
+from react_mem.memory.context import NOTICE, PREAMBLE, is_users
 from react_mem.memory.language import (
     LANGUAGES,
     asks_for_overview,
@@ -153,7 +153,7 @@ class _Turn:
     def __init__(self, messages: Sequence[BaseMessage], tools: set[str], *, stands_in: bool) -> None:
         self.tools = tools
         self.stands_in = stands_in
-        last = max((i for i, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
+        last = max((i for i, message in enumerate(messages) if is_users(message)), default=-1)
         self.earlier, self.since = messages[: max(last, 0)], messages[last + 1 :]
         self.system = [message for message in messages if isinstance(message, SystemMessage)]
         human = messages[last] if last >= 0 else HumanMessage("")
@@ -326,7 +326,7 @@ class _Turn:
         forgotten: list[str] = []
         takes_back = 0
         for message in reversed(self.earlier):
-            if isinstance(message, HumanMessage) and room > 0:
+            if is_users(message) and room > 0:
                 text = _edges(message.text)
                 room -= len(text)
                 stated = [one for one in statements_in(text) if not any(says(one, what) for what in forgotten)]

@@ -19,6 +19,7 @@ from react_mem.graphs.agent_state import AgentState, current_turn
 from react_mem.graphs.latency import timed
 from react_mem.graphs.switching.prefetch import from_ahead
 from react_mem.memory import telemetry
+from react_mem.memory.context import from_tool, running_tool
 from react_mem.memory.runtime import without_secrets
 
 MAX_ERROR_CHARS = 4_000
@@ -43,8 +44,8 @@ def make_act(tools: Sequence[BaseTool]) -> ToolNode:
         # a model may call a tool that there is not by any text, which is no name to measure by
         name = request.tool.name if request.tool is not None else "unknown"
         started = time.perf_counter()
-        with telemetry.span("tool", tool=name) as measured:
-            result: Result = await execute(request)
+        with telemetry.span("tool", tool=name) as measured, running_tool():
+            result: Result = from_tool(await execute(request), request.state)
             messages = _messages(result)
             if any(message.status == "error" for message in messages):
                 measured.set(error_type="ToolError")

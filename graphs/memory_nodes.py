@@ -38,7 +38,10 @@ from react_mem.memory.context import (
     WebAnswer,
     WebSettings,
     Window,
+    by_other_agents,
+    is_delegated,
     is_kept_out,
+    is_users,
     kept_out,
     lay_out,
     message_record_id,
@@ -125,15 +128,18 @@ class MemoryNodes:
         The tools and layers of the turn are chosen beside that: what the tools leave is room for memories, and the
         layers that the request asks for get it first.
         """
-        thread = state["messages"]
+        thread, config = state["messages"], get_config()
         require_input(thread)
-        context = AgentContext.of(runtime.context, get_config().get("configurable"))
+        theirs = {message.id: message for message in by_other_agents(thread, config)}
+        thread = [theirs.get(message.id, message) for message in thread] if theirs else thread
+        context = AgentContext.of(runtime.context, config.get("configurable"))
         run = await self._agent.for_run(context)
         memory = TurnMemory.of(replace(self._memory, policy=run.policy), runtime)
         frame = self._frame(thread, run)
         await memory.metering.admit()
-        retrieving = self._retrieve(frame, memory, state.get("remembered"))
-        planner = None if memory.switched_off else memory.identity
+        delegated = is_delegated(config, thread)
+        retrieving = self._retrieve(frame, memory, state.get("remembered"), stores=not delegated)
+        planner = None if memory.switched_off or delegated else memory.identity
         planning = asyncio.create_task(self._plan(state, planner, runtime)) if self._tasks else None
         chosen: dict[str, Any] = {}
         favoured: tuple[str, ...] = ()
@@ -164,13 +170,19 @@ class MemoryNodes:
             update["working_memory"] = notes if notes["steps"] else None
         if planning is not None:
             update["task"] = await planning
-        if memory.switched_off:
-            update["messages"] = kept_out(list(takewhile(_is_the_users, reversed(thread))))
+        if delegated:
+            update["messages"] = kept_out(thread)
+        elif memory.switched_off:
+            update["messages"] = kept_out(list(takewhile(is_users, reversed(thread))))
+        elif theirs:
+            update["messages"] = [*theirs.values()]
         return update | {"remembered": last_id(thread)} if recalled.stored else update
 
-    async def _retrieve(self, frame: Frame, memory: TurnMemory, remembered: str | None) -> tuple[Recalled, WebAnswer]:
+    async def _retrieve(
+        self, frame: Frame, memory: TurnMemory, remembered: str | None, *, stores: bool
+    ) -> tuple[Recalled, WebAnswer]:
         thread, writer, turns = frame.thread, memory.runtime.stream_writer, memory.turns
-        recalling = memory.begin(lambda who: self._query(frame, who), thread, remembered)
+        recalling = memory.begin(lambda who: self._query(frame, who), thread if stores else (), remembered)
         if turns is None or not self._policy.web.private_queries:
             # of somebody who has switched memory off, nobody knows what is private
             unknown = memory.switched_off and memory.identity is not None and self._policy.web.private_queries
@@ -263,7 +275,7 @@ class MemoryNodes:
             return {"working_memory": updated}
         recompressed = (notes["compressed"] if notes else None) != updated["compressed"]
         config = get_config()
-        identity = None if switched_off(runtime, config) else identify(runtime, config)
+        identity = None if switched_off(runtime, config) or is_delegated(config) else identify(runtime, config)
         tell = partial(events.task, runtime.stream_writer)
         goal, steps = updated["goal"], updated["steps"]
         moved = await self._tasks.advance(
@@ -352,10 +364,6 @@ def _web_search(settings: WebSettings) -> WebSearch | None:
     from react_mem.tools.web import web_search
 
     return web_search(settings)
-
-
-def _is_the_users(message: BaseMessage) -> bool:
-    return isinstance(message, HumanMessage)
 
 
 def _is_noise(message: BaseMessage) -> bool:

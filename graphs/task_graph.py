@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage
 
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.graphs.working_memory import with_note
+from react_mem.memory.context import is_users
 from react_mem.memory.runtime import Asker, TaskNotes, TurnTasks
 
 
@@ -28,7 +29,7 @@ def with_task(messages: Sequence[BaseMessage], notes: TaskNotes | None) -> list[
         messages: The messages.
         notes: The task.
     """
-    asked = next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], HumanMessage)), None)
+    asked = next((i for i in range(len(messages) - 1, -1, -1) if is_users(messages[i])), None)
     if asked is None or notes is None or not notes["shown"]:
         return list(messages)
     return [*messages[:asked], with_note(messages[asked], notes["shown"]), *messages[asked + 1 :]]

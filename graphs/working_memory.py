@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 from typing_extensions import TypedDict
 
 from react_mem.graphs.agent_state import current_turn
 from react_mem.graphs.compression import LoggedStep, digest
 from react_mem.graphs.latency import latency_of
 from react_mem.memory import telemetry
-from react_mem.memory.context import count_tokens, squeezed_text, text_of
+from react_mem.memory.context import count_tokens, is_users, squeezed_text, text_of
 from react_mem.memory.runtime import ContextSettings
 from react_mem.prompts import load_prompt
 from react_mem.tools.working_memory_tools import compress_working_memory
@@ -77,7 +77,7 @@ def update_working_memory(
         settings: When to compress, and how many steps stay as they are.
     """
     turn = current_turn(messages)
-    goal = text_of(turn[0]) if turn and isinstance(turn[0], HumanMessage) else ""
+    goal = text_of(turn[0]) if turn and is_users(turn[0]) else ""
     rounds = _rounds(turn)
     steps = [step for round_ in rounds for step in round_.steps]
     compressed = before["compressed"] if before else None
@@ -108,7 +108,7 @@ def with_compressed_steps(
         max_tokens: What the notes on the older steps may take; None for any number.
     """
     compressed = notes["compressed"] if notes else None
-    asked = next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], HumanMessage)), len(messages))
+    asked = next((i for i in range(len(messages) - 1, -1, -1) if is_users(messages[i])), len(messages))
     raw = next(
         (i for i in range(asked, len(messages)) if compressed and messages[i].id == compressed["raw_from"]), None
     )

@@ -7,13 +7,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage
 from langchain_core.tools import ToolException
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 
 from react_mem.memory import MemoryFacade, MemoryPolicy
-from react_mem.memory.context import render_pages
+from react_mem.memory.context import is_users, render_pages
 from react_mem.memory.runtime import identify, now
 from react_mem.tools.governed import governed
 from react_mem.tools.web import web_search as shared_search
@@ -71,4 +71,4 @@ async def _profile_values(runtime: ToolRuntime[Any, Any]) -> Mapping[str, str]:
 def _asked(state: Any) -> str:
     """Return what the user has said last: what they ask for by name may be searched for."""
     messages: Sequence[BaseMessage] = state.get("messages", ()) if isinstance(state, dict) else ()
-    return next((message.text for message in reversed(messages) if isinstance(message, HumanMessage)), "")
+    return next((message.text for message in reversed(messages) if is_users(message)), "")

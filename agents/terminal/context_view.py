@@ -21,7 +21,7 @@ from react_mem.agents.terminal.column import printable
 from react_mem.agents.terminal.output import print_json
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import MemoryFacade, MemoryScope, StorageSettings
-from react_mem.memory.context import Assembled, Frame, Section
+from react_mem.memory.context import Assembled, Frame, Section, is_users
 from react_mem.memory.runtime import CONVERSATION, Identity, open_storage
 
 _NAMED = 5
@@ -71,7 +71,7 @@ def _asked(messages: Sequence[AnyMessage], query: str | None) -> list[AnyMessage
     """Return a thread up to its question: the one given, or the last one in it."""
     if query is not None and query.strip():
         return [*messages, HumanMessage(query, id="question")]
-    asked = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    asked = [place for place, message in enumerate(messages) if is_users(message)]
     return list(messages[: asked[-1] + 1]) if asked else []
 
 

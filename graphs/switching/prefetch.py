@@ -19,6 +19,7 @@ from langgraph.types import Command
 
 from react_mem.graphs.latency import timed
 from react_mem.memory import telemetry
+from react_mem.memory.context import running_tool
 from react_mem.tools.routing.routes import QUERY, Route
 
 MAX_AHEAD = 3
@@ -118,7 +119,7 @@ async def _measured(
     request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[None]]]
 ) -> ToolMessage | Command[None]:
     started = time.perf_counter()
-    with telemetry.span("tool", tool=request.tool_call["name"]):
+    with telemetry.span("tool", tool=request.tool_call["name"]), running_tool():
         result = await execute(request)
     if isinstance(result, ToolMessage):
         timed([result], time.perf_counter() - started)

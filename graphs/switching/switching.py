@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
@@ -18,7 +18,7 @@ from react_mem.graphs import events
 from react_mem.graphs.agent_state import current_turn, model_calls
 from react_mem.graphs.switching.prefetch import Prefetch
 from react_mem.memory import telemetry
-from react_mem.memory.context import NOTICE, flat, text_of, tool_tokens, with_appended
+from react_mem.memory.context import NOTICE, flat, is_users, text_of, tool_tokens, with_appended
 from react_mem.memory.language import index_terms, language_of, settles
 from react_mem.memory.runtime import Turns, cause_of, trace_of
 from react_mem.tools.routing.find_tools import FIND_TOOLS, FOUND, make_find_tools
@@ -229,10 +229,11 @@ def request_of(thread: Sequence[AnyMessage]) -> str:
     Args:
         thread: The messages of the conversation.
 
+    >>> from langchain_core.messages import HumanMessage
     >>> request_of([HumanMessage("Weather in Hue?"), AIMessage("Sunny."), HumanMessage("and tomorrow?")])
     'Weather in Hue?\\nand tomorrow?'
     """
-    said = [text_of(message) for message in thread if isinstance(message, HumanMessage)]
+    said = [text_of(message) for message in thread if is_users(message)]
     if len(said) > 1 and len(index_terms(said[-1])) < _SHORT:
         return "\n".join(said[-2:])
     return said[-1] if said else ""

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage, ToolMessage
 
 from react_mem.memory.llm.tokens import MESSAGE_TOKENS, count_tokens, cut_to, message_tokens, takes_more
+from react_mem.memory.merging.transcript import is_users
 from react_mem.prompts import load_prompt
 
 _CUT_EARLIER, _CUT_CURRENT = load_prompt("cut_message"), load_prompt("cut_current")
@@ -54,7 +55,7 @@ class Verbatim:
 
 def current_start(thread: Sequence[AnyMessage]) -> int:
     """Return the place of the last message of the user, with which the current turn begins; 0 without one."""
-    return next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), 0)
+    return next((i for i in range(len(thread) - 1, -1, -1) if is_users(thread[i])), 0)
 
 
 def earlier_turns(thread: Sequence[AnyMessage], turns: int | None, max_chars: int) -> list[ThreadTurn]:
@@ -67,7 +68,7 @@ def earlier_turns(thread: Sequence[AnyMessage], turns: int | None, max_chars: in
     """
     starts: list[int] = []
     for place in range(len(thread) - 1, -1, -1):
-        if isinstance(thread[place], HumanMessage):
+        if is_users(thread[place]):
             if len(starts) == turns:
                 break
             starts.insert(0, place)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NotRequired, overload
 
-from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, BaseMessage, SystemMessage
 
 # On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
 from typing_extensions import TypedDict
 
 from react_mem.memory.context.dialogue import bounded, current_start, is_step, squeezed, visible
+from react_mem.memory.merging.transcript import is_users
 from react_mem.prompts import load_prompt
 
 _FORGOTTEN = load_prompt("forgotten_message")
@@ -87,7 +88,7 @@ def _without(thread: Sequence[AnyMessage], forgotten: Collection[str]) -> Sequen
     shown: list[AnyMessage] = []
     turn: list[AnyMessage] = []
     for message in [*thread[:now], None]:
-        if message is None or isinstance(message, HumanMessage):
+        if message is None or is_users(message):
             named = any(one.id in forgotten for one in turn)
             left = (one for one in turn if not (named and is_step(one)))
             shown += [one.model_copy(update=blank) if one.id in forgotten else one for one in left]
@@ -132,4 +133,4 @@ def followed_by(instructions: str | SystemMessage, text: str) -> str | SystemMes
 def _current(message: AnyMessage, layout: Layout) -> BaseMessage:
     if isinstance(message, SystemMessage):
         return message
-    return squeezed(message, layout["question_tokens" if isinstance(message, HumanMessage) else "result_tokens"])
+    return squeezed(message, layout["question_tokens" if is_users(message) else "result_tokens"])

@@ -19,6 +19,7 @@ from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.doubts import doubts_of, others_of
 from react_mem.memory.merging.episodes import hold_episode
 from react_mem.memory.merging.facts import write_facts
+from react_mem.memory.merging.transcript import is_users
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import Doubt, MemoryScope
 from react_mem.memory.model.kinds import EPISODE, FACT, PROFILE, title_of
@@ -230,7 +231,7 @@ class ToolMemory:
         Args:
             messages: The thread.
         """
-        said = [message for message in messages if isinstance(message, HumanMessage)]
+        said = [message for message in messages if is_users(message)]
         done = []
         for sentence in await asyncio.to_thread(_own_sentences, said[-1]) if said else []:
             last = forget_last(sentence)
@@ -269,12 +270,12 @@ class ToolMemory:
         return await unfold(self.memory, self.user_id, id_) if id_ else None
 
 
-def _own_sentences(message: HumanMessage) -> list[str]:
+def _own_sentences(message: BaseMessage) -> list[str]:
     """Return what the user says in a message; what they only show in it asks for nothing."""
     return sentences(own_words_in(message.text)[:_FORGET_CHARS])
 
 
-def _last_statement(said: Sequence[HumanMessage]) -> str:
+def _last_statement(said: Sequence[BaseMessage]) -> str:
     """Return what the user has stated last before."""
     stated = (statements_in(own_words_in(message.text)[-_FORGET_CHARS:]) for message in reversed(said))
     return next((one[-1] for one in stated if one), "")

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage
 
 from react_mem.memory import telemetry
 from react_mem.memory.merging.blocks import kept_apart, omitted
 from react_mem.memory.merging.speakers import speaker_changes
-from react_mem.memory.merging.transcript import is_said, message_record_id, to_records, vouched
+from react_mem.memory.merging.transcript import is_said, is_users, message_record_id, to_records, vouched
 from react_mem.memory.model.changes import Change, delete, put, put_unembedded
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
@@ -149,7 +149,7 @@ class _TurnToStore:
     ) -> _TurnToStore:
         """Return what is new of a thread."""
         first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
-        asked = next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), first)
+        asked = next((i for i in range(len(thread) - 1, -1, -1) if is_users(thread[i])), first)
         start = min(first, asked)
         records = to_records(thread[start:], first=start, session_id=session.session_id, agent_id=session.agent_id)
         if session.elsewhere:

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 
 from react_mem.memory.language.clauses import cut
 from react_mem.memory.language.statements import before_question, is_question, sentences
 from react_mem.memory.language.text import normalise
-from react_mem.memory.merging.transcript import text_of
+from react_mem.memory.merging.transcript import is_users, text_of
 from react_mem.memory.reflect.tasks.plan_reading import Plan
 from react_mem.memory.reflect.tasks.task_steps import Step, TaskGraph
 
@@ -55,7 +55,7 @@ def evidence_in(messages: Sequence[BaseMessage]) -> list[TaskEvidence]:
     """Return what the user said and what tools returned, the latest first; what the agent says is not evidence."""
     found = []
     for message in reversed(messages):
-        by_user = isinstance(message, HumanMessage)
+        by_user = is_users(message)
         if by_user or (isinstance(message, ToolMessage) and message.status != "error"):
             # one character more tells that it goes on
             found.append(TaskEvidence(str(message.id), text_of(message)[: _MAX_CHARS + 1], by_user))

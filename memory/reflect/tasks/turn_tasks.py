@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NotRequired, Protocol
 
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import AnyMessage
 from langgraph.store.base import BaseStore
 from typing_extensions import TypedDict
 
@@ -18,7 +18,7 @@ from react_mem.errors import ExtractionError
 from react_mem.memory import telemetry
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.merging.transcript import message_record_id, text_of
+from react_mem.memory.merging.transcript import is_users, message_record_id, text_of
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.states import Task
@@ -226,7 +226,7 @@ class TurnTasks:
         if self._planner is None:
             return task, taken
         plan = await self._planner.ask(plan_of(self._tools, (), goal, task, steps[-ASK_EVERY:]))
-        asked = next((place for place in reversed(range(len(thread))) if isinstance(thread[place], HumanMessage)), 0)
+        asked = next((place for place in reversed(range(len(thread))) if is_users(thread[place])), 0)
         plan, taken = await _proven(plan, task, thread[asked:], taken)
         return merge(task, plan.graph) if plan.graph.steps else task, taken
 
@@ -331,7 +331,7 @@ def _shown(graph: TaskGraph, current: str | None) -> str:
 
 
 def _source(thread: Sequence[AnyMessage], keeper: TaskKeeper | None) -> str:
-    asked = next((message for message in reversed(thread) if isinstance(message, HumanMessage)), thread[-1])
+    asked = next((message for message in reversed(thread) if is_users(message)), thread[-1])
     return message_record_id(keeper.session_id if keeper else "", asked)
 
 
