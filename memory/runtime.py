@@ -141,6 +141,7 @@ if TYPE_CHECKING:
     from react_mem.memory.store.embeddings import embedding_of as embedding_of
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model
     from react_mem.memory.store.embeddings import means_same_embedding as means_same_embedding
+    from react_mem.memory.store.failures import place_of as place_of
     from react_mem.memory.store.keys.key_ring import KeyRing as KeyRing
     from react_mem.memory.store.keys.key_rotation import key_counts as key_counts
     from react_mem.memory.store.keys.key_rotation import rewrap as rewrap

@@ -6,8 +6,6 @@ import io
 import os
 import sys
 
-from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict
 from rich.console import Console
 from rich.text import Text
 
@@ -15,6 +13,7 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.models import EXTRACTIVE, resolve_chat_spec
 from react_mem.agents.terminal.column import Column, printable
 from react_mem.memory import StorageSettings
+from react_mem.memory.runtime import place_of
 
 _HEAD_COLUMN = 8  # of "memory  "
 
@@ -68,8 +67,4 @@ class Terminal(Console):
 def _place(settings: StorageSettings) -> str:
     if settings.database_url is None:
         return f"{settings.data_dir} (embedded PostgreSQL)"
-    try:
-        parts = conninfo_to_dict(settings.database_url.get_secret_value())
-    except ProgrammingError:
-        return "the database of DATABASE_URL"
-    return f"PostgreSQL at {parts.get('host') or 'localhost'}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
+    return f"PostgreSQL at {place_of(settings.database_url.get_secret_value())}"

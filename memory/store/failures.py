@@ -5,8 +5,10 @@ A message has no statement, no value and no password in it: it reaches logs, and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg
 from psycopg import errors
@@ -29,21 +31,38 @@ _LOST = (
 _CHECK_IT = "Check that it runs and that DATABASE_URL is right, or unset DATABASE_URL to use the embedded database."
 
 
-def place_of(url: str) -> str:
-    """Return where a database is, without its password.
+def place_of(url: str, name: str = "DATABASE_URL") -> str:
+    """Return where a database is, without its password: every URL is read here before anything connects.
+
+    Args:
+        url: The URL, or libpq's key=value form of it.
+        name: What the URL is called in the error.
 
     Raises:
-        DatabaseUnavailable: If the URL is none.
+        DatabaseUnavailable: If the URL is none, or a part of its password would be taken for a host or a database.
     """
+    parts = _read(url)
+    if parts is None:
+        raise DatabaseUnavailable(
+            f"{name} is not a PostgreSQL URL. It looks like postgresql://user:password@host:5432/database, without a "
+            "driver such as `+psycopg`, and with special characters of the password percent-encoded: %40 for @, %2F "
+            "for /, %25 for %. In the form key=value a password with spaces stands in single quotes."
+        )
+    return f"{parts.get('host') or 'localhost'}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
+
+
+def _read(url: str) -> Mapping[str, Any] | None:
+    """Return the parts of a URL; None where it cannot be read, without an error: the parser quotes the password."""
+    if url.startswith(("postgresql://", "postgres://")):
+        before, _, behind = url.partition("://")[2].partition("@")
+        # libpq ends the password at the first @, and takes all for a host where a / stands before that
+        if "@" in behind or (behind and "/" in before):
+            return None
     try:
         parts = conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
-        # The parser quotes what it cannot read, which may be the password.
-        raise DatabaseUnavailable(
-            "DATABASE_URL is not a PostgreSQL URL. It looks like postgresql://user:password@host:5432/database, with "
-            "special characters of the password percent-encoded and without a driver such as `+psycopg`."
-        ) from None
-    return f"{parts.get('host') or 'localhost'}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
+    except (psycopg.Error, ValueError):
+        return None
+    return parts if re.fullmatch(r"[\d,]*", str(parts.get("port") or "")) else None
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from langgraph.store.postgres.aio import AsyncPostgresStore
 from react_mem.memory.adapters.imports.file_source import text_of
 from react_mem.memory.adapters.imports.import_times import written_at
 from react_mem.memory.rights.importing.foreign_entry import BATCH, Entries, ForeignEntry, UnusableEntry
+from react_mem.memory.store.failures import place_of
 from react_mem.memory.store.whole_store import read_all
 
 _TEXTS = ("content", "text", "memory", "fact")
@@ -91,6 +92,8 @@ class LangGraphItems:
         if isinstance(self._where, BaseStore):
             yield self._where
             return
+        # refused before it connects
+        place_of(self._where, "the address")
         async with AsyncPostgresStore.from_conn_string(self._where) as store:
             yield store
 
