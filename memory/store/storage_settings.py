@@ -16,6 +16,7 @@ from react_mem.memory.model.setting_names import in_place
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
 from react_mem.memory.store.keys.master_key import FILE, FORMER, FUNCTION, KEY, MasterKey, make_master_key
 from react_mem.memory.store.keys.receipt_key import RECEIPT_KEY, RECEIPT_KEY_FILE, make_receipt_key
+from react_mem.memory.store.variable_names import check_names
 
 DEFAULT_DATA_DIR = Path(".react-mem") / "postgres"
 """Beside the project, as `.langgraph_api` is: two projects do not share memories, and deleting a clone deletes them."""
@@ -204,8 +205,10 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
 
         Raises:
             StorageNotConfigured: In a deployment without a database.
+            StorageError: If a variable that guards memory, such as its key, is misspelt.
             ValueError: If a variable has a value that cannot be used; the message names the variable.
         """
+        check_names(environ)
         values: dict[str, Any] = {
             field: environ[variable].strip()
             for variable, field in _FIELDS_BY_VARIABLE.items()

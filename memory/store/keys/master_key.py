@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from react_mem.errors import EncryptionKeyError
 from react_mem.memory.store.keys.key_derivation import KEY_BYTES, derived_key
+from react_mem.memory.store.variable_names import check_names
 
 KEY, FILE, FUNCTION, FORMER = (
     "MEMORY_ENCRYPTION_KEY",
@@ -216,6 +217,7 @@ def master_key_from_env(environ: Mapping[str, str] = os.environ) -> MasterKey | 
     Raises:
         EncryptionKeyError: If what is set cannot be used; the message names the variable and the cure.
     """
+    check_names(environ)
     key, file, function, former = (environ.get(name, "").strip() for name in (KEY, FILE, FUNCTION, FORMER))
     return make_master_key(key, Path(file) if file else None, function, former)
 
