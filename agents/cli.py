@@ -46,6 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = command_line().parse_args(argv)
     console = terminal.Terminal()
     try:
+        if arguments.command == "doctor":
+            # settings that cannot be used are what it is there to tell
+            return asyncio.run(terminal.run_doctor(arguments, console))
         return _run(arguments, _settings(), console)
     except (
         AgentConfigError,
@@ -65,6 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: argparse.Namespace, settings: StorageSettings, console: terminal.Terminal) -> int:
+    terminal.refuse_nothing(arguments, settings)
     match arguments.command:
         case "hook":
             return hook_client.run(arguments.user, arguments.agent, arguments.seconds)
@@ -74,6 +78,8 @@ def _run(arguments: argparse.Namespace, settings: StorageSettings, console: term
             return asyncio.run(terminal.hold_conversation(arguments.conversation, arguments.user, settings, console))
         case "new":
             return terminal.run_new(arguments.name, console)
+        case "users":
+            return asyncio.run(terminal.run_users(arguments, settings, console))
         case "database":
             return asyncio.run(terminal.run_database(arguments, settings, console))
         case "audit" if arguments.verb == "quality":

@@ -137,6 +137,7 @@ if TYPE_CHECKING:
     from react_mem.memory.store.audit.audit_log import AuditLog as AuditLog
     from react_mem.memory.store.calibration import reference_questions as reference_questions
     from react_mem.memory.store.distribute import distribute as distribute
+    from react_mem.memory.store.embedded import has_cluster as has_cluster
     from react_mem.memory.store.embedded import has_embedded_server as has_embedded_server
     from react_mem.memory.store.embeddings import embedding_of as embedding_of
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model
@@ -153,11 +154,14 @@ if TYPE_CHECKING:
     from react_mem.memory.store.sealing.data_key_rotation import end_rotation as end_rotation
     from react_mem.memory.store.sealing.data_key_rotation import renew_all as renew_all
     from react_mem.memory.store.sealing.resealing import reseal as reseal
+    from react_mem.memory.store.statistics import Holder as Holder
     from react_mem.memory.store.statistics import Statistics as Statistics
+    from react_mem.memory.store.statistics import holders as holders
     from react_mem.memory.store.statistics import statistics as statistics
     from react_mem.memory.store.stored_text import storable as storable
     from react_mem.memory.store.thread_owners import note_thread as note_thread
     from react_mem.memory.store.transactions import WriteConflict as WriteConflict
+    from react_mem.memory.store.variable_names import misspelt as misspelt
     from react_mem.memory.store.whole_store import read_all as read_all
     from react_mem.memory.write.by_agent import ToolMemory as ToolMemory
     from react_mem.memory.write.by_agent import Unclear as Unclear

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from react_mem.agents.terminal.database_command import run_database as run_database
     from react_mem.agents.terminal.demo import hold_conversation as hold_conversation
     from react_mem.agents.terminal.demo import run_demo as run_demo
+    from react_mem.agents.terminal.doctor_command import run_doctor as run_doctor
+    from react_mem.agents.terminal.doctor_command import run_users as run_users
     from react_mem.agents.terminal.hold_command import run_hold as run_hold
+    from react_mem.agents.terminal.holders import refuse_nothing as refuse_nothing
     from react_mem.agents.terminal.import_command import run_import as run_import
     from react_mem.agents.terminal.keys_command import run_keys as run_keys
     from react_mem.agents.terminal.mcp_command import run_mcp as run_mcp

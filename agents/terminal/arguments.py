@@ -60,6 +60,13 @@ def command_line() -> argparse.ArgumentParser:
     )
     hook.add_argument("--seconds", type=float, help="how long the coding agent waits, at most (default: 1 to 5)")
     _add_stats(commands.add_parser("stats", help="what memory holds, and how database, models and server do"))
+    users = commands.add_parser("users", help="the users of whom something is remembered in this database, and where")
+    users.add_argument("--json", action="store_true", help="print JSON")
+    doctor = commands.add_parser(
+        "doctor", parents=[owner], help="which database, user, models and versions are used, and what is off and why"
+    )
+    doctor.add_argument("--agent", default="assistant", help="whose models (default: %(default)s)")
+    doctor.add_argument("--json", action="store_true", help="print JSON")
     commands.add_parser("worker", help="do the work behind the turns of every agent, until it is stopped")
     database = commands.add_parser("database", help="what is done with the database as a whole").add_subparsers(
         dest="verb", required=True

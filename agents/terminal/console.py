@@ -61,10 +61,11 @@ class Terminal(Console):
             model = "extractive, built in: quotes what it remembers; set OPENAI_API_KEY for a language model"
         self.labelled("agent", f"{config.name} ({config.manager})")
         self.labelled("model", model)
-        self.labelled("memory", memory if isinstance(memory, str) else _place(memory))
+        self.labelled("memory", memory if isinstance(memory, str) else place_in_words(memory))
 
 
-def _place(settings: StorageSettings) -> str:
+def place_in_words(settings: StorageSettings) -> str:
+    """Return where memories are: which database, or which folder."""
     if settings.database_url is None:
-        return f"{settings.data_dir} (embedded PostgreSQL)"
+        return f"{settings.data_dir.expanduser().absolute()} (embedded PostgreSQL)"
     return f"PostgreSQL at {place_of(settings.database_url.get_secret_value())}"

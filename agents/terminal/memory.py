@@ -18,6 +18,7 @@ from react_mem.agents.coding_hooks.owed_notes import forget_owed
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.terminal.arguments import FORMATS
 from react_mem.agents.terminal.column import one_line
+from react_mem.agents.terminal.holders import nothing_of
 from react_mem.agents.terminal.output import CELL, NOT_FORGOTTEN, Output, counted, write_lines, written_lines
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
@@ -88,7 +89,7 @@ async def run_memory(
         MemoryCommandError: If it cannot be carried out.
         StorageError: If the database cannot be opened.
     """
-    command = _Command(arguments, config, console)
+    command = _Command(arguments, config, settings, console)
     verb = arguments.verb
     if verb == "forget" and not command.is_sure():
         return 1
@@ -102,8 +103,11 @@ async def run_memory(
 class _Command:
     """One subcommand."""
 
-    def __init__(self, arguments: argparse.Namespace, config: AgentConfig, console: Console) -> None:
+    def __init__(
+        self, arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
+    ) -> None:
         self.arguments = arguments
+        self._settings = settings
         self._config = config
         self._out = Output(console, as_json=arguments.json)
         self._user: str = arguments.user
@@ -138,7 +142,7 @@ class _Command:
         if not self.arguments.scope and not self.arguments.all:
             found = [item for item in found if kind_named(item.source).listed]
         found.sort(key=lambda item: place(item.source))
-        return self._show_items(found[: self.arguments.limit], len(found))
+        return await self._show_items(found[: self.arguments.limit], len(found))
 
     async def search(self, memory: MemoryFacade) -> int:
         """Show what an agent would find."""
@@ -151,7 +155,7 @@ class _Command:
             as_of=self.arguments.as_of,
         )
         found = sorted(await memory.read(query), key=rank)
-        return self._show_items(found, len(found))
+        return await self._show_items(found, len(found))
 
     async def show(self, memory: MemoryFacade) -> int:
         """Show one memory, whole."""
@@ -192,7 +196,7 @@ class _Command:
         """Show the conversations that were held."""
         held = await memory.dialog.conversations(self._user)
         rows = [(one.last[:16].replace("T", " "), one.agent, str(one.messages), one.id, one.about) for one in held]
-        return self._out.table(
+        return await self._table(
             ("last said", "agent", "messages", "thread", "began with"), rows, [dataclasses.asdict(one) for one in held]
         )
 
@@ -217,7 +221,7 @@ class _Command:
             self.arguments.query, user_id=self._user, as_of=self.arguments.as_of, limit=self.arguments.limit
         )
         rows = [(_day(f.valid_from or f.said_at), _end(f), _short(f.id), labelled(f.to_value(), f.text)) for f in facts]
-        return self._out.table(("since", "until", "id", "fact"), rows, [fact.to_value() for fact in facts])
+        return await self._table(("since", "until", "id", "fact"), rows, [fact.to_value() for fact in facts])
 
     async def pending(self, memory: MemoryFacade) -> int:
         """Show the turns that wait, and why."""
@@ -226,7 +230,7 @@ class _Command:
             (_day(turn["created_at"]), turn["session_id"], str(turn["attempts"]), turn["last_error"])
             for turn in waiting
         ]
-        return self._out.table(("since", "conversation", "tries", "last error"), rows, waiting)
+        return await self._table(("since", "conversation", "tries", "last error"), rows, waiting)
 
     async def export(self, memory: MemoryFacade) -> int:
         """Write everything: as JSON Lines, as a page, or as Markdown to read, of which the first and last come back."""
@@ -291,13 +295,19 @@ class _Command:
             await asyncio.to_thread(write_lines, where, [signed.model_dump_json()])
         return self._forgotten(names, receipt, also)
 
-    def _show_items(self, items: Sequence[MemoryResultItem], total: int) -> int:
+    async def _show_items(self, items: Sequence[MemoryResultItem], total: int) -> int:
         data = [item.model_dump(mode="json") for item in items]
         rows = [(_day(item.payload.get("created_at", "")), item.source, _short(item.id), _text(item)) for item in items]
-        code = self._out.table(("date", "kind", "id", "memory"), rows, data)
+        code = await self._table(("date", "kind", "id", "memory"), rows, data)
         if total > len(items) and not self._out.as_json:
             self._out.console.print(Text(f"and {total - len(items)} more; --limit shows them", style="dim"))
         return code
+
+    async def _table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], data: Any) -> int:
+        """Show rows; where there are none, whose memories there are."""
+        wanted = not rows and not self._out.as_json
+        empty = await nothing_of(self._user, self._settings) if wanted else ""
+        return self._out.table(columns, rows, data, empty)
 
 
 _ID = 8

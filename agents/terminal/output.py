@@ -46,13 +46,20 @@ class Output:
         self.console = console
         self.as_json = as_json
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], data: Any) -> int:
-        """Print rows, in a pipe or a file without cutting any, or what they show as JSON; return the exit code."""
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], data: Any, empty: str = "nothing") -> int:
+        """Print rows, in a pipe or a file without cutting any, or what they show as JSON; return the exit code.
+
+        Args:
+            columns: Their names.
+            rows: Their cells.
+            data: The same as data.
+            empty: What is said where there are none.
+        """
         if self.as_json:
             self.json(data)
             return 0
         if not rows:
-            self.console.print(Text("nothing", style="dim"))
+            self.console.print(Text(empty, style="dim"), soft_wrap=True)
             return 0
         if not self.console.is_terminal:
             cells = [[" ".join(printable(cell).split()) for cell in row] for row in rows]

@@ -301,6 +301,15 @@ class _Cluster:
         return [*_script("unprivileged.py"), str(self._server_user.pw_uid), str(self._server_user.pw_gid), *command]
 
 
+def has_cluster(data_dir: Path) -> bool:
+    """Return whether a data folder has a database; nothing is made there.
+
+    Args:
+        data_dir: The folder.
+    """
+    return any(data_dir.expanduser().glob("pg*/cluster"))
+
+
 def has_embedded_server() -> bool:
     """Return whether there is an embedded server to start."""
     return _installed_binaries() is not None

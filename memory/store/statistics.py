@@ -9,7 +9,9 @@ from datetime import datetime
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from react_mem.memory.model.namespaces import PENDING, ROOT, owner_namespace
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import KINDS
+from react_mem.memory.model.namespaces import PENDING, ROOT, decode, owner_namespace
 from react_mem.memory.model.states import MAX_FAILURES
 from react_mem.memory.store.distribution import is_distributed
 from react_mem.memory.store.migrations import StoredEmbedding, stored_embedding, table_exists
@@ -30,6 +32,12 @@ _RECORDS = """
 _OWNERS = """
     SELECT count(DISTINCT split_part(prefix, '.', 2)) AS owners FROM store
     WHERE prefix ~>=~ %(first)s AND prefix ~<~ %(past)s
+"""
+_HOLDERS = """
+    SELECT split_part(prefix, '.', 2) AS owner, count(*) AS count, max(updated_at) AS latest FROM store
+    WHERE prefix ~>=~ %(first)s AND prefix ~<~ %(past)s
+      AND split_part(prefix, '.', 3) = ANY(%(scopes)s) AND value ->> 'kind' = ANY(%(kinds)s)
+    GROUP BY 1 ORDER BY latest DESC
 """
 _WAITING = """
     SELECT count(*) AS waiting,
@@ -181,6 +189,35 @@ async def statistics(conn: AsyncConnection[DictRow], user_id: str | None = None)
         threads=threads,
         disk=disk,
     )
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A user of whom something is remembered.
+
+    Args:
+        user: The user.
+        count: How many memories a list shows of them.
+        latest: When one was last written.
+    """
+
+    user: str
+    count: int
+    latest: datetime
+
+
+async def holders(conn: AsyncConnection[DictRow]) -> list[Holder]:
+    """Return the users with memories that a list shows, the latest first.
+
+    Args:
+        conn: A connection.
+    """
+    if not await table_exists(conn, "store"):
+        return []
+    kinds = [kind.name for kind in KINDS.values() if kind.listed]
+    asked = {"first": f"{ROOT}.", "past": f"{ROOT}/", "scopes": [*MemoryScope], "kinds": kinds}
+    rows = await (await conn.execute(_HOLDERS, asked)).fetchall()
+    return [Holder(decode(row["owner"]), row["count"], row["latest"]) for row in rows]
 
 
 async def _server(conn: AsyncConnection[DictRow]) -> Server:

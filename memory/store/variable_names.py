@@ -60,4 +60,4 @@ def check_names(environ: Mapping[str, str]) -> None:
                 f"{name} is set, and nothing reads it: is {meant} meant? Memory would be kept without it. Rename the "
                 "variable, or unset it."
             )
-        warnings.warn(f"{name} is set, and nothing reads it: is {meant} meant?", stacklevel=3)
+        warnings.warn(f"{name} is set, and nothing reads it: is {meant} meant?", stacklevel=4)
