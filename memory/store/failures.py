@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import PoolClosed
 
 from react_mem.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable, StorageError
 from react_mem.memory.llm.causes import scrub
@@ -129,6 +130,11 @@ def _meaning_of(error: psycopg.Error, place: str) -> DatabaseUnavailable | None:
         return DatabaseReadOnly(
             f"The database at {place} takes no writes ({_says(error)}). What was being written is not stored. Point "
             "DATABASE_URL at the primary server and not at a replica, or turn default_transaction_read_only off."
+        )
+    if isinstance(error, PoolClosed):
+        return DatabaseUnavailable(
+            "This memory is closed: the block of `async with open_memory()` or `open_agent()` has ended. Use it within "
+            "the block, or open it again."
         )
     # Without a code the driver itself speaks: the server is gone and has said nothing.
     gone = isinstance(error, psycopg.OperationalError) and error.sqlstate is None

@@ -11,6 +11,7 @@ statement to the next: see `priority` and `kept_connection`.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -22,7 +23,9 @@ from psycopg import AsyncConnection, AsyncPipeline
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, scalar_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from psycopg_pool.pool_async import StopWorker
 
+from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.store.failures import all_in_use, no_connection, place_of, translated
 from react_mem.memory.store.kept_connection import KeptConnection
 from react_mem.memory.store.priority import PoolShare, WorkAtHand, work_at_hand
@@ -37,6 +40,8 @@ _PAUSE = 0.2
 
 _PREPARED_AFTER = 2
 """Times that a connection sends a statement before it is prepared: each takes what the server keeps of it."""
+
+log = logging.getLogger(__name__)
 
 # A pooler that hands statements of one connection to several sessions tells a number of its own for the session.
 _IS_DIRECT: LiteralString = "SELECT pg_backend_pid() = %s"
@@ -115,6 +120,20 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
                     await conn.rollback()
                 self.has_wall = await self._look_for_wall(conn)
             raise
+
+    @classmethod
+    async def worker(cls, q: Any) -> None:
+        """Do the pool's own tasks, and end when cancelled: psycopg's goes on, and its event loop never ends.
+
+        Args:
+            q: The tasks.
+        """
+        while not isinstance(task := await q.get(), StopWorker):
+            try:
+                await task.run()
+            except (Exception, asyncio.CancelledError) as error:
+                log.warning("a task of the pool failed: %s", cause_of(error))
+            _heed_cancellation(0)
 
     async def close(self, timeout: float = 5.0) -> None:  # noqa: ASYNC109 - psycopg's signature
         """Close all connections."""
