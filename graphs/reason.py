@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, ensure_config
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
@@ -186,11 +186,15 @@ def require_input(messages: Sequence[AnyMessage]) -> None:
     """Refuse a turn that says nothing.
 
     Raises:
-        InvalidInputError: If there is no message, or the last one is a user's and empty.
+        InvalidInputError: If there is no message, or the last one is a user's and empty, or an answer already.
     """
-    if not messages:
-        raise InvalidInputError("There is no message to answer: send {'messages': [{'role': 'user', 'content': ...}]}.")
-    last = messages[-1]
+    last = messages[-1] if messages else None
+    # within another graph, what another agent has answered may be what this one goes on from
+    is_nested = "|" in ensure_config().get("configurable", {}).get("checkpoint_ns", "")
+    if last is None or (isinstance(last, AIMessage) and not last.tool_calls and not is_nested):
+        raise InvalidInputError(
+            "There is no message to answer, or it is answered: send {'messages': [{'role': 'user', 'content': ...}]}."
+        )
     if isinstance(last, HumanMessage) and is_empty(last):
         raise InvalidInputError("The message is empty: write something to answer.")
 

@@ -53,6 +53,7 @@ _CREATE_AGENT_DIFFERS: dict[str, tuple[str, ...]] = {
         "test_an_empty_answer_is_named_as_one",
         "test_an_empty_message_is_refused_in_words",
         "test_no_message_is_refused_in_words",
+        "test_a_question_that_is_answered_is_not_answered_again",
         "test_a_failing_model_is_named_with_its_cause",
     ),
     "it tells no steps as events, and has names of its own for its nodes": (

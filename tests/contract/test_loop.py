@@ -8,6 +8,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 from langchain_core.messages.tool import invalid_tool_call
 from langchain_core.tools import tool
+from langgraph.errors import EmptyInputError
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
@@ -234,6 +236,26 @@ async def test_an_empty_message_is_refused_in_words(build: Build, given: Any) ->
 async def test_no_message_is_refused_in_words(build: Build) -> None:
     with pytest.raises(InvalidInputError, match="no message to answer"):
         await ask(build(["never said"]), [])
+
+
+@pytest.mark.parametrize("given", [{"messages": []}, {"input": "and now?"}, {}], ids=["empty", "unknown", "nothing"])
+async def test_a_question_that_is_answered_is_not_answered_again(build: Build, given: dict[str, Any]) -> None:
+    graph = build(["the answer", "never said"])
+    await ask(graph)
+    with pytest.raises((InvalidInputError, EmptyInputError)):
+        await graph.ainvoke(given, thread("1"), context=ANN)
+    state = await graph.aget_state(thread("1"))
+    assert [message.text for message in state.values["messages"]] == ["hello", "the answer"]
+
+
+async def test_within_another_graph_an_answer_is_gone_on_from(build: Build) -> None:
+    graph = build(["the rest"])
+    outer = StateGraph(MessagesState)
+    outer.add_node("inner", graph)
+    outer.add_edge(START, "inner")
+    said = {"messages": [("user", "hello"), ("ai", "the first half")]}
+    done = await outer.compile().ainvoke(said, context=ANN)
+    assert done["messages"][-1].text == "the rest"
 
 
 async def test_an_image_reaches_the_model_as_it_is(build_any: Build) -> None:
