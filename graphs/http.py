@@ -23,6 +23,7 @@ from react_mem.agents.runners import ConfiguredRunners
 from react_mem.errors import (
     AgentConfigError,
     ChoiceRefused,
+    InvalidArgument,
     InvalidInputError,
     LegalHoldError,
     MemoryChanged,
@@ -155,7 +156,7 @@ async def say_that_it_has_changed(request: Request, error: MemoryChanged) -> JSO
 @app.exception_handler(ReactMemError)
 async def say_what_failed(request: Request, error: ReactMemError) -> JSONResponse:
     """Answer with an error of ours: 422 where the request is wrong, 503 where something does not work now."""
-    wrong = isinstance(error, InvalidInputError | ChoiceRefused)
+    wrong = isinstance(error, InvalidInputError | ChoiceRefused | InvalidArgument)
     told = for_clients(error)
     if told is not error:
         log.error("a request could not be answered: %s", cause_of(error))

@@ -14,10 +14,12 @@ from typing import Any, TypeVar, cast
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, GetOp, Item, Result
 
+from react_mem.errors import NotAttached
 from react_mem.memory import telemetry
 from react_mem.memory.branches.marks import branch_key, tip_of
 from react_mem.memory.index.recall import Recall
 from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.llm.checked_calls import checked, checked_calls
 from react_mem.memory.merging.doubts import with_doubts
 from react_mem.memory.merging.said_in import with_places
 from react_mem.memory.model.arms import Arm
@@ -84,6 +86,7 @@ log = logging.getLogger(__name__)
 _Scope = TypeVar("_Scope", bound=ScopeStore)
 
 
+@checked_calls
 class MemoryFacade:
     """Memory on any LangGraph store, under one policy. Each scope is an attribute, such as `memory.semantic`.
 
@@ -160,6 +163,7 @@ class MemoryFacade:
         own = {scope.scope: scope for scope in vars(self).values() if isinstance(scope, ScopeStore)}
         self._scopes = {scope: own.get(scope) or ScopeStore(store, self.policy, scope) for scope in MemoryScope}
 
+    @checked()
     def of(self, user_id: str, *, session_id: str | None = None, agent_id: str = "") -> BoundMemory:
         """Return the memory of one owner: the calls of its scopes need not name them.
 
@@ -750,11 +754,11 @@ class MemoryFacade:
             ref: What a block of the message's content names it by, `sha256:...`.
 
         Raises:
-            LookupError: If nothing of this name is attached to a message of this user.
+            NotAttached: If nothing of this name is attached to a message of this user.
         """
         pieces = await read_attachment(self.store, user_id, ref)
         if pieces is None:
-            raise LookupError(
+            raise NotAttached(
                 f"this user has no attachment {ref!r:.90}: use the `ref` of a block of one of their messages, as long "
                 "as that is remembered"
             )

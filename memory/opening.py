@@ -18,6 +18,7 @@ from langgraph.store.base import BaseStore
 
 from react_mem.errors import StorageError
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.llm.checked_calls import checked, checked_calls
 from react_mem.memory.maintenance.agent import CLOSING_SECONDS
 from react_mem.memory.maintenance.worker import close_workers
 from react_mem.memory.model.exposure import refuse_exposed_server
@@ -51,6 +52,7 @@ class Storage:
     embedding: EmbeddingModel
 
 
+@checked()
 @asynccontextmanager
 async def open_storage(settings: StorageSettings | None = None) -> AsyncIterator[Storage]:
     """Open the store and the checkpointer, starting the embedded database if no other is configured.
@@ -143,6 +145,7 @@ def refuse_unaudited(store: BaseStore, settings: StorageSettings | None = None) 
         )
 
 
+@checked_calls
 class OpenedMemory(MemoryFacade):
     """Memory that `open_memory` opened: the facade, which reads and writes, and what works over many turns."""
 
@@ -162,6 +165,7 @@ class OpenedMemory(MemoryFacade):
         return await run(Learning(self, user_id, agent_id, tools))
 
 
+@checked(policy="give a MemoryPolicy; a database is named by settings=StorageSettings(database_url=...)")
 @asynccontextmanager
 async def open_memory(
     policy: MemoryPolicy | None = None,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.causes import for_clients as for_clients
     from react_mem.memory.llm.causes import scrub as scrub
     from react_mem.memory.llm.causes import trace_of as trace_of
+    from react_mem.memory.llm.checked_calls import checked as checked
     from react_mem.memory.llm.schema import object_schema as object_schema
     from react_mem.memory.llm.secrets import without_secrets as without_secrets
     from react_mem.memory.llm.stand_ins import ask_in_turn as ask_in_turn

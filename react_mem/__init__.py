@@ -1,7 +1,8 @@
 """A LangGraph agent runtime with two interchangeable managers: `react`, and `react_mem`, which remembers.
 
 `open_agent` opens an agent with its memory; `open_memory` the memory alone, for a graph of your own; `MemoryMiddleware`
-adds it to an agent of `langchain.agents.create_agent`. Errors are in `react_mem.errors`; all are `ReactMemError`s.
+adds it to an agent of `langchain.agents.create_agent`. Errors are in `react_mem.errors`; all are
+`ReactMemError`s, but for pydantic's `ValidationError` where the fields of a model that you make do not fit.
 
 >>> from react_mem import MemoryScope
 >>> MemoryScope.SEMANTIC.value

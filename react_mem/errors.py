@@ -4,6 +4,8 @@ Each message names the cause and the cure, and holds no key and nothing that a u
 mend may name a host or a file: of these, the clients of a server are told `for_clients` instead.
 
     ReactMemError (RuntimeError)
+    ├── InvalidArgument (ValueError)     a call was given what it cannot do anything with
+    │   └── WrongType (TypeError)        an object of another kind than it takes
     ├── ConfigError (ValueError)         something named in a setting, a file or the environment cannot be used
     │   ├── AgentConfigError             an agent config
     │   │   └── UnknownAgent
@@ -40,6 +42,7 @@ mend may name a host or a file: of these, the clients of a server are told `for_
     │   ├── RunFailed
     │   └── StateSchemaError (ValueError)
     ├── MemoryFull (ValueError)          a write beyond what may be stored of a user
+    ├── NotAttached (LookupError)        an attachment that is not there
     ├── LegalHoldError                   a removal of what is under a legal hold
     ├── MemoryChanged                    a change of what somebody else has changed since it was looked at
     ├── ProjectError                     a new project that cannot be written
@@ -61,6 +64,14 @@ class ReactMemError(RuntimeError):
 
     # a RuntimeError: a LangGraph server tells its clients what errors of a few built-in kinds say, of others nothing
     for_clients: ClassVar[str | None] = None
+
+
+class InvalidArgument(ReactMemError, ValueError):
+    """A call was given what it cannot do anything with; the message names the argument and the cure."""
+
+
+class WrongType(InvalidArgument, TypeError):
+    """A call was given an object of another kind than it takes."""
 
 
 class ConfigError(ReactMemError, ValueError):
@@ -294,6 +305,10 @@ class MemoryFull(ReactMemError, ValueError):
         self.quota = quota
         self.limit = limit
         self.stored = stored
+
+
+class NotAttached(ReactMemError, LookupError):
+    """Nothing of this name is attached to a message of the user."""
 
 
 class LegalHoldError(ReactMemError):

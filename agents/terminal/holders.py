@@ -1,4 +1,4 @@
-"""Whose memories there are and where, for a command that finds none."""
+"""Users with memories, and the place of those, for a command that finds none."""
 
 from __future__ import annotations
 

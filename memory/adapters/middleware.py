@@ -40,6 +40,7 @@ from react_mem.memory.adapters.thread import (
 )
 from react_mem.memory.context import Frame, Layout, Window, lay_out
 from react_mem.memory.llm.budget import ASSUMED_WINDOW
+from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.maintenance.agent import AgentWork
 from react_mem.memory.maintenance.reflecting import Reflecting
 from react_mem.memory.maintenance.runner import AgentRunner
@@ -91,6 +92,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
 
     state_schema = MemoryState
 
+    @checked()
     def __init__(
         self,
         *,

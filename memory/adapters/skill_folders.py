@@ -25,6 +25,7 @@ from react_mem.memory.adapters.skill_files import (
 )
 from react_mem.memory.adapters.skill_intake import SkillImport, owned_skills, take_in_skills
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.model.skills import Skill
 
 AGENT = "skill-files"
@@ -54,6 +55,7 @@ class SkillFilesExport:
     skipped: dict[str, str] = field(default_factory=dict)
 
 
+@checked()
 async def export_skills(memory: MemoryFacade, user_id: str, folder: str | Path) -> SkillFilesExport:
     """Write each skill of a user that is in use as `<folder>/<name>/SKILL.md`.
 
@@ -71,6 +73,7 @@ async def export_skills(memory: MemoryFacade, user_id: str, folder: str | Path) 
     return await asyncio.to_thread(_write, Path(folder), skills)
 
 
+@checked()
 async def import_skills(memory: MemoryFacade, user_id: str, where: str | Path, *, dry_run: bool = False) -> SkillImport:
     """Take the skills of a file, or of every `SKILL.md` in a folder and below, into a user's own, on probation.
 

@@ -39,6 +39,7 @@ from react_mem.memory.adapters.vector_notes import FIELDS, NOTES, PAGE, WHOLE, P
 from react_mem.memory.index.conditions import matches
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
 from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.changes import write
 from react_mem.memory.model.interface import MemoryScope
@@ -313,6 +314,7 @@ class GuardedVectorIndexedStore(VectorIndexedStore):
         return True
 
 
+@checked()
 def with_vector_index(
     store: BaseStore,
     vectors: VectorStore,

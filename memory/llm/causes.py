@@ -121,7 +121,7 @@ def _told(error: BaseException) -> str:
     """Return what an error says as far as it may be passed on; empty where that is nothing."""
     if isinstance(error, psycopg.Error):
         return _of_the_database(error)
-    if _is_ours(error):
+    if is_ours(error):
         return scrub(error)
     if isinstance(error, ValidationError):
         kinds = ", ".join(sorted({str(one["type"]) for one in error.errors(include_input=False, include_url=False)}))
@@ -173,7 +173,7 @@ def _status(error: BaseException) -> str:
     return f"{status} {phrase}{named}"
 
 
-def _is_ours(error: BaseException) -> bool:
+def is_ours(error: BaseException) -> bool:
     """Return whether this project wrote what an error says: its type, or a built-in one that its code raises."""
     if _root(type(error).__module__) in _OURS:
         return True

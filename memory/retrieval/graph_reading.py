@@ -16,6 +16,7 @@ from react_mem.memory.graph.links import Link, LinkKind, Node
 from react_mem.memory.graph.traverse import MAX_NODES, Hop, Subgraph, expand, page_rank, shortest, strength
 from react_mem.memory.graph.wording import name_of, reason
 from react_mem.memory.index.over import as_read
+from react_mem.memory.llm.checked_calls import checked_calls
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import KINDS
 from react_mem.memory.model.namespaces import scope_namespace
@@ -50,6 +51,7 @@ class Explanation:
         return f'{node.type.replace("_", " ")} "{self.names.get(node.id, node.id)}"'
 
 
+@checked_calls
 class MemoryGraph:
     """The graph of memories on any store.
 

@@ -18,6 +18,7 @@ from react_mem.memory.index.conditions import matches, orders
 from react_mem.memory.index.over import only
 from react_mem.memory.index.question import Question, read_question
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
+from react_mem.memory.llm.checked_calls import checked_calls
 from react_mem.memory.merging.speakers import speakers_of
 from react_mem.memory.merging.voting import in_favour
 from react_mem.memory.model.changes import Change, put
@@ -44,6 +45,7 @@ MAX_FILTERED = 1_000
 """Memories looked at for those that meet a condition which the index of words cannot tell: the nearest of all."""
 
 
+@checked_calls
 class ScopeStore:
     """One scope of memory.
 
@@ -71,6 +73,9 @@ class ScopeStore:
         part = copy(self)
         part.store, part._policy = store, policy
         return part
+
+    def __init_subclass__(cls) -> None:
+        checked_calls(cls)
 
     # What the combined read asks of a scope
 

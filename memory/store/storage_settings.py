@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
 
-from react_mem.errors import StorageNotConfigured
+from react_mem.errors import ConfigError, StorageNotConfigured
 from react_mem.memory.model.setting_names import in_place
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
 from react_mem.memory.store.keys.master_key import FILE, FORMER, FUNCTION, KEY, MasterKey, make_master_key
@@ -206,7 +206,7 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
         Raises:
             StorageNotConfigured: In a deployment without a database.
             StorageError: If a variable that guards memory, such as its key, is misspelt.
-            ValueError: If a variable has a value that cannot be used; the message names the variable.
+            ConfigError: If a variable has a value that cannot be used; the message names the variable.
         """
         check_names(environ)
         values: dict[str, Any] = {
@@ -235,7 +235,7 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
                 f"{problem['msg']}"
                 for problem in error.errors()
             )
-            raise ValueError(f"The storage settings in the environment cannot be used: {problems}") from None
+            raise ConfigError(f"The storage settings in the environment cannot be used: {problems}") from None
 
 
 def _is_deployment(environ: Mapping[str, str]) -> bool:

@@ -28,6 +28,7 @@ from react_mem.memory.adapters.deep_agents.package import (
     perform_string_replacement,
 )
 from react_mem.memory.adapters.deep_agents.reading_backend import ReadingBackend, missing, refusal
+from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.model.files import clean_path
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
@@ -61,6 +62,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
         ValueError: If the folder is no path.
     """
 
+    @checked()
     def __init__(
         self,
         *,

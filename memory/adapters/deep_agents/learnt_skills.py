@@ -21,6 +21,7 @@ from react_mem.memory.adapters.deep_agents.package import (
 )
 from react_mem.memory.adapters.deep_agents.reading_backend import ReadingBackend
 from react_mem.memory.adapters.skill_files import NAME, skill_name, write_skill
+from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.llm.fencing import flat
 from react_mem.memory.model.files import clean_path, file_path
 from react_mem.memory.model.kinds import SKILL
@@ -79,6 +80,7 @@ class LearntSkillsBackend(ReadingBackend[LearntSkills]):
         user_id: The owner, where the application says so.
     """
 
+    @checked()
     def __init__(self, *, store: BaseStore | None = None, user_id: str | None = None) -> None:
         super().__init__(store, user_id)
 

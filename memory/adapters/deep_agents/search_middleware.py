@@ -24,6 +24,7 @@ from react_mem.memory.adapters.deep_agents.package import (
     FilesystemPermission,
     globmatch,
 )
+from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.llm.fencing import block, fence, flat
 from react_mem.memory.model.origins import LABELS
 from react_mem.prompts import load_prompt
@@ -54,6 +55,7 @@ class FileSearchMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         ValueError: If no files of the backend are searched.
     """
 
+    @checked()
     def __init__(self, backend: BackendProtocol, *, permissions: Sequence[FilesystemPermission] = ()) -> None:
         super().__init__()
         self._places = list(_places(backend))

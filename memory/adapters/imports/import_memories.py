@@ -19,6 +19,7 @@ from react_mem.memory.adapters.imports.markdown_list import MarkdownList
 from react_mem.memory.adapters.imports.mem0_memories import Mem0Memories
 from react_mem.memory.adapters.imports.zep_graph import ZepGraph
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, ForeignSource, NothingToImportError
 from react_mem.memory.rights.importing.import_outcome import ImportOutcome
 from react_mem.memory.rights.importing.importer import Told, nobody_listens
@@ -50,6 +51,7 @@ _REPEATED = "says something else under the id of a record before it, which count
 _TEXT = re.compile(r"\.(jsonl?|md|markdown|txt)$", re.IGNORECASE)
 
 
+@checked()
 async def import_memories(
     memory: MemoryFacade,
     system: str,
