@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import HTTPException, Request
+from fastapi import HTTPException, Query, Request
 from langgraph_sdk import Auth
 from starlette.authentication import UnauthenticatedUser
 
-from react_mem.memory.runtime import development_user, named, unfit
+from react_mem.memory.runtime import OwnerId, development_user, named, unfit
+
+_OWNER = "user_id"
+
+
+async def names_user(
+    user_id: Annotated[
+        OwnerId | None,
+        Query(
+            max_length=512,
+            description="Whose memory it is. Ignored where the server authenticates users: then it is theirs.",
+        ),
+    ] = None,
+) -> None:
+    """Take the user's name in a request's query, where `owner_of` reads it: a dependency of a route."""
 
 
 def identity_of(request: Request) -> str | None:
@@ -50,13 +64,17 @@ def owner_of(request: Request, said: str | None) -> str | None:
 
     Args:
         request: The request.
-        said: The user that it names, which counts only where the server authenticates nobody.
+        said: The user that its body names, which as the query's counts only where the server authenticates nobody.
 
     Raises:
         HTTPException: If the user cannot own memories: 401 for one who is authenticated, 422 for one who is named.
     """
     if may_name_user(request):
-        if named(said) and (why := unfit(said or "")):
+        names = {name for one in (*request.query_params.getlist(_OWNER), said) if (name := named(one))}
+        if len(names) > 1:
+            raise HTTPException(422, "`user_id` names several users: name one, in the query")
+        name = next(iter(names), "")
+        if name and (why := unfit(name)):
             raise HTTPException(422, f"`user_id` cannot own memories: {why}")
-        return named(said) or development_user() or None
+        return name or development_user() or None
     return identity_of(request)

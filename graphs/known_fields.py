@@ -7,11 +7,13 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Any, ClassVar, TypeAlias, get_args
 
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
+
+from react_mem.graphs.callers import names_user
 
 PRESENT = "/memory/v1/"
 """Beginning of the paths of the present version; those of before take what they always took."""
@@ -32,7 +34,15 @@ class AlsoTaken(BaseModel):
 
 
 class KnownFieldsRoute(APIRoute):
-    """A route that refuses parameters and fields which it does not know, if its path is one of the present version."""
+    """A route that refuses parameters and fields which it does not know, if its path is one of the present version.
+
+    All of that version take the user's name in the query, whatever their method.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        if path.startswith(PRESENT):
+            options["dependencies"] = [*(options.get("dependencies") or ()), Depends(names_user)]
+        super().__init__(path, endpoint, **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import Depends, Header, HTTPException, Query, Request, Response
+from fastapi import Depends, Header, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel, Field
@@ -20,14 +20,14 @@ from react_mem.graphs.callers import owner_of
 from react_mem.graphs.chat_summary_route import MAX_MEMORY_BYTES, BoundedMemoryRoute
 from react_mem.graphs.etags import is_the_same
 from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import OwnerId, WriteConflict
+from react_mem.memory.runtime import WriteConflict
 
 PREFIX = "/memory/v1"
 
 NO_OWNER = "no user is named (user_id), so there is no memory of theirs"
 NO_STORE = "this server has no store"
 
-USER_ID = "Whose memory it is. Ignored where the server authenticates users: then it is theirs."
+USER_ID = "Deprecated: `user_id` of the query, which every request takes, says the same."
 
 
 class ErrorAnswer(BaseModel):
@@ -102,12 +102,12 @@ class CallersMemory:
     owner: str
 
 
-def memory_of(request: Request, user_id: str | None) -> CallersMemory:
+def memory_of(request: Request, user_id: str | None = None) -> CallersMemory:
     """Return the memory that a request is about.
 
     Args:
         request: The request.
-        user_id: The user that it names, which counts only where the server authenticates nobody.
+        user_id: The user that its body names, which counts only where the server authenticates nobody.
 
     Raises:
         HTTPException: If nobody is named (404), or the server has no store (503).
@@ -121,10 +121,8 @@ def memory_of(request: Request, user_id: str | None) -> CallersMemory:
     return CallersMemory(MemoryFacade(store), owner)
 
 
-def _asked(
-    request: Request, user_id: Annotated[OwnerId | None, Query(description=USER_ID, max_length=512)] = None
-) -> CallersMemory:
-    return memory_of(request, user_id)
+def _asked(request: Request) -> CallersMemory:
+    return memory_of(request)
 
 
 Asked = Annotated[CallersMemory, Depends(_asked)]

@@ -76,14 +76,13 @@ async function send(path, { method = "GET", query, body, match, signal, silent }
   const own = visitor;
   for (;;) {
     const headers = {};
-    const token = kept(sessionStorage, TOKEN_KEY), user = kept(sessionStorage, USER_KEY);
+    const token = kept(sessionStorage, TOKEN_KEY);
     if (token) headers.authorization = `Bearer ${token}`;
     if (body) headers["content-type"] = "application/json";
     if (match) headers["if-match"] = /^(W\/)?"/.test(match) ? match : `"${match}"`;
-    const sent = body && JSON.stringify(user ? { ...body, user_id: user } : body);
     let answer;
     try {
-      answer = await fetch(addressOf(path, query), { method, headers, body: sent, cache: "no-cache",
+      answer = await fetch(addressOf(path, query), { method, headers, body: body && JSON.stringify(body), cache: "no-cache",
         signal: signal ? AbortSignal.any([signal, own.signal]) : own.signal });
     } catch (error) {
       if (isOver(error)) throw error;

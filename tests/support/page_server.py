@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import uvicorn
 from langgraph.store.base import BaseStore
-from starlette.authentication import AuthCredentials, SimpleUser
+from starlette.authentication import AuthCredentials, SimpleUser, UnauthenticatedUser
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
@@ -48,11 +48,12 @@ class PageServer:
 
 
 @contextmanager
-def page_server(database_server: str) -> Iterator[PageServer]:
+def page_server(database_server: str, *, authenticates: bool = True) -> Iterator[PageServer]:
     """Serve the app for the length of a context, on a database of its own.
 
     Args:
         database_server: The URL of the server of databases.
+        authenticates: Whether it looks who calls, and not only whom they name.
     """
     started: list[PageServer] = []
     ready, stop = threading.Event(), threading.Event()
@@ -63,7 +64,9 @@ def page_server(database_server: str) -> Iterator[PageServer]:
             async with open_any_store("memory store", database_server) as store:
                 before = getattr(app.state, "store", None)
                 app.state.store = store
-                config = uvicorn.Config(_guarded, lifespan="off", log_level="error", timeout_graceful_shutdown=1)
+                config = uvicorn.Config(
+                    _guarded if authenticates else _open, lifespan="off", log_level="error", timeout_graceful_shutdown=1
+                )
                 server = uvicorn.Server(config)
                 serving = asyncio.create_task(server.serve(sockets=[port]))
                 started.append(
@@ -95,3 +98,8 @@ async def _guarded(scope: Scope, receive: Receive, send: Send) -> None:
         await JSONResponse({"detail": "send `Authorization: Bearer` with a token"}, 401)(scope, receive, send)
         return
     await app(scope, receive, send)
+
+
+async def _open(scope: Scope, receive: Receive, send: Send) -> None:
+    """Serve anybody, as a development server does."""
+    await app({**scope, "user": UnauthenticatedUser()}, receive, send)

@@ -54,7 +54,9 @@ class MemoryClient(Transport):
         Raises:
             MemoryApiError: If the server refuses: 401, 404, 422, 423, 503.
         """
-        answer = await self._send("POST", "/memory/v1/erase", body={"confirm": confirm, "user_id": self.user_id})
+        answer = await self._send(
+            "POST", "/memory/v1/erase", query={"user_id": self.user_id}, body={"confirm": confirm}
+        )
         return read_answer(EraseAnswer, answer)
 
     async def give_feedback(
@@ -92,6 +94,7 @@ class MemoryClient(Transport):
         answer = await self._send(
             "POST",
             "/memory/v1/feedback",
+            query={"user_id": self.user_id},
             body={
                 "thread_id": thread_id,
                 "message_id": message_id,
@@ -100,7 +103,6 @@ class MemoryClient(Transport):
                 "value": value,
                 "key": key,
                 "comment": comment,
-                "user_id": self.user_id,
             },
         )
         return read_answer(FeedbackAnswer, answer)
@@ -123,7 +125,9 @@ class MemoryClient(Transport):
         Raises:
             MemoryApiError: If the server refuses: 401, 404, 413, 422, 423, 503.
         """
-        answer = await self._send("POST", "/memory/v1/forget", body={"ids": ids, "text": text, "user_id": self.user_id})
+        answer = await self._send(
+            "POST", "/memory/v1/forget", query={"user_id": self.user_id}, body={"ids": ids, "text": text}
+        )
         return read_answer(ForgetAnswer, answer)
 
     @overload
@@ -272,7 +276,10 @@ class MemoryClient(Transport):
             MemoryApiError: If the server refuses: 401, 404, 413, 422, 503.
         """
         answer = await self._send(
-            "POST", "/memory/v1/memories", body={"text": text, "about": about, "agent": agent, "user_id": self.user_id}
+            "POST",
+            "/memory/v1/memories",
+            query={"user_id": self.user_id},
+            body={"text": text, "about": about, "agent": agent},
         )
         return read_answer(RememberAnswer, answer)
 
@@ -313,7 +320,8 @@ class MemoryClient(Transport):
         answer = await self._send(
             "PATCH",
             f"/memory/v1/memories/{segment(memory_id)}",
-            body={"text": text, "user_id": self.user_id},
+            query={"user_id": self.user_id},
+            body={"text": text},
             headers={"If-Match": entity_tag(if_match)},
         )
         return read_answer(MemoryItem, answer)
@@ -371,14 +379,8 @@ class MemoryClient(Transport):
         answer = await self._send(
             "POST",
             "/memory/v1/search",
-            body={
-                "query": query,
-                "scopes": scopes,
-                "limit": limit,
-                "as_of": as_of,
-                "agent": agent,
-                "user_id": self.user_id,
-            },
+            query={"user_id": self.user_id},
+            body={"query": query, "scopes": scopes, "limit": limit, "as_of": as_of, "agent": agent},
         )
         return read_answer(SearchAnswer, answer)
 
@@ -404,7 +406,8 @@ class MemoryClient(Transport):
         answer = await self._send(
             "POST",
             "/memory/v1/context",
-            body={"message": message, "thread_id": thread_id, "agent": agent, "user_id": self.user_id},
+            query={"user_id": self.user_id},
+            body={"message": message, "thread_id": thread_id, "agent": agent},
         )
         return read_answer(ContextAnswer, answer)
 
@@ -548,7 +551,8 @@ class MemoryClient(Transport):
         answer = await self._send(
             "POST",
             f"/memory/v1/conversations/{segment(thread_id)}/messages",
-            body={"messages": messages, "agent": agent, "user_id": self.user_id},
+            query={"user_id": self.user_id},
+            body={"messages": messages, "agent": agent},
         )
         return read_answer(StoreMessagesAnswer, answer)
 

@@ -6,13 +6,15 @@ import { Transport, entityTag, eventsOf, itemsOf, segment, textOf } from "./tran
 export class MemoryClient extends Transport {
   async eraseUser(confirm, options = {}) {
     return this.send("POST", "/memory/v1/erase", {
-      body: { confirm, user_id: this.userId },
+      query: { user_id: this.userId },
+      body: { confirm },
       signal: options.signal,
     });
   }
 
   async giveFeedback(options = {}) {
     return this.send("POST", "/memory/v1/feedback", {
+      query: { user_id: this.userId },
       body: {
         thread_id: options.thread_id,
         message_id: options.message_id,
@@ -21,7 +23,6 @@ export class MemoryClient extends Transport {
         value: options.value,
         key: options.key,
         comment: options.comment,
-        user_id: this.userId,
       },
       signal: options.signal,
     });
@@ -29,7 +30,8 @@ export class MemoryClient extends Transport {
 
   async forgetMemory(options = {}) {
     return this.send("POST", "/memory/v1/forget", {
-      body: { ids: options.ids, text: options.text, user_id: this.userId },
+      query: { user_id: this.userId },
+      body: { ids: options.ids, text: options.text },
       signal: options.signal,
     });
   }
@@ -58,7 +60,8 @@ export class MemoryClient extends Transport {
 
   async remember(text, options = {}) {
     return this.send("POST", "/memory/v1/memories", {
-      body: { text, about: options.about, agent: options.agent, user_id: this.userId },
+      query: { user_id: this.userId },
+      body: { text, about: options.about, agent: options.agent },
       signal: options.signal,
     });
   }
@@ -72,7 +75,8 @@ export class MemoryClient extends Transport {
 
   async correctMemory(memoryId, text, options = {}) {
     return this.send("PATCH", `/memory/v1/memories/${segment(memoryId)}`, {
-      body: { text, user_id: this.userId },
+      query: { user_id: this.userId },
+      body: { text },
       headers: { "If-Match": entityTag(options.if_match) },
       signal: options.signal,
     });
@@ -88,21 +92,16 @@ export class MemoryClient extends Transport {
 
   async searchMemories(query, options = {}) {
     return this.send("POST", "/memory/v1/search", {
-      body: {
-        query,
-        scopes: options.scopes,
-        limit: options.limit,
-        as_of: options.as_of,
-        agent: options.agent,
-        user_id: this.userId,
-      },
+      query: { user_id: this.userId },
+      body: { query, scopes: options.scopes, limit: options.limit, as_of: options.as_of, agent: options.agent },
       signal: options.signal,
     });
   }
 
   async explainContext(message, options = {}) {
     return this.send("POST", "/memory/v1/context", {
-      body: { message, thread_id: options.thread_id, agent: options.agent, user_id: this.userId },
+      query: { user_id: this.userId },
+      body: { message, thread_id: options.thread_id, agent: options.agent },
       signal: options.signal,
     });
   }
@@ -150,7 +149,8 @@ export class MemoryClient extends Transport {
 
   async storeMessages(threadId, messages, options = {}) {
     return this.send("POST", `/memory/v1/conversations/${segment(threadId)}/messages`, {
-      body: { messages, agent: options.agent, user_id: this.userId },
+      query: { user_id: this.userId },
+      body: { messages, agent: options.agent },
       signal: options.signal,
     });
   }

@@ -151,6 +151,7 @@ def visit(site: PageServer, chromium: Browser) -> Iterator[Callable[..., Visitor
     def visiting(
         name: str = "ann",
         *,
+        known_by: Literal["token", "user"] = "token",
         size: str = "desktop",
         scheme: str = "light",
         locale: str = "en-GB",
@@ -166,7 +167,7 @@ def visit(site: PageServer, chromium: Browser) -> Iterator[Callable[..., Visitor
         )
         contexts.append(context)
         if name:
-            context.add_init_script(f"if (origin !== 'null') sessionStorage.setItem('react-mem.token', {name!r})")
+            context.add_init_script(f"if (origin !== 'null') sessionStorage.setItem('react-mem.{known_by}', {name!r})")
         visitors.append(Visitor(context, site.url))
         return visitors[-1]
 

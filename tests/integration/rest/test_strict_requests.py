@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from langgraph.store.memory import InMemoryStore
-from starlette.authentication import SimpleUser
+from starlette.authentication import SimpleUser, UnauthenticatedUser
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 from starlette.types import Receive, Scope, Send
@@ -59,6 +59,26 @@ async def test_no_route_takes_a_field_that_it_does_not_know(path: str, method: s
     assert told["body.user"] == "'user' is not known here; did you mean 'user_id'?"
 
 
+@pytest.mark.parametrize(("path", "method"), OPERATIONS)
+async def test_every_route_takes_the_users_name_in_the_query(path: str, method: str) -> None:
+    async with client_as(InMemoryStore(), UnauthenticatedUser()) as anybody:
+        asked = {"user_id": "ann", "nobodys": "1"}
+        told = problems_of(await anybody.request(method, path, params=asked, json={}))
+        assert [name for name in told if name.startswith("query.")] == ["query.nobodys"]
+
+
+async def test_whom_the_query_names_is_the_user_and_a_body_that_names_another_is_refused() -> None:
+    said, ann = {"text": "I like tea."}, {"user_id": "ann"}
+    async with client_as(InMemoryStore(), UnauthenticatedUser()) as anybody:
+        assert (await anybody.post(MEMORIES, params=ann, json=said)).status_code == 201
+        assert (await anybody.post(MEMORIES, json={**said, **ann})).status_code == 200
+        assert (await anybody.post(MEMORIES, params=ann, json={**said, **ann})).status_code == 200
+        assert (await anybody.post(MEMORIES, params=ann, json={**said, "user_id": "bob"})).status_code == 422
+        assert [
+            (await anybody.get(MEMORIES, params={"user_id": name})).json()["total"] > 0 for name in ("ann", "bob")
+        ] == [True, False]
+
+
 async def test_what_was_meant_is_named_and_nothing_is_done(anyone: httpx.AsyncClient) -> None:
     told = problems_of(await anyone.post(MEMORIES, json={"text": "She lives in Hue.", "abuot": "Lan"}))
     assert told == {"body.abuot": "'abuot' is not known here; did you mean 'about'?"}
@@ -68,8 +88,8 @@ async def test_what_was_meant_is_named_and_nothing_is_done(anyone: httpx.AsyncCl
         "query.kinds": "'kinds' is not known here; did you mean 'kind'?",
         "query.limt": "'limt' is not known here; did you mean 'limit'?",
     }
-    beside = problems_of(await anyone.post(MEMORIES, params={"user_id": "bob"}, json={"text": "I like tea."}))
-    assert beside == {"query.user_id": "'user_id' is not known here; it belongs into the body"}
+    beside = problems_of(await anyone.post(MEMORIES, params={"about": "Lan"}, json={"text": "I like tea."}))
+    assert beside == {"query.about": "'about' is not known here; it belongs into the body"}
     nothing_alike = problems_of(await anyone.get(f"{V1}/usage", params={"zzz": "1"}))
     assert nothing_alike["query.zzz"].endswith("known are user_id")
 
