@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
@@ -13,6 +13,9 @@ from react_mem.errors import ChoiceRefused
 _SERVERS = frozenset({"thread_id", "run_id", "assistant_id", "graph_id", "cron_id", "task_id"})
 _SERVERS_BEGIN = ("langgraph_", "__", "checkpoint_", "x-")
 """Names of LangGraph's own, and how others of them begin."""
+
+_MEANT = {"manager": "agent"}
+"""Names that are none of ours, and choose what one of ours does."""
 
 _ALIKE = 0.8
 """Likeness to one of our names, of 1, from which a name is taken for that one misspelt."""
@@ -35,9 +38,6 @@ class AgentContext(BaseModel):
         ChoiceRefused: If a value cannot be used, or a name is not one of these; it names the fields, and repeats
             nothing of what they say.
     """
-
-    takes_others: ClassVar[bool] = False
-    """True where names pass that are unlike any here."""
 
     # LangGraph passes names of its own too
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
@@ -97,7 +97,7 @@ class AgentContext(BaseModel):
 
     def __init__(self, /, **given: Any) -> None:
         """Read what is given, names that nobody knows included: one may be a wish misspelt."""
-        self._check_names(given, others=self.takes_others)
+        refuse_names(given, type(self).model_fields)
         try:
             super().__init__(**given)
         except ValidationError as error:
@@ -122,21 +122,31 @@ class AgentContext(BaseModel):
             ChoiceRefused: If a value cannot be used, or a name is one of ours misspelt; it names the fields, and
                 repeats nothing of what they say.
         """
-        if isinstance(context, cls):
-            return context
         given = configurable or {}
-        cls._check_names(given, others=True)
+        if isinstance(context, cls):
+            refuse_names(given, type(context).model_fields, others=True)
+            return context
+        refuse_names(given, cls.model_fields, others=True)
         return cls(**{key: value for key, value in given.items() if key in cls.model_fields})
 
-    @classmethod
-    def _check_names(cls, given: Iterable[str], *, others: bool) -> None:
-        for name in given:
-            if name in cls.model_fields or name in _SERVERS or name.startswith(_SERVERS_BEGIN):
-                continue
-            meant = get_close_matches(name.lower().replace("-", "_")[:100], cls.model_fields, 1, _ALIKE)
-            if meant:
-                raise ChoiceRefused(f"The run's context has no {name[:100]!r}: is {meant[0]!r} meant?")
-            if not others:
-                raise ChoiceRefused(
-                    f"The run's context has no {name[:100]!r}, but {', '.join(sorted(cls.model_fields))}."
-                )
+
+def refuse_names(given: Iterable[str], known: Collection[str], *, others: bool = False) -> None:
+    """Refuse names in what is said of a run that are none of those known.
+
+    Args:
+        given: The names.
+        known: Those that the run takes. LangGraph's own pass beside them.
+        others: Whether others pass, but for those that look like one of these misspelt.
+
+    Raises:
+        ChoiceRefused: If there is one.
+    """
+    for name in given:
+        if name in known or name in _SERVERS or name.startswith(_SERVERS_BEGIN):
+            continue
+        near = get_close_matches(name.lower().replace("-", "_")[:100], known, 1, _ALIKE)
+        meant = near[0] if near else _MEANT.get(name)
+        if meant in known:
+            raise ChoiceRefused(f"The run's context has no {name[:100]!r}: is {meant!r} meant?")
+        if not others:
+            raise ChoiceRefused(f"The run's context has no {name[:100]!r}, but {', '.join(sorted(known))}.")

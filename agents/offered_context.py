@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import ConfigDict, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
@@ -59,8 +59,8 @@ class RunOffer:
 def offered_context(offer: RunOffer, reads: Collection[str] = _READS) -> type[AgentContext]:
     """Return the context with a schema that names what is offered; it takes what `AgentContext` takes.
 
-    A server takes out of a context what its schema does not have, without a word. So what is not left to callers stays
-    in it, to be read only: who chooses it all the same is told where the run begins, with what there is.
+    What is not left to callers stays in it, to be read only: who chooses it all the same is told where the run begins,
+    with what there is.
 
     Args:
         offer: What is offered.
@@ -85,8 +85,6 @@ def offered_context(offer: RunOffer, reads: Collection[str] = _READS) -> type[Ag
         own[name] = {"readOnly": True, "description": "Not left to callers here: a choice of it is refused."}
 
     class Offered(AgentContext):
-        # a server copies `configurable` into a context, where tools have names of their own
-        takes_others: ClassVar[bool] = True
         model_config = ConfigDict(title="Run", json_schema_extra={"description": _SAID})
 
         @classmethod

@@ -17,6 +17,7 @@ from langgraph.errors import GraphBubbleUp, GraphRecursionError
 from langgraph.graph.state import CompiledStateGraph
 
 from react_mem.errors import ReactMemError, RunFailed
+from react_mem.graphs.chosen_names import note_names, refuse_chosen
 from react_mem.memory.runtime import cause_of, for_clients, trace_of
 
 log = logging.getLogger(__name__)
@@ -26,7 +27,7 @@ _OF_THE_GRAPH = (GraphBubbleUp, GraphRecursionError)
 
 
 def guard_clients(graph: CompiledStateGraph[Any, Any, Any, Any]) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Let nothing but errors for clients leave the nodes of a graph.
+    """Let nothing but errors for clients leave the nodes of a graph, and nothing that a client chooses be dropped.
 
     Args:
         graph: The graph; it is changed.
@@ -34,6 +35,7 @@ def guard_clients(graph: CompiledStateGraph[Any, Any, Any, Any]) -> CompiledStat
     Returns:
         The same graph.
     """
+    note_names(graph)
     for node in graph.nodes.values():
         if node.node is not None:
             # with the edges that leave it, which are run as a part of it
@@ -72,15 +74,18 @@ class _GuardedNode(Runnable[Any, Any]):
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the node. Blocking."""
         with errors_for_clients():
+            refuse_chosen(config)
             return self._node.invoke(input, config, **kwargs)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the node."""
         with errors_for_clients():
+            refuse_chosen(config)
             return await self._node.ainvoke(input, config, **kwargs)
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """Run the node, and yield what it does on the way."""
         with errors_for_clients():
+            refuse_chosen(config)
             async for part in self._node.astream(input, config, **kwargs):
                 yield part

@@ -75,7 +75,7 @@ def rest_request(r: random.Random, known: KnownIds) -> RestRequest:
     if r.random() < 0.03:
         method = r.choice(("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
     asked = changed(r, query) if r.random() < 0.6 else dict(query)
-    # beside a body it is refused as a parameter that nobody knows
+    # a body names one already
     if r.random() < (0.5 if body is None else 0.02):
         asked["user_id"] = r.choice((VICTIM, f"{VICTIM}.", text(r)))
     pairs = [(name, value) for name, value in asked.items() if value is not None]

@@ -122,6 +122,11 @@ async def test_names_of_others_pass_where_others_may_have_names(build: Build) ->
     graph = build(["hi", "ho"])
     with pytest.raises(ChoiceRefused, match=r"no 'bogus', but agent, .*use_memory"):
         await ask(graph, context={**ANN, "bogus": 1})
+    # beside a context, and of those that choose something, one is refused there too
+    for name, meant in (("use_memroy", "use_memory"), ("manager", "agent")):
+        config = {"configurable": {"thread_id": "1", name: False}}
+        with pytest.raises(ChoiceRefused, match=f"is '{meant}' meant"):
+            await graph.ainvoke({"messages": [("user", "hello")]}, config, context=AgentContext(user_id="ann"))
     for name in ("thread_id", "langgraph_auth_user", "__request_start_time_ms__", "checkpoint_ns"):
         assert AgentContext(user_id="ann", **{name: "1"}).user_id == "ann"
     # a tool may read a name of its own from `configurable`
