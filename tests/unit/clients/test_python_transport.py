@@ -64,9 +64,10 @@ async def test_what_is_not_given_is_left_to_the_server() -> None:
         "query": "tea",
         "as_of": "2026-01-02T00:00:00Z",
         "scopes": ["semantic"],
-        "user_id": "ann",
     }
-    assert str(heard[1].url) == "http://127.0.0.1:2024/below/memory/v1/skills?user_id=ann"
+    assert [str(one.url) for one in heard] == [
+        f"http://127.0.0.1:2024/below/memory/v1/{path}?user_id=ann" for path in ("search", "skills")
+    ]
 
 
 async def test_a_list_is_asked_for_with_each_of_several_words() -> None:
