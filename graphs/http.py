@@ -9,13 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from langgraph.config import get_store
 
 from react_mem.agents.embedding import check_served_embeddings
@@ -33,6 +31,13 @@ from react_mem.errors import (
     ReactMemError,
     ToolConfigError,
 )
+from react_mem.installation import of_extra
+
+with of_extra("server"):
+    from fastapi import FastAPI, Request
+    from fastapi.exceptions import RequestValidationError
+    from fastapi.responses import JSONResponse
+
 from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
 from react_mem.graphs.chat_summary_route import router as chat_summary
 from react_mem.graphs.conversations_route import router as conversations
@@ -49,6 +54,7 @@ from react_mem.graphs.memory_api.holdings_api import router as holdings
 from react_mem.graphs.memory_api.memories_api import router as memories
 from react_mem.graphs.memory_api.messages_api import router as messages
 from react_mem.graphs.memory_api.search_api import router as search
+from react_mem.graphs.memory_page.document import PATH
 from react_mem.graphs.memory_page.document import route as memory_page
 from react_mem.graphs.memory_route import router as memory
 from react_mem.graphs.metrics_route import router as metrics
@@ -80,6 +86,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
     The server ends this before it closes the store. Every process of a deployment runs it, those of the run queue too.
     """
+    if is_development():
+        log.info("what is remembered is shown at %s%s", os.environ.get("LANGGRAPH_API_URL", ""), PATH)
     warn_of_lenient_threads()
     await warn_of_changed_assistants()
     # Here and not in a request: the server shows requests the store of its default configuration, not langgraph.json's.

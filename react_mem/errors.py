@@ -13,6 +13,7 @@ mend may name a host or a file: of these, the clients of a server are told `for_
     │   ├── ToolConfigError              a tool
     │   ├── PriceError                   the file of prices
     │   ├── PromptError                  a prompt
+    │   ├── ExtraMissing (ImportError)   a package of an extra that is not installed
     │   ├── CustomerLookupError          the lookup of a customer
     │   ├── ServerAuthError              the authentication of a server
     │   └── ExposedServerError           a server that would serve everybody's memories to anybody
@@ -106,6 +107,10 @@ class PriceError(ConfigError):
 
 class PromptError(ConfigError):
     """A prompt that cannot be used; the message names what is wrong and the fix."""
+
+
+class ExtraMissing(ConfigError, ImportError):
+    """A package that an extra brings is not installed; the message says how to install it."""
 
 
 class CustomerLookupError(ConfigError):

@@ -6,10 +6,14 @@ A folder, a wheel or a repository notes where it is from (PEP 610); what comes f
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
+
+from react_mem.errors import ExtraMissing
 
 _NAME = "react-mem"
 
@@ -40,6 +44,29 @@ def pip_install(extra: str) -> str:
     """
     editable = "-e " if _origin().get("dir_info", {}).get("editable") else ""
     return f"pip install {editable}'{with_extra(extra)}'"
+
+
+@contextmanager
+def of_extra(extra: str) -> Iterator[None]:
+    """Import what an extra brings.
+
+    Args:
+        extra: Its name.
+
+    Raises:
+        ExtraMissing: If it is not installed.
+
+    >>> with of_extra("server"):
+    ...     import no_such_package
+    Traceback (most recent call last):
+    react_mem.errors.ExtraMissing: no_such_package is not installed, which the extra 'server' brings: pip install ...
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ExtraMissing(
+            f"{error.name} is not installed, which the extra {extra!r} brings: {pip_install(extra)}"
+        ) from error
 
 
 def _origin() -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from contextlib import AbstractContextManager, AsyncExitStack
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rich.text import Text
 
@@ -15,13 +15,16 @@ from react_mem.agents.terminal.column import Column, one_line
 from react_mem.agents.terminal.console import Terminal
 from react_mem.agents.terminal.loop import LoopThread
 from react_mem.agents.terminal.output import NOT_FORGOTTEN
-from react_mem.agents.terminal.prompting import InputLine
 from react_mem.agents.terminal.render import TurnView
 from react_mem.agents.terminal.sessions import Sessions
 from react_mem.agents.terminal.turn import Agent, TurnProgress, run_turn
 from react_mem.errors import LegalHoldError
+from react_mem.installation import of_extra
 from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, StorageSettings
 from react_mem.memory.context import labelled
+
+if TYPE_CHECKING:
+    from react_mem.agents.terminal.prompting import InputLine
 
 COMMANDS = ("/memory", "/threads", "/new", "/good", "/bad", "/forget", "/help", "/exit", "/quit")
 HELP = (
@@ -48,6 +51,9 @@ class Chat:
         settings: Where memory is kept.
         console: Where to draw.
         verbose: Show every step, not the answers alone.
+
+    Raises:
+        ExtraMissing: At a terminal, if what reads from it is not installed.
     """
 
     def __init__(
@@ -67,7 +73,11 @@ class Chat:
         self._interactive = sys.stdin is not None and sys.stdin.isatty()
         self._failed = False
         coloured = bool(console.color_system) and not console.no_color and sys.stdout.isatty()
-        self._prompt = InputLine(COMMANDS, coloured=coloured) if self._interactive else None
+        self._prompt: InputLine | None = None
+        if self._interactive:
+            with of_extra("terminal"):
+                from react_mem.agents.terminal.prompting import InputLine
+            self._prompt = InputLine(COMMANDS, coloured=coloured)
 
     def run(self) -> int:
         """Talk until the user leaves, the input ends, or nobody reads the output.

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from prometheus_client import Metric
-from prometheus_client.parser import text_string_to_metric_families
-
 from react_mem.errors import MemoryCommandError
+from react_mem.installation import of_extra
 from react_mem.memory.telemetry import OPERATIONS, PREFIX
+
+with of_extra("server"):
+    from prometheus_client import Metric
+    from prometheus_client.parser import text_string_to_metric_families
 
 PATH = "/memory/metrics"
 _TIMEOUT = 10.0

@@ -8,6 +8,7 @@ import dataclasses
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from langchain_core.messages import AIMessage
 from rich.console import Console
@@ -19,9 +20,11 @@ from react_mem.agents.model_errors import explain_model_error
 from react_mem.agents.models import load_chat_model, resolve_chat_spec
 from react_mem.agents.terminal.column import printable
 from react_mem.agents.terminal.output import print_json
-from react_mem.agents.terminal.scrape import Latency, Series, ServerMetrics, scrape
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import Statistics, connected, limited, load_embedding_model, statistics
+
+if TYPE_CHECKING:
+    from react_mem.agents.terminal.scrape import Latency, Series, ServerMetrics
 
 _CHECK_TIMEOUT = 30.0
 """Seconds for a model to say a word: one that takes longer does not serve a conversation."""
@@ -40,10 +43,14 @@ def run_stats(arguments: argparse.Namespace, config: AgentConfig, settings: Stor
         The exit code: 1 if a model that was asked does not answer.
 
     Raises:
+        ExtraMissing: If what reads metrics is not installed.
         MemoryCommandError: If the server's metrics cannot be read.
         StorageError: If the database cannot be opened.
     """
     if arguments.url:
+        # here, since not everybody has it
+        from react_mem.agents.terminal.scrape import scrape
+
         metrics = scrape(arguments.url, dict(arguments.header))
         if arguments.json:
             print_json(console, dataclasses.asdict(metrics))

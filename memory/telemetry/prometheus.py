@@ -10,12 +10,14 @@ import time
 from contextlib import ExitStack
 from functools import cache
 
-from opentelemetry.exporter.prometheus import PrometheusMetricReader
-from opentelemetry.sdk.metrics import MeterProvider
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
-
+from react_mem.installation import of_extra
 from react_mem.memory.telemetry.emit import listen, record
 from react_mem.memory.telemetry.prices import configured_prices
+
+with of_extra("server"):
+    from opentelemetry.exporter.prometheus import PrometheusMetricReader
+    from opentelemetry.sdk.metrics import MeterProvider
+    from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 

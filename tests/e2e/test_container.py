@@ -155,7 +155,7 @@ def test_what_it_downloads_is_pinned(container: Container) -> None:
     locked, tool = container.downloads
     assert "--require-hashes --no-deps -r requirements.lock" in locked
     [pin] = re.findall(r"\bsetuptools==\S+", tool)
-    assert f"\n{pin} " in (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert f"\n{pin} " in (ROOT / "requirements-dev.lock").read_text(encoding="utf-8")
     [adding] = container.not_run
     assert dict(LINES)["USER"] in adding
 

@@ -1,12 +1,18 @@
-"""Installing without a network: the packages that are installed here stand for what would be downloaded."""
+"""Installing without a network: the packages that are installed here stand for what would be downloaded.
+
+python -m tests.support.installing
+
+prints how many packages a plain install brings and how large they are, in MB, then what each extra adds to it.
+"""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator
-from importlib.metadata import Distribution, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 import pathspec
@@ -51,6 +57,22 @@ def needed(wanted: Iterable[Requirement | str]) -> Iterator[Distribution]:
                     waiting.append(one)
 
 
+def size(packages: Iterable[Distribution]) -> float:
+    """Return the size of packages in MB, without what Python compiles of them."""
+    files = [Path(str(file.locate())) for package in packages for file in package.files or ()]
+    return sum(file.stat().st_size for file in files if file.suffix != ".pyc" and file.is_file()) / 1e6
+
+
+def added(extra: str | None = None) -> list[Distribution]:
+    """Return the packages that a plain install brings; of an extra, those that it adds to them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    plain = {found.metadata["Name"]: found for found in needed(project["dependencies"])}
+    if extra is None:
+        return list(plain.values())
+    more = needed([*project["dependencies"], *project["optional-dependencies"][extra]])
+    return [found for found in more if found.metadata["Name"] not in plain]
+
+
 def link_packages(wanted: Iterable[Requirement | str], into: Path) -> None:
     """Link the packages that are installed here into a folder: those that are wanted, and what they depend on."""
     for found in needed(wanted):
@@ -72,3 +94,20 @@ def build_wheel(folder: Path) -> Path:
     result = subprocess.run([*build, source], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     return next(folder.glob("*.whl"))
+
+
+def _print_sizes() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for extra in (None, *project["optional-dependencies"]):
+        try:
+            found = added(extra)
+        except PackageNotFoundError as error:
+            sys.stdout.write(f"{extra}: {error}\n")
+            continue
+        largest = sorted(((size([one]), one.metadata["Name"]) for one in found), reverse=True)[:12]
+        told = ", ".join(f"{name} {megabytes:.1f}" for megabytes, name in largest)
+        sys.stdout.write(f"{extra or 'plain'}: {len(found)} packages, {size(found):.1f} MB: {told}\n")
+
+
+if __name__ == "__main__":
+    _print_sizes()

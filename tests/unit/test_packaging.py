@@ -14,17 +14,18 @@ import tarfile
 import tomllib
 import venv
 import zipfile
-from collections.abc import Iterable, Iterator
-from importlib.metadata import Distribution
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
-from tests.support.installing import FOLDERS, ROOT, build_wheel, copy_build_context, link_packages, needed
+from tests.support.installing import FOLDERS, ROOT, added, build_wheel, copy_build_context, link_packages, size
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
+LOCK = (ROOT / "requirements-dev.lock").read_text(encoding="utf-8")
+RUN_LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 IMAGE_LOCK = (ROOT / "deploy/requirements.lock").read_text(encoding="utf-8")
 
 UNLOCKED = {"acontext", "mem0", "milvus", "opensearch"}
@@ -37,7 +38,11 @@ READ = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "MANIFEST.in")
 
 def declared() -> list[Requirement]:
     extras = [lines for name, lines in PROJECT["optional-dependencies"].items() if name not in UNLOCKED]
-    return [Requirement(line) for lines in (PROJECT["dependencies"], *extras) for line in lines]
+    return [
+        Requirement(line)
+        for lines in (PROJECT["dependencies"], PYPROJECT["dependency-groups"]["clone"], *extras)
+        for line in lines
+    ]
 
 
 def locked(lock: str = LOCK) -> Iterator[tuple[Requirement, list[str]]]:
@@ -163,17 +168,26 @@ def test_the_demo_works_after_a_plain_install(installed: Path, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_needs_an_extra_says_which(installed: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [installed / "react-mem", "memory", "list"],
-        cwd=tmp_path,
-        env=stranger(tmp_path),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2
-    assert re.search(r"pip install 'react-mem\[local\] @ file:///\S+\.whl'", done.stderr)
-    assert "Traceback" not in done.stderr
+CREATE = "from react_mem.memory.write.extraction import create_extractor; create_extractor('langmem', [])"
+CHAT = "import pty; raise SystemExit(pty.spawn(['./react-mem', 'chat']) >> 8)"
+
+
+@pytest.mark.parametrize(
+    ("command", "extra"),
+    [
+        pytest.param(["./react-mem", "memory", "list"], "local", id="database"),
+        pytest.param(["./python", "-c", CHAT], "terminal", id="chat"),
+        pytest.param(["./react-mem", "stats", "--url", "http://localhost:1"], "server", id="stats"),
+        pytest.param(["./python", "-c", "import react_mem.graphs.http"], "server", id="server"),
+        pytest.param(["./python", "-c", CREATE], "langmem", id="engine"),
+    ],
+)
+def test_what_needs_an_extra_says_which(command: list[str], extra: str, installed: Path, tmp_path: Path) -> None:
+    done = subprocess.run(command, cwd=installed, env=stranger(tmp_path), capture_output=True, text=True)
+    assert done.returncode != 0
+    said = " ".join((done.stdout + done.stderr).split())
+    assert re.search(rf"pip install 'react-mem\[{extra}\] @ file:///\S+\.whl'", said), said
+    assert ("Traceback" in said) is (command[0] == "./python" and extra != "terminal")
 
 
 def test_the_command_tells_its_version(installed: Path, tmp_path: Path) -> None:
@@ -223,7 +237,7 @@ def test_a_project_with_folders_of_the_same_names_keeps_its_own(wheel: Path, tmp
 # --- the lock ---
 
 
-@pytest.mark.parametrize("lock", [LOCK, IMAGE_LOCK], ids=["requirements.lock", "deploy/requirements.lock"])
+@pytest.mark.parametrize("lock", [LOCK, RUN_LOCK, IMAGE_LOCK], ids=["dev", "run", "image"])
 def test_the_lock_pins_by_hash_and_names_no_address(lock: str) -> None:
     pins = list(locked(lock))
     assert len(pins) > 100
@@ -243,10 +257,29 @@ def test_an_image_holds_what_is_tested_and_no_tool_of_development() -> None:
     assert [pin for pin, hashes in image.items() if tested.get(pin) != hashes] == []
     names = {canonical(Requirement(pin).name) for pin in image}
     extras = PROJECT["optional-dependencies"]
-    for line in (*PROJECT["dependencies"], *extras["auth"], *extras["mcp"], *extras["search"], *extras["local"]):
+    served = ("auth", "langmem", "local", "mcp", "search", "server", "terminal")
+    for line in (*PROJECT["dependencies"], *(line for extra in served for line in extras[extra])):
         # a deployment has a database of its own
         assert (canonical(Requirement(line).name) in names) == ("pgserver" not in line), line
     assert not names & {"hypothesis", "langgraph-cli", "matplotlib", "mypy", "pytest", "ruff"}
+
+
+def test_what_runs_is_what_is_tested_without_what_tests() -> None:
+    tested, run = ({f"{pin.name}{pin.specifier}": hashes for pin, hashes in locked(lock)} for lock in (LOCK, RUN_LOCK))
+    assert [pin for pin, hashes in run.items() if tested.get(pin) != hashes] == []
+    names = {canonical(Requirement(pin).name) for pin in run}
+    extras = PROJECT["optional-dependencies"]
+    wanted = [*PYPROJECT["dependency-groups"]["clone"], *extras["local"], *extras["server"], *extras["terminal"]]
+    assert {canonical(Requirement(line).name) for line in (*PROJECT["dependencies"], *wanted)} <= names
+    tools = [*extras["bench"], *extras["dev"], *extras["docs"], *extras["langmem"], *extras["search"]]
+    # what the server itself needs of them
+    assert names & {canonical(Requirement(line).name) for line in tools} <= {
+        "httpcore",
+        "httpx",
+        "packaging",
+        "pathspec",
+        "psutil",
+    }
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
@@ -283,13 +316,14 @@ def test_a_deployment_embeds_with_the_model_that_is_locked() -> None:
         assert (embedder.name, embedder.specifier) == (local.name, local.specifier)
 
 
-def test_a_deployment_searches_the_web_with_the_packages_of_the_extra() -> None:
+@pytest.mark.parametrize("extra", ["langmem", "search", "server"])
+def test_a_deployment_has_the_packages_of_the_extra(extra: str) -> None:
     config = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
     named = {one.name: one for one in map(Requirement, config["dependencies"][1:])}
     pins = {canonical(pin.name): str(pin.specifier).removeprefix("==") for pin, _ in locked()}
-    for wanted in map(Requirement, PROJECT["optional-dependencies"]["search"]):
+    for wanted in map(Requirement, PROJECT["optional-dependencies"][extra]):
         version = pins[canonical(wanted.name)]
-        assert named[wanted.name].specifier.contains(version)
+        assert named[wanted.name].specifier.contains(version, prereleases=True)
 
 
 def test_the_documentation_lists_what_a_plain_install_brings() -> None:
@@ -302,24 +336,16 @@ def test_the_documentation_lists_what_a_plain_install_brings() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the sizes are those of Linux")
 def test_the_documentation_tells_how_large_an_install_is() -> None:
-    def size(packages: Iterable[Distribution]) -> float:
-        files = [Path(str(file.locate())) for package in packages for file in package.files or ()]
-        return sum(file.stat().st_size for file in files if file.suffix != ".pyc" and file.is_file()) / 1e6
-
-    def by_name(lines: list[str]) -> dict[str, Distribution]:
-        return {canonical(found.metadata["Name"]): found for found in needed(lines)}
-
     text = (ROOT / "docs" / "installation.md").read_text(encoding="utf-8")
     told = re.search(r"brings (\d+) packages, about (\d+) MB", text)
     assert told is not None
     # the page tells of this machine and Python exactly; with others a package or two comes or goes
     exactly = sys.version_info[:2] == (3, 11) and platform.machine() == "x86_64"
-    plain = by_name(PROJECT["dependencies"])
+    plain = added()
     assert len(plain) == pytest.approx(int(told[1]), abs=0 if exactly else 3)
-    assert size(plain.values()) == pytest.approx(int(told[2]), rel=0.02 if exactly else 0.15)
+    assert size(plain) == pytest.approx(int(told[2]), rel=0.02 if exactly else 0.15)
     for extra, count, megabytes in re.findall(r"^\| `(\w+)` \|.*\| (\d+), ([\d.]+)", text, re.MULTILINE):
-        added = by_name([*PROJECT["dependencies"], *PROJECT["optional-dependencies"][extra]])
-        new = [found for name, found in added.items() if name not in plain]
+        new = added(extra)
         assert (extra, len(new)) == (extra, pytest.approx(int(count), abs=0 if exactly else 2))
         rounded = 0.5 if len(new) > 1 else 0.1
         assert (extra, size(new)) == (extra, pytest.approx(float(megabytes), rel=0 if exactly else 0.2, abs=rounded))
@@ -349,7 +375,7 @@ def test_the_variables_in_env_example_are_those_the_code_reads() -> None:
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """What `make` looks at, in a folder where nothing is installed."""
-    for name in ("Makefile", "pyproject.toml", "requirements.lock", ".ci/run"):
+    for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock", ".ci/run"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -415,8 +441,8 @@ def test_a_python_that_is_not_there_is_refused_by_name(clone: Path) -> None:
 
 
 def test_locking_without_uv_says_how_to_get_it(clone: Path) -> None:
-    before = (clone / "requirements.lock").read_bytes()
+    before = [lock.read_bytes() for lock in sorted(clone.glob("*.lock"))]
     result = run(["make", "lock", "UV="], clone)
     assert result.returncode != 0
     assert "pip install uv" in result.stderr
-    assert (clone / "requirements.lock").read_bytes() == before
+    assert [lock.read_bytes() for lock in sorted(clone.glob("*.lock"))] == before

@@ -244,8 +244,10 @@ async def _ask(request: httpx.Request, *, refused: str) -> Any:
 
 
 def _tavily() -> tuple[Any, Any]:
-    from tavily import AsyncTavilyClient, errors  # type: ignore[import-untyped]  # takes a second to import
-
+    try:
+        from tavily import AsyncTavilyClient, errors  # type: ignore[import-untyped]  # takes a second to import
+    except ImportError as error:
+        raise MissingPackage("tavily-python") from error
     return AsyncTavilyClient, errors
 
 

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from langchain_core.language_models import BaseChatModel
 
+from react_mem.installation import of_extra
 from react_mem.memory.model.operations import Extractor
 
 __all__ = ["create_extractor"]
@@ -34,6 +35,7 @@ def create_extractor(
         The extractor.
 
     Raises:
+        ExtraMissing: If what it needs is not installed.
         ValueError: If there is no such engine, or the model cannot do what it needs.
     """
     # imported here: LangMem takes a second to import, and only one of the engines needs it
@@ -42,7 +44,8 @@ def create_extractor(
 
         return StructuredExtractor(models, profile or {}, topics=topics)
     if engine == "langmem":
-        from react_mem.memory.write.extraction.langmem_engine import LangMemExtractor
+        with of_extra("langmem"):
+            from react_mem.memory.write.extraction.langmem_engine import LangMemExtractor
 
         return LangMemExtractor(models, profile or {}, topics=topics)
     near = get_close_matches(engine, ENGINES, n=1)

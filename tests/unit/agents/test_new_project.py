@@ -18,7 +18,8 @@ from react_mem.agents.new_project import package_name, write_project
 from react_mem.errors import ProjectError
 
 ROOT = Path(__file__).resolve().parents[3]
-OURS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+OURS = PYPROJECT["project"]
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +72,8 @@ def test_it_asks_for_this_version_and_for_tools_as_this_project_does(project: Pa
     assert needed.extras <= OURS["optional-dependencies"].keys()
     assert needed.specifier.contains(OURS["version"])
     assert not needed.specifier.contains("1.0")
-    assert set(theirs["optional-dependencies"]["dev"]) <= set(OURS["optional-dependencies"]["dev"])
+    ours = {*OURS["optional-dependencies"]["dev"], *PYPROJECT["dependency-groups"]["clone"]}
+    assert set(theirs["optional-dependencies"]["dev"]) <= ours
 
 
 def test_its_server_is_set_up_as_this_projects(project: Path) -> None:
