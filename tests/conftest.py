@@ -91,6 +91,14 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
         faulthandler.cancel_dump_traceback_later()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def users_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what a test leaves to the default out of the data folder of whoever runs it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def database_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of an embedded server that lives as long as the test session; of a cluster where one is named."""

@@ -28,7 +28,15 @@ _SETTINGS = ("DATABASE", "REACT_MEM", "MEMORY", "OPENAI")
 """Beginnings of the variables that a resident is started for."""
 
 _MORE_SETTINGS = frozenset(
-    {"CHAT_MODEL", "EMBEDDING_MODEL", "INDEX_FIELDS", "POSTGRES_URI", "STORE_FULL_VECTORS", "VECTOR_STORE"}
+    {
+        "CHAT_MODEL",
+        "EMBEDDING_MODEL",
+        "INDEX_FIELDS",
+        "POSTGRES_URI",
+        "STORE_FULL_VECTORS",
+        "VECTOR_STORE",
+        "XDG_DATA_HOME",
+    }
 )
 
 _SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76

@@ -67,5 +67,5 @@ class Terminal(Console):
 def place_in_words(settings: StorageSettings) -> str:
     """Return where memories are: which database, or which folder."""
     if settings.database_url is None:
-        return f"{settings.data_dir.expanduser().absolute()} (embedded PostgreSQL)"
+        return f"{settings.embedded_folder()} (embedded PostgreSQL)"
     return f"PostgreSQL at {place_of(settings.database_url.get_secret_value())}"

@@ -108,7 +108,7 @@ async def _database(settings: StorageSettings) -> dict[str, str]:
         "embedder": settings.embedding,
         "off": "; ".join(f"{what} ({why})" for what, why in off.items() if why) or "nothing",
     }
-    if settings.database_url is None and not has_cluster(settings.data_dir):
+    if settings.database_url is None and not await asyncio.to_thread(lambda: has_cluster(settings.embedded_folder())):
         return told | {"memories": "none: there is no database yet, and the first that is remembered makes it"}
     async with connected(settings) as conn:
         found, people = await statistics(conn), await holders(conn)

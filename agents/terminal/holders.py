@@ -42,7 +42,7 @@ def refuse_nothing(arguments: argparse.Namespace, settings: StorageSettings) -> 
     reads = verbs is None or getattr(arguments, "verb", None) in verbs
     elsewhere = any(getattr(arguments, option, None) for option in ("url", "check", "store"))
     embedded = settings.database_url is None and has_embedded_server()
-    if reads and not elsewhere and embedded and not has_cluster(settings.data_dir):
+    if reads and not elsewhere and embedded and not has_cluster(settings.embedded_folder()):
         raise MemoryCommandError(
             f"nothing is remembered in {place_in_words(settings)}: there is no database yet, and none was made. Where "
             "memories are elsewhere, name the folder by REACT_MEM_DATA_DIR, or the database by DATABASE_URL."

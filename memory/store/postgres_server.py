@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -25,6 +26,8 @@ from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.row_security import raise_wall
 from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.telemetry import watch_pool
+
+log = logging.getLogger(__name__)
 
 CONNECT_TIMEOUT = 5
 """Seconds for one address of the server; a reachable one answers in milliseconds."""
@@ -120,7 +123,9 @@ async def open_database(settings: StorageSettings | None, *, checkpoints: bool) 
 async def _server(settings: StorageSettings, stack: AsyncExitStack) -> DatabaseServer:
     if settings.database_url is not None:
         return DatabaseServer(settings.database_url.get_secret_value())
-    return await stack.enter_async_context(embedded_server(settings.data_dir))
+    folder = await asyncio.to_thread(settings.embedded_folder)
+    log.info("memory is in the embedded database in %s", folder)
+    return await stack.enter_async_context(embedded_server(folder))
 
 
 def _connection_options(schema: str | None) -> dict[str, Any]:

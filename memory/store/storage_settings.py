@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -18,8 +20,8 @@ from react_mem.memory.store.keys.master_key import FILE, FORMER, FUNCTION, KEY, 
 from react_mem.memory.store.keys.receipt_key import RECEIPT_KEY, RECEIPT_KEY_FILE, make_receipt_key
 from react_mem.memory.store.variable_names import check_names
 
-DEFAULT_DATA_DIR = Path(".react-mem") / "postgres"
-"""Beside the project, as `.langgraph_api` is: two projects do not share memories, and deleting a clone deletes them."""
+DATA_DIR_OF_BEFORE = Path(".react-mem") / "postgres"
+"""In the project, where `langgraph dev` watches every file that the server writes."""
 
 PLATFORM_SCHEMA = "react_mem"
 """The platform's database has a `store` table of its own, with migrations of its own: ours live in another schema."""
@@ -73,7 +75,8 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
     Args:
         database_url: PostgreSQL with pgvector; without it the embedded server is used.
         db_schema: The schema of the tables; the database's default without it.
-        data_dir: The folder of the embedded server; a relative one is taken from the current directory.
+        data_dir: The folder of the embedded server; a relative one is taken from the current directory. Without one,
+            `embedded_folder` says which.
         embedding: `auto`, `local`, or an `init_embeddings` string such as `openai:text-embedding-3-small`.
         vector_store: Which LangChain vector store memory is searched in, in place of the database: the path
             `package.module:attribute` of what makes it, or the fields of `memory.adapters.VectorIndexSettings`.
@@ -104,7 +107,7 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
 
     database_url: SecretStr | None = None
     db_schema: str | None = None
-    data_dir: Path = DEFAULT_DATA_DIR
+    data_dir: Path | None = None
     embedding: str = Field("auto", min_length=1)
     # an address may hold a password
     vector_store: dict[str, Any] | str | None = Field(None, repr=False)
@@ -166,6 +169,21 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
         if self.pool_min > self.pool_max:
             raise ValueError(f"pool_min ({self.pool_min}) must not exceed pool_max ({self.pool_max})")
         return self
+
+    def embedded_folder(self) -> Path:
+        """Return the folder of the embedded server. Blocking: it looks whether there is one.
+
+        Without `data_dir` it is among the data of the user, by the name of the current directory and a hash of its
+        path: two projects do not share memories. One of before, in the directory itself, goes on being used.
+        """
+        here = Path.cwd()
+        if self.data_dir is not None or (here / DATA_DIR_OF_BEFORE).is_dir():
+            return here / (self.data_dir or DATA_DIR_OF_BEFORE).expanduser()
+        shared = os.environ.get("XDG_DATA_HOME", "")
+        if not os.path.isabs(shared):
+            shared = "~/Library/Application Support" if sys.platform == "darwin" else "~/.local/share"
+        told = hashlib.sha256(os.fsencode(here)).hexdigest()[:8]
+        return Path(os.path.expanduser(shared), "react-mem", f"{here.name[:40]}-{told}")
 
     def master_key(self) -> MasterKey | None:
         """Return the master key that memory is encrypted under, or None. Blocking: it may read a file.

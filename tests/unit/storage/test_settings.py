@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from react_mem.errors import EncryptionKeyError, StorageError, StorageNotConfigured
 from react_mem.memory.store.keys.master_key import MasterKey
-from react_mem.memory.store.storage_settings import DEFAULT_DATA_DIR, PLATFORM_SCHEMA, StorageSettings
+from react_mem.memory.store.storage_settings import PLATFORM_SCHEMA, StorageSettings
 
 IMAGE = {"LANGSERVE_GRAPHS": '{"agent": "./graphs"}'}
 DEVELOPMENT = {**IMAGE, "LANGSMITH_LANGGRAPH_API_VARIANT": "local_dev", "DATABASE_URI": ":memory:"}
@@ -33,7 +33,40 @@ def url(environ: dict[str, str]) -> str | None:
 def test_the_embedded_database_is_the_default_outside_a_deployment(environ: dict[str, str]) -> None:
     settings = StorageSettings.from_env(environ)
     assert settings.database_url is None
-    assert settings.data_dir == DEFAULT_DATA_DIR
+    assert settings.data_dir is None
+
+
+def test_the_embedded_database_is_among_the_users_data_one_for_each_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def used_in(project: str) -> Path:
+        (tmp_path / project).mkdir(parents=True, exist_ok=True)
+        monkeypatch.chdir(tmp_path / project)
+        return StorageSettings.from_env({}).embedded_folder()
+
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    # the standard has what is not absolute ignored
+    monkeypatch.setenv("XDG_DATA_HOME", "data")
+    shop = used_in("tea/shop")
+    assert shop.parent == tmp_path / "home/.local/share/react-mem"
+    assert shop.name.startswith("shop-")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    places = [used_in(project) for project in ("tea/shop", "coffee/shop", "tea/shop")]
+    assert places[0] == places[2] != places[1]
+    assert {place.parent for place in places} == {tmp_path / "data/react-mem"}
+    assert not (tmp_path / "data").exists()
+
+
+def test_an_embedded_database_that_a_project_has_already_goes_on_being_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".react-mem" / "hooks").mkdir(parents=True)
+    assert StorageSettings.from_env({}).embedded_folder() != tmp_path / ".react-mem/postgres"
+    (tmp_path / ".react-mem" / "postgres").mkdir()
+    assert StorageSettings.from_env({}).embedded_folder() == tmp_path / ".react-mem/postgres"
+    assert StorageSettings.from_env({"REACT_MEM_DATA_DIR": "mine"}).embedded_folder() == tmp_path / "mine"
 
 
 def test_a_deployment_without_a_database_is_refused() -> None:
