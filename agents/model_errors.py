@@ -123,7 +123,9 @@ def _explain(error: BaseException, chosen: str) -> tuple[FailureKind, str]:
 def _refused(chosen: str, text: str, detail: str) -> str:
     if re.search(r"image|vision|multimodal|content.{0,20}(type|part)", text):
         return f"The model {chosen!r} cannot read images. Send text, or choose a model that reads images. ({detail})"
-    if re.search(r"\btools?\b|function", text):
+    # a message that is out of place is not for want of tools
+    misplaced = re.search(r"role.{0,3}tool\b|tool_(call|use|result)", text) and "support" not in text
+    if re.search(r"\btools?\b|function", text) and not misplaced:
         return f"The model {chosen!r} refused the tools. Set dialect: text in the agent's YAML. ({detail})"
     return f"The model {chosen!r} refused the request as invalid: {detail}"
 

@@ -20,10 +20,9 @@ from react_mem.graphs import events
 from react_mem.graphs.agent_state import AgentState, current_turn, model_calls, pending_tool_calls
 from react_mem.graphs.model_call import Bind, ModelCall
 from react_mem.graphs.noting import thread_noted
-from react_mem.graphs.paired_calls import close_open_calls, with_call_ids
 from react_mem.graphs.structured_output import StructuredOutput
 from react_mem.memory import telemetry
-from react_mem.memory.context import NOTICE, as_said
+from react_mem.memory.context import NOTICE, as_said, paired_calls, with_call_ids
 from react_mem.memory.runtime import Metering, storable
 from react_mem.prompts import load_prompt
 
@@ -87,7 +86,7 @@ class Reason:
         context = AgentContext.of(runtime.context, get_config().get("configurable"))
         chosen = await self._agent.for_run(context)
         composed = self._compose(state, chosen.instructions)
-        prompt = close_open_calls([_sendable(message) for message in composed])
+        prompt = paired_calls([_sendable(message) for message in composed])
         call = ModelCall(
             self._agent,
             chosen.model,

@@ -38,7 +38,7 @@ from react_mem.memory.adapters.thread import (
     thread_of,
     turn_of,
 )
-from react_mem.memory.context import Frame, Layout, Window, lay_out
+from react_mem.memory.context import Frame, Layout, Window, lay_out, paired_calls
 from react_mem.memory.llm.budget import ASSUMED_WINDOW
 from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.maintenance.agent import AgentWork
@@ -251,7 +251,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         shown = [known.get(id(message), message) for message in request.messages]
         messages: list[Any] = lay_out(shown, layout, own, self._policy.context.message_chars)
         system = messages.pop(0) if own or layout["retrieved"] else None
-        return request.override(system_message=system, messages=messages)
+        return request.override(system_message=system, messages=paired_calls(messages))
 
     async def _end(self, state: MemoryState, memory: TurnMemory) -> dict[str, Any]:
         thread, mark = thread_of(state), state.get("memory_mark")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from react_mem.memory.context.lines import render_line as render_line
     from react_mem.memory.context.lines import render_message as render_message
     from react_mem.memory.context.memories import render_memories as render_memories
+    from react_mem.memory.context.pairing import paired_calls as paired_calls
+    from react_mem.memory.context.pairing import with_call_ids as with_call_ids
     from react_mem.memory.context.web_pages import render_pages as render_pages
     from react_mem.memory.index.entries import whole_text as whole_text
     from react_mem.memory.index.over import is_over as is_over

@@ -13,7 +13,8 @@ What a model answers an extraction is built with `tests.support.labels`.
 The rule that was added first among those that match and still have a reply answers. A request that no rule matches gets
 a 500 that says so, and leaving the `with` block (or the `openai_server` fixture) fails the test. As the real service
 does, it refuses with 400 a strict schema that is not strict and tool messages that answer no tool call. Embeddings are
-answered without a script; a rule with `Match(path="/embeddings")` overrides them.
+answered without a script; a rule with `Match(path="/embeddings")` overrides them. `/messages` is the same model as
+Anthropic's API has it, not streamed, with what that refuses.
 
 Beside another process: `python -m tests.support.openai_server --script script.json --port 0`, where the script is
 `{"rules": [{"when": {"contains": "tea"}, "replies": [{"text": "green?"}], "repeat": true}]}`. The base URL is the
@@ -36,6 +37,7 @@ from typing import Any, Self
 
 import pytest
 
+from tests.support.anthropic_wire import MESSAGES, claude_message
 from tests.support.openai_script import CHAT, EMBEDDINGS, Match, Reply, Request, ToolCall
 from tests.support.openai_wire import chunks, completion, embed, error_body, request_problem
 
@@ -225,6 +227,8 @@ class _Handler(BaseHTTPRequestHandler):
                 else error_body(reply.error or f"scripted {reply.status}")
             )
             return self._json(reply.status, error, reply.headers)
+        if request.path == MESSAGES:
+            return self._json(200, claude_message(request, reply), reply.headers)
         if streams:
             return self._stream(request, reply)
         return self._json(200, completion(request, reply), reply.headers)

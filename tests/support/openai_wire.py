@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tests.support.anthropic_wire import MESSAGES, claude_problem
 from tests.support.openai_script import Reply, Request
 
 _PIECE = 7  # characters a streamed chunk: short, so that words, escapes and JSON keys are cut in the middle
@@ -89,6 +90,8 @@ def request_problem(request: Request) -> str | None:
         function = tool.get("function") or {}
         if function.get("strict") and (problem := _strict_problem(function.get("parameters") or {}, "parameters")):
             return f"Invalid schema for function '{function.get('name')}': {problem}"
+    if request.path == MESSAGES:
+        return claude_problem(request)
     open_calls: set[str] = set()
     for i, message in enumerate(request.messages):
         if message.get("role") == "tool":

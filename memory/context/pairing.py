@@ -1,4 +1,4 @@
-"""Calls of tools that stay paired with their results: each with an id of its own, each answered in the prompt."""
+"""Calls of tools paired with their results in the prompt, whatever has become of the thread."""
 
 from __future__ import annotations
 
@@ -41,42 +41,44 @@ def with_call_ids(answer: AIMessage) -> AIMessage:
     return answer.model_copy(update=changed) if changed else answer
 
 
-def close_open_calls(prompt: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Answer the calls that have no result: a run was cancelled or killed while a tool ran, and the user went on.
+def paired_calls(prompt: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Return messages as every provider takes them: behind each answer one result for each of its calls, and no other.
 
-    Providers refuse a prompt with such calls, so that without this the conversation could never be continued. They
-    refuse calls without an id too: each gets one, and so does its result.
+    A run that was cancelled while a tool ran leaves calls without results; a thread that was trimmed has one without
+    the other, or elsewhere. Providers refuse any of it, so that without this the conversation could never be continued.
+    A result goes to its call; in the place of a missing one it says that the call was stopped; one without its call is
+    left out. Calls without an id get one, and so do their results. What else an answer holds, such as its thinking,
+    stays with it.
 
     Args:
         prompt: The messages for the model.
 
-    Returns:
-        The messages, each tool call followed by a result.
-
     >>> from langchain_core.messages import HumanMessage
     >>> call = {"name": "fetch", "args": {}, "id": "1", "type": "tool_call"}
-    >>> [m.type for m in close_open_calls([AIMessage("", tool_calls=[call]), HumanMessage("hello?")])]
-    ['ai', 'tool', 'human']
+    >>> [m.type for m in paired_calls([ToolMessage("", tool_call_id="0"), AIMessage("", tool_calls=[call])])]
+    ['ai', 'tool']
     """
-    closed: list[BaseMessage] = []
-    waiting: dict[str, str] = {}
+    paired: list[BaseMessage] = []
+    waiting: dict[str, int] = {}
+    latest = 0
     for message in prompt:
         if isinstance(message, ToolMessage):
-            if message.tool_call_id in _NO_ID and waiting:
-                message = message.model_copy(update={"tool_call_id": next(iter(waiting))})
-            waiting.pop(message.tool_call_id, None)
-        else:
-            closed += _stopped(waiting)
-            waiting = {}
+            id_ = message.tool_call_id
+            if id_ in _NO_ID:
+                id_ = next((call for call, place in waiting.items() if place > latest), id_)
+            if (place := waiting.pop(id_, None)) is not None:
+                paired[place] = message if id_ == message.tool_call_id else _answering(message, id_)
+            continue
         if isinstance(message, AIMessage):
-            if not all(call["id"] for call in [*message.tool_calls, *message.invalid_tool_calls]):
-                message = with_call_ids(message)
-            waiting = {
-                str(call["id"]): str(call["name"]) for call in [*message.tool_calls, *message.invalid_tool_calls]
-            }
-        closed.append(message)
-    return closed + _stopped(waiting)
+            message = with_call_ids(message)
+            latest = len(paired)
+        paired.append(message)
+        if isinstance(message, AIMessage):
+            for call in [*message.tool_calls, *message.invalid_tool_calls]:
+                waiting[str(call["id"])] = len(paired)
+                paired.append(ToolMessage(_STOPPED, tool_call_id=call["id"], name=call["name"], status="error"))
+    return paired
 
 
-def _stopped(waiting: dict[str, str]) -> list[ToolMessage]:
-    return [ToolMessage(_STOPPED, tool_call_id=id_, name=name, status="error") for id_, name in waiting.items()]
+def _answering(message: ToolMessage, id_: str) -> ToolMessage:
+    return message.model_copy(update={"tool_call_id": id_})
