@@ -22,6 +22,16 @@ _LATEST = 30
 """Checkpoints to look at, the latest first: the few of this run, then those of the one that said it."""
 
 
+def has_thread(config: RunnableConfig) -> bool:
+    """Return whether a run has a thread with checkpoints, which runs of one conversation follow on.
+
+    Args:
+        config: The run's config.
+    """
+    configurable: dict[str, Any] = config.get("configurable") or {}
+    return isinstance(configurable.get(_CHECKPOINTER), BaseCheckpointSaver) and bool(configurable.get("thread_id"))
+
+
 async def was_on_thread(config: RunnableConfig, session_id: str, tip: str, *, blocking: bool = False) -> bool:
     """Return whether a message was said on the thread of this run, as its checkpoints show.
 
@@ -33,10 +43,10 @@ async def was_on_thread(config: RunnableConfig, session_id: str, tip: str, *, bl
         tip: The record of the message.
         blocking: Whether the agent runs outside of an event loop, and its checkpointer with it.
     """
-    configurable: dict[str, Any] = config.get("configurable") or {}
-    saver = configurable.get(_CHECKPOINTER)
-    if not isinstance(saver, BaseCheckpointSaver) or not configurable.get("thread_id"):
+    if not has_thread(config):
         return False
+    configurable: dict[str, Any] = config["configurable"]
+    saver: BaseCheckpointSaver[Any] = configurable[_CHECKPOINTER]
     namespace = "|".join(str(configurable.get("checkpoint_ns") or "").split("|")[:-1])
     thread = RunnableConfig(configurable={"thread_id": configurable["thread_id"], "checkpoint_ns": namespace})
     if blocking:

@@ -47,6 +47,21 @@ def with_trunk(after: Mapping[str, str], trunk: Sequence[str]) -> dict[str, str]
     return known | {id_: before for id_, before in after.items() if before or id_ not in known}
 
 
+def with_lost_starts(after: Mapping[str, str], questions: Collection[str], tip: str) -> dict[str, str]:
+    """Return what each message follows on, with first messages that nothing followed on at the start of the path.
+
+    A run that was taken back leaves such a message behind: the thread has begun again, with another one.
+
+    Args:
+        after: What each message follows on.
+        questions: The messages of the user that were said before the tip.
+        tip: The message that the conversation goes on from.
+    """
+    answered = set(after.values())
+    lost = (id_ for id_ in questions if id_ not in answered and id_ != tip and after[id_] and after[id_] not in after)
+    return {**after, **dict.fromkeys(lost, root_of(tip, after))}
+
+
 def following(id_: str, after: Mapping[str, str]) -> set[str]:
     """Return all that follows on a message.
 

@@ -184,9 +184,14 @@ def _with_steps(transcript: list[TranscriptMessage], due: Sequence[PendingTurn])
     return transcript
 
 
+def _may_fork(turn: PendingTurn) -> bool:
+    """Return whether a turn may be left behind, or leave others: one that never closed may be gone from its thread."""
+    return turn.forked or (len(turn.source_ids) == 1 and not turn.chained)
+
+
 async def _on_path(session: Session, due: Sequence[PendingTurn], worker: str) -> Sequence[PendingTurn]:
     """Return the turns that the conversation has not left behind; what it has is no longer believed."""
-    if not any(turn.forked for turn in due):
+    if not any(map(_may_fork, due)):
         return due
     await follow(session.memory.store, session.user_id, session.session_id)
     return await still_mine(session, due, worker)
@@ -260,7 +265,7 @@ async def draw_at_once(session: Session) -> TurnReport | None:
 
     async def step() -> tuple[TurnReport | None, list[Change]]:
         found = await waiting(session)
-        if found.more or found.wishes or any(turn.forked for turn in found.due):
+        if found.more or found.wishes or any(map(_may_fork, found.due)):
             return None, []
         if not found.due:
             return TurnReport(emptied=found.alone), []

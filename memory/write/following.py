@@ -17,7 +17,7 @@ from langgraph.store.base import BaseStore, Item, PutOp
 from react_mem.memory.branches.beliefs import believed, part_of
 from react_mem.memory.branches.branch_summaries import regrown
 from react_mem.memory.branches.marks import put_tip, read_marks
-from react_mem.memory.branches.tree import following, left_behind, root_of, with_trunk
+from react_mem.memory.branches.tree import following, left_behind, root_of, with_lost_starts, with_trunk
 from react_mem.memory.graph.dependents import fall
 from react_mem.memory.merging.facts import fact_changes
 from react_mem.memory.model.chain import ContextChain
@@ -62,9 +62,10 @@ async def follow(
     async def step() -> tuple[bool, list[Change]]:
         tree = await _tree(store, user_id, session_id)
         # what follows on a finished turn and was not left before is being said now
-        goes_on = tip if tip is not None else tree.tip
+        goes_on = tip if tip is not None else tree.reached()
         on = shown if tip is not None else following(goes_on, tree.after) - tree.away.keys()
-        gone = left_behind(tree.after, goes_on, on) & tree.messages.keys() if goes_on else tree.away.keys()
+        after = with_lost_starts(tree.after, tree.earlier_questions(goes_on), goes_on)
+        gone = left_behind(after, goes_on, on) & tree.messages.keys() if goes_on else tree.away.keys()
         moved = [put_tip(user_id, session_id, goes_on)] if goes_on != tree.tip else []
         if gone == tree.away.keys():
             return False, moved
@@ -92,14 +93,50 @@ async def begin_anew(store: BaseStore, user_id: str, session_id: str, shown: Seq
         root = root_of(tree.tip, tree.after)
         first = [id_ for id_ in shown if id_ in tree.messages and tree.after[id_] not in tree.messages]
         # both branches begin at the same place
-        return root, [
-            PutOp(item.namespace, item.key, {**item.value, "after": root}, index=False)
-            for item in map(tree.messages.__getitem__, first)
-            if item.value.get("after") != root
-        ]
+        return root, tree.put_after(first, root)
 
     root = await transact(store, user_id, step)
     return await follow(store, user_id, session_id, root, shown)
+
+
+async def leave_unanswered(
+    store: BaseStore, user_id: str, session_id: str, question: str, shown: Sequence[str]
+) -> bool:
+    """Let memory leave a turn behind that never closed and is no longer in its thread, like an edited one.
+
+    It is, where the thread still holds what the turn followed on, or where it was the first: a thread of which more is
+    gone has been trimmed, which retracts nothing.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        session_id: The conversation.
+        question: The record of its message; one that is not the user's, or that was answered, stays.
+        shown: The records of the messages that the thread holds.
+
+    Returns:
+        Whether anything has changed.
+    """
+    asked = await store.aget(scope_namespace(user_id, MemoryScope.DIALOG), question, refresh_ttl=False)
+    if asked is None or asked.value.get("role") != "user":
+        return False
+
+    async def step() -> tuple[str | None, list[Change]]:
+        tree = await _tree(store, user_id, session_id)
+        place = tree.after.get(question, "")
+        instead = [id_ for id_ in shown if tree.after.get(id_) == question]
+        if place not in tree.messages:
+            # it was the first: another one begins at its place
+            instead += [id_ for id_ in shown if id_ in tree.messages and tree.after[id_] not in (*tree.messages, place)]
+        elif place not in shown:
+            return None, []
+        answered = any(before == question for id_, before in tree.after.items() if id_ not in shown)
+        if answered or not place:
+            return None, []
+        return place, tree.put_after(instead, place)
+
+    place = await transact(store, user_id, step)
+    return place is not None and await follow(store, user_id, session_id, place, shown)
 
 
 @dataclass(frozen=True)
@@ -119,6 +156,36 @@ class _Tree:
     after: dict[str, str]
     tip: str
     aside: list[Item]
+
+    @property
+    def questions(self) -> set[str]:
+        """The messages of the user."""
+        return {id_ for id_, item in self.messages.items() if item.value.get("role") == "user"}
+
+    def earlier_questions(self, id_: str) -> set[str]:
+        """Return the messages of the user that were said before one, or have been set aside."""
+        before = self.said_at(id_)
+        return {one for one in self.questions if one in self.away or self.said_at(one) < before}
+
+    def said_at(self, id_: str) -> str:
+        """Return when a message was said; nothing where it is none, which is before all."""
+        return str(self.messages[id_].value["created_at"]) if id_ in self.messages else ""
+
+    def reached(self) -> str:
+        """Return the message that the conversation has come to: behind its last finished turn, questions only."""
+        reached, waiting = self.tip, self.questions - self.away.keys()
+        while asked := [id_ for id_ in waiting if self.after[id_] == reached or self._begins(id_, reached)]:
+            reached = max(asked, key=self.said_at)
+            waiting -= {*asked}
+        return reached
+
+    def _begins(self, id_: str, reached: str) -> bool:
+        return not reached and bool(self.after[id_]) and self.after[id_] not in self.messages
+
+    def put_after(self, ids: Iterable[str], place: str) -> list[Change]:
+        """Return the writes by which messages follow on another one."""
+        items = [self.messages[id_] for id_ in ids if self.messages[id_].value.get("after") != place]
+        return [PutOp(item.namespace, item.key, {**item.value, "after": place}, index=False) for item in items]
 
 
 async def _tree(store: BaseStore, user_id: str, session_id: str) -> _Tree:

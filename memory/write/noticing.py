@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -11,15 +13,15 @@ from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.branches.known_tips import known_tip, note_tip
 from react_mem.memory.branches.marks import branch_key, put_tip, put_trunk, tip_of
-from react_mem.memory.branches.threads import was_on_thread
+from react_mem.memory.branches.threads import has_thread, was_on_thread
 from react_mem.memory.branches.tree import start_of
 from react_mem.memory.merging.transcript import is_said, message_record_id, record_named
 from react_mem.memory.model.changes import Change
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.interface import MemoryResults, MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.records import Message
 from react_mem.memory.store.transactions import Guard
-from react_mem.memory.write.following import begin_anew, follow
+from react_mem.memory.write.following import begin_anew, follow, leave_unanswered
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class BranchesOf:
         self,
         thread: Sequence[BaseMessage],
         since: str | None,
-        tip: str,
+        found: MemoryResults,
         config: RunnableConfig,
         *,
         blocking: bool = False,
@@ -65,23 +67,36 @@ class BranchesOf:
         Args:
             thread: The messages of the conversation.
             since: The id of the last message that memory had when the thread was where it is.
-            tip: The record of the message that memory has last, as a read returned it.
+            found: What a read returned, with the record of the message that memory has last.
             config: The run's config, which tells a thread that was forked at its beginning from a new one.
             blocking: Whether the agent runs outside of an event loop.
 
         Returns:
             Whether what is believed may have changed.
         """
-        if not tip or (since is not None and record_named(self.session_id, since) == tip):
+        tip, last = found.tip, record_named(self.session_id, since) if since is not None else ""
+        there = since is None or any(message.id == since for message in reversed(thread))
+        beside = [item for item in found if item.scope is MemoryScope.DIALOG and self._asks(item.payload)]
+        if there and tip in ("", last) and not beside:
             return False
         shown = [message_record_id(self.session_id, message) for message in thread if is_said(message)]
-        if tip in shown:
-            return False
+        leave = partial(leave_unanswered, self.store, self.user_id, self.session_id, shown=shown)
+        if not there and await leave(last):
+            return True
+        if tip in shown or tip in ("", last):
+            # said at the place of what is said now, or before a thread that has begun again, and not in it
+            gone = [item for item in beside if item.id not in shown]
+            lost = next((item.id for item in gone if item.payload.get("after") == last or not (tip or last)), "")
+            return bool(lost) and has_thread(config) and await leave(lost)
         if since is not None:
-            return await follow(self.store, self.user_id, self.session_id, record_named(self.session_id, since), shown)
+            return await follow(self.store, self.user_id, self.session_id, last, shown)
         if not await was_on_thread(config, self.session_id, tip, blocking=blocking):
-            return False
+            return has_thread(config) and await leave(tip)
         return await begin_anew(self.store, self.user_id, self.session_id, shown)
+
+    def _asks(self, payload: Mapping[str, Any]) -> bool:
+        """Return whether a record is a message of the user in this conversation."""
+        return payload.get("session_id") == self.session_id and payload.get("role") == "user"
 
     def note(self, tip: str | None) -> None:
         """Take note of the tip that was read or written; None where it is not known any more."""

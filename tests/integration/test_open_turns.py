@@ -1,0 +1,130 @@
+"""A turn that never closed and is no longer in the thread: stopped, rolled back, said anew. It is not believed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import BaseMessage, RemoveMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.base import BaseStore
+
+from react_mem.errors import ModelCallError
+from tests.integration.test_forks import HANOI, HUE, Thread, agent, kind, store
+from tests.support.scripted_model import ScriptedModel
+
+__all__ = ["kind", "store"]
+
+
+class Stopped(Thread):
+    """A thread of which runs can be stopped before they are answered."""
+
+    async def stop(self, text: str) -> None:
+        """Say something in a run that ends before it is answered."""
+        self.model.script.insert(len(self.model.prompts), RuntimeError("stopped"))
+        with pytest.raises((ModelCallError, RuntimeError)):
+            await self.say(text)
+
+    async def roll_back(self) -> None:
+        """Take the thread's only run back, as a server does: its checkpoints are gone."""
+        saver = self.graph.checkpointer
+        assert isinstance(saver, InMemorySaver)
+        await saver.adelete_thread(self.name)
+
+    async def remove(self, text: str) -> None:
+        said: list[BaseMessage] = (await self.graph.aget_state(self.config)).values["messages"]
+        gone = [RemoveMessage(str(message.id)) for message in said if message.text == text]
+        await self.graph.aupdate_state(self.config, {"messages": gone})
+
+    async def drawn_elsewhere(self) -> None:
+        """Have what waits drawn from, as it is some time after a run has stopped."""
+        await Stopped(self.graph, self.model, self.store, "elsewhere").say("Hello.")
+
+
+@pytest.fixture
+def talk(kind: str, store: BaseStore) -> Stopped:
+    model = ScriptedModel(script=[f"noted {number}" for number in range(40)])
+    return Stopped(agent(kind, store, model, **_read_at_once()), model, store)
+
+
+def _read_at_once() -> dict[str, Any]:
+    from react_mem.memory.model.policy import MemoryPolicy
+
+    return {"extraction": MemoryPolicy(extraction={"mode": "inline", "recover_after": 0}).extraction}
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+async def test_what_was_stopped_and_said_anew_is_not_believed(talk: Stopped, drawn: bool) -> None:
+    await talk.say("My name is Ann.")
+    await talk.stop(HUE)
+    if drawn:
+        await talk.drawn_elsewhere()
+        assert HUE in await talk.facts()
+    await talk.say(HANOI, at=await talk.before(HUE))
+    assert HUE not in talk.prompt()
+    await talk.say("I like tea.")
+    assert await talk.facts() == ["I like tea.", HANOI, "My name is Ann."]
+    assert HUE not in await talk.said()
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+async def test_a_first_message_that_was_rolled_back_is_not_believed(talk: Stopped, drawn: bool) -> None:
+    await talk.stop(HUE)
+    if drawn:
+        await talk.drawn_elsewhere()
+        assert HUE in await talk.facts()
+    await talk.roll_back()
+    await talk.say(HANOI)
+    assert HUE not in talk.prompt()
+    await talk.say("I like tea.")
+    assert await talk.facts() == ["I like tea.", HANOI]
+    assert HUE not in await talk.said()
+    # it stays away when the thread forks again
+    await talk.say("I have a cat.", at=await talk.before("I like tea."))
+    assert await talk.facts() == ["I have a cat.", HANOI]
+    assert HUE not in await talk.said()
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize("first", [False, True])
+async def test_what_was_stopped_and_removed_is_not_believed(talk: Stopped, drawn: bool, first: bool) -> None:
+    if not first:
+        await talk.say("My name is Ann.")
+    await talk.stop(HUE)
+    if drawn:
+        await talk.drawn_elsewhere()
+    await talk.remove(HUE)
+    await talk.say(HANOI)
+    assert HUE not in talk.prompt()
+    await talk.say("I like tea.")
+    assert await talk.facts() == sorted(["I like tea.", HANOI, *([] if first else ["My name is Ann."])])
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+async def test_what_was_stopped_and_stays_in_the_thread_is_believed(talk: Stopped, drawn: bool) -> None:
+    await talk.say("My name is Ann.")
+    await talk.stop(HUE)
+    if drawn:
+        await talk.drawn_elsewhere()
+    await talk.say("I like tea.")
+    await talk.say("I have a cat.", at=await talk.before("I like tea."))
+    assert await talk.facts() == ["I have a cat.", HUE, "My name is Ann."]
+
+
+async def test_a_stopped_turn_that_is_gone_on_with_comes_back(talk: Stopped) -> None:
+    await talk.say("My name is Ann.")
+    await talk.stop(HUE)
+    old = (await talk.graph.aget_state(talk.config)).config
+    await talk.say(HANOI, at=await talk.before(HUE))
+    await talk.say("I like tea.", at=old)
+    assert await talk.facts() == ["I like tea.", HUE, "My name is Ann."]
+    assert await talk.facts(current=False) == [HANOI]
+
+
+async def test_a_thread_that_is_emptied_after_a_stopped_turn_retracts_nothing(talk: Stopped) -> None:
+    await talk.say("My name is Ann.")
+    await talk.stop(HUE)
+    messages = (await talk.graph.aget_state(talk.config)).values["messages"]
+    await talk.graph.aupdate_state(talk.config, {"messages": [RemoveMessage(str(m.id)) for m in messages]})
+    await talk.say("I like tea.")
+    assert await talk.facts() == ["I like tea.", HUE, "My name is Ann."]
