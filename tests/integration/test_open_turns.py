@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from langchain_core.messages import BaseMessage, RemoveMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 
 from react_mem.errors import ModelCallError
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.write.turns import Turns
 from tests.integration.test_forks import HANOI, HUE, Thread, agent, kind, store
 from tests.support.scripted_model import ScriptedModel
 
@@ -36,21 +37,18 @@ class Stopped(Thread):
         gone = [RemoveMessage(str(message.id)) for message in said if message.text == text]
         await self.graph.aupdate_state(self.config, {"messages": gone})
 
-    async def drawn_elsewhere(self) -> None:
-        """Have what waits drawn from, as it is some time after a run has stopped."""
-        await Stopped(self.graph, self.model, self.store, "elsewhere").say("Hello.")
+    async def recovered(self) -> None:
+        """Have what waits drawn from, as a worker does some time after a run has stopped."""
+        policy = MemoryPolicy(extraction={"mode": "inline"})
+        for agent_id in ("tester", "agent"):
+            await Turns(MemoryFacade(self.store, policy), None, "ann", self.name, agent_id).extract()
+        assert await self.pending() == 0
 
 
 @pytest.fixture
 def talk(kind: str, store: BaseStore) -> Stopped:
     model = ScriptedModel(script=[f"noted {number}" for number in range(40)])
-    return Stopped(agent(kind, store, model, **_read_at_once()), model, store)
-
-
-def _read_at_once() -> dict[str, Any]:
-    from react_mem.memory.model.policy import MemoryPolicy
-
-    return {"extraction": MemoryPolicy(extraction={"mode": "inline", "recover_after": 0}).extraction}
+    return Stopped(agent(kind, store, model), model, store)
 
 
 @pytest.mark.parametrize("drawn", [False, True])
@@ -58,7 +56,7 @@ async def test_what_was_stopped_and_said_anew_is_not_believed(talk: Stopped, dra
     await talk.say("My name is Ann.")
     await talk.stop(HUE)
     if drawn:
-        await talk.drawn_elsewhere()
+        await talk.recovered()
         assert HUE in await talk.facts()
     await talk.say(HANOI, at=await talk.before(HUE))
     assert HUE not in talk.prompt()
@@ -71,7 +69,7 @@ async def test_what_was_stopped_and_said_anew_is_not_believed(talk: Stopped, dra
 async def test_a_first_message_that_was_rolled_back_is_not_believed(talk: Stopped, drawn: bool) -> None:
     await talk.stop(HUE)
     if drawn:
-        await talk.drawn_elsewhere()
+        await talk.recovered()
         assert HUE in await talk.facts()
     await talk.roll_back()
     await talk.say(HANOI)
@@ -92,7 +90,7 @@ async def test_what_was_stopped_and_removed_is_not_believed(talk: Stopped, drawn
         await talk.say("My name is Ann.")
     await talk.stop(HUE)
     if drawn:
-        await talk.drawn_elsewhere()
+        await talk.recovered()
     await talk.remove(HUE)
     await talk.say(HANOI)
     assert HUE not in talk.prompt()
@@ -105,7 +103,7 @@ async def test_what_was_stopped_and_stays_in_the_thread_is_believed(talk: Stoppe
     await talk.say("My name is Ann.")
     await talk.stop(HUE)
     if drawn:
-        await talk.drawn_elsewhere()
+        await talk.recovered()
     await talk.say("I like tea.")
     await talk.say("I have a cat.", at=await talk.before("I like tea."))
     assert await talk.facts() == ["I have a cat.", HUE, "My name is Ann."]
