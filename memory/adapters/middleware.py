@@ -250,8 +250,9 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         known = {id(given): one for given, one in zip(request.state["messages"], thread_of(request.state), strict=True)}
         shown = [known.get(id(message), message) for message in request.messages]
         messages: list[Any] = lay_out(shown, layout, own, self._policy.context.message_chars)
+        messages = paired_calls(messages)
         system = messages.pop(0) if own or layout["retrieved"] else None
-        return request.override(system_message=system, messages=paired_calls(messages))
+        return request.override(system_message=system, messages=messages)
 
     async def _end(self, state: MemoryState, memory: TurnMemory) -> dict[str, Any]:
         thread, mark = thread_of(state), state.get("memory_mark")

@@ -61,8 +61,9 @@ async def commit(
 
     async def step() -> tuple[TurnReport, list[Change]]:
         mine = await still_mine(session, due, worker)
-        if not mine:
-            return TurnReport(calls=extraction.calls), []
+        if len(mine) < len(due):
+            # some were forgotten, or left behind with their branch: what was read of them is not to be written
+            return TurnReport(calls=extraction.calls, waiting=len(mine)), given_back(session, mine, None)
         stored = await load_facts(session.memory.store, user_id, extraction.ops, spoken, verbatim_in=session.session_id)
         facts, kept, changes = await settled(
             session, extraction.ops, stored, said, unread=unread, beside=stored.values(), read=read, at=stamp.at
@@ -103,7 +104,9 @@ async def commit_telling(
 
     async def step() -> tuple[TurnReport, list[Change]]:
         mine = await still_mine(session, due, worker)
-        changes = await _told(session, told, mine, messages, stamp, ()) if mine else []
+        if len(mine) < len(due):
+            return TurnReport(calls=told.calls, waiting=len(mine)), given_back(session, mine, None)
+        changes = await _told(session, told, mine, messages, stamp, ())
         changes += [delete(session.user_id, PENDING, turn.id) for turn in mine]
         return TurnReport(calls=told.calls), changes
 
@@ -213,9 +216,9 @@ async def keep_verbatim(
 
     async def step() -> tuple[TurnReport, list[Change]]:
         mine = await still_mine(session, due, worker)
-        if not mine:
-            # forgotten meanwhile, or read by somebody else
-            return TurnReport(problem=error), []
+        if len(mine) < len(due):
+            # forgotten meanwhile, left behind, or read by somebody else
+            return TurnReport(problem=error, waiting=len(mine)), given_back(session, mine, None)
         added, changes = await _verbatim_changes(session, verbatim, {}, read=failure is not None)
         if failure is not None:
             changes += given_back(session, mine, failure)

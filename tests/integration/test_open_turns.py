@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
-from langchain_core.messages import BaseMessage, RemoveMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 
 from react_mem.errors import ModelCallError
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.merging.transcript import message_record_id
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.operations import Extraction, Operation, TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.write.following import follow
 from react_mem.memory.write.turns import Turns
 from tests.integration.test_forks import HANOI, HUE, Thread, agent, kind, store
 from tests.support.scripted_model import ScriptedModel
@@ -126,3 +134,21 @@ async def test_a_thread_that_is_emptied_after_a_stopped_turn_retracts_nothing(ta
     await talk.graph.aupdate_state(talk.config, {"messages": [RemoveMessage(str(m.id)) for m in messages]})
     await talk.say("I like tea.")
     assert await talk.facts() == ["I like tea.", HUE, "My name is Ann."]
+
+
+async def test_what_is_left_behind_while_it_is_read_is_not_written(store: BaseStore) -> None:
+    class Reader:
+        async def extract(self, transcript: Sequence[TranscriptMessage], *_: Any, **__: Any) -> Extraction:
+            # meanwhile the thread goes on from before the message
+            await follow(store, "ann", "1", message_record_id("1", thread[1]), [])
+            said = [m for m in transcript if m.role == "user"]
+            return Extraction([Operation("new", m.text, source_ids=(m.id,)) for m in said], calls=1)
+
+    turns = Turns(MemoryFacade(store), Reader(), "ann", "1", "tester")
+    thread = [HumanMessage("I like tea.", id="q0"), AIMessage("ok", id="a0"), HumanMessage(HUE, id="q1")]
+    await turns.close(thread[:2], None)
+    await turns.open(thread, "a0")
+    assert (await turns.extract()).waiting == 1
+    await turns.extract()
+    found = await store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC), limit=100)
+    assert [item.value["text"] for item in found if item.value["current"]] == ["I like tea."]
