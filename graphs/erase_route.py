@@ -21,7 +21,6 @@ from react_mem.memory import MemoryFacade
 from react_mem.memory.runtime import (
     AuditActor,
     AuditReason,
-    Check,
     OwnerId,
     SignedReceipt,
     acting,
@@ -104,17 +103,10 @@ async def _erased(store: BaseStore, client: LangGraphClient, user_id: str, *, au
         for hold in await memory.holds(user_id):
             # before the threads go
             refuse_held(hold)
-        owned = await threads.owned()
-        for thread_id in owned:
-            # before the memories: a run that goes on would be remembered
-            await threads.adelete_thread(thread_id)
         spoken = await memory.forget_user(user_id, proof=True)
     await asyncio.to_thread(forget_owed, user_id)
-    left = await threads.owned()
-    found = Check(name="server threads", hits=len(left), ids=tuple(left[:10]))
-    receipt = spoken.receipt.model_copy(update={"checks": (*spoken.receipt.checks, found)})
     return EraseAnswer(
-        receipt=await memory.signed(user_id, receipt),
-        threads=list(dict.fromkeys([*owned, *spoken])),
-        problems=list(receipt.problems),
+        receipt=await memory.signed(user_id, spoken.receipt),
+        threads=[*spoken],
+        problems=list(spoken.receipt.problems),
     )

@@ -36,17 +36,17 @@ class ServerThreads(BaseCheckpointSaver[Any]):
         self._user_id = user_id
         self._authenticates = authenticates
 
-    async def owned(self) -> list[str]:
-        """Return the threads that are the user's by their metadata."""
+    async def athreads_of(self, user_id: str, thread_id: str | None = None) -> list[str]:
+        """Return the threads, or of one thread whether it is one, that are a user's by their metadata."""
         found: dict[str, None] = {}
         while True:
             page = await self._client.threads.search(
-                metadata={OWNER: self._user_id}, select=["thread_id"], limit=_PAGE, offset=len(found)
+                metadata={OWNER: user_id}, select=["thread_id"], limit=_PAGE, offset=len(found)
             )
             before = len(found)
             found |= dict.fromkeys(thread["thread_id"] for thread in page)
             if len(page) < _PAGE or len(found) == before:
-                return [*found]
+                return [id_ for id_ in found if thread_id in (None, id_)]
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a thread with its runs and its state; one that is not there, or is another's, is passed over.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from pydantic import BaseModel, Field
@@ -11,6 +12,9 @@ from react_mem.memory.model.records import now
 _READ_FROM_ROWS = frozenset({"arm", "arms", "cache", "caches", "export"})
 """First words of the checks of what is made of the rows, which the others look at themselves."""
 
+UNREAD = "unread"
+"""First word of the checks that name a place which is not read, as far as it is not."""
+
 
 class Check(BaseModel, extra="forbid", frozen=True):
     """One look at what could still have it.
@@ -19,13 +23,19 @@ class Check(BaseModel, extra="forbid", frozen=True):
         name: Where was looked, such as `scope semantic`, `arm vector`, `cache last_known`, `export`.
         hits: How many records there are about it.
         ids: The first of them.
-        problem: Why it could not be looked at; empty where it was.
+        problem: Why it could not be looked at; empty where it was. A place that is never read, whose name begins with
+            `unread`, says so here.
     """
 
     name: str
     hits: int = 0
     ids: tuple[str, ...] = ()
     problem: str = ""
+
+    @property
+    def is_limit(self) -> bool:
+        """True if it was no look, but says of a place that none is taken."""
+        return self.name.startswith(f"{UNREAD} ")
 
 
 class Receipt(BaseModel, extra="forbid", frozen=True):
@@ -49,11 +59,11 @@ class Receipt(BaseModel, extra="forbid", frozen=True):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Return what is left of it, or could not be looked at; empty where it is gone."""
+        """Return what is left of it, or could not be looked at; empty where it is gone as far as anybody looks."""
         return tuple(
             f"{check.name}: {check.problem or f'{check.hits} left'}"
             for check in self.checks
-            if check.problem or check.hits
+            if (check.problem or check.hits) and not check.is_limit
         )
 
     @property
@@ -64,7 +74,12 @@ class Receipt(BaseModel, extra="forbid", frozen=True):
     @property
     def unchecked(self) -> tuple[Check, ...]:
         """Return the checks that could not be made: they found nothing, and say nothing."""
-        return tuple(check for check in self.checks if check.problem and not check.hits)
+        return tuple(check for check in self.checks if check.problem and not check.hits and not check.is_limit)
+
+    @property
+    def limits(self) -> tuple[Check, ...]:
+        """Return the places that are not read, however often it is asked."""
+        return tuple(check for check in self.checks if check.is_limit)
 
     @property
     def is_gone(self) -> bool:
@@ -79,9 +94,15 @@ class Receipt(BaseModel, extra="forbid", frozen=True):
         """Return the receipt in a line, such as "2 removed, 1 rewritten; 17 checks, nothing left"."""
         gone, less = (sum(map(len, part.values())) for part in (self.removed, self.rewritten))
         left = "; ".join(f"{check.name}: {check.hits} left" for check in self.left) or "nothing left"
-        told = f"{gone} removed, {less} rewritten; {len(self.checks) - len(self.unchecked)} checks, {left}"
-        if not self.unchecked:
-            return told
-        missed = "; ".join(f"{check.name} ({check.problem})" for check in self.unchecked)
-        rows = "The rows are gone. " if self.is_gone else ""
-        return f"{told}. {rows}Not looked at: {missed}; ask again, and it is looked at again"
+        looks = len(self.checks) - len(self.unchecked) - len(self.limits)
+        told = f"{gone} removed, {less} rewritten; {looks} checks, {left}"
+        if self.unchecked:
+            rows = "The rows are gone. " if self.is_gone else ""
+            told += f". {rows}Not looked at: {_listed(self.unchecked)}; ask again, and it is looked at again"
+        if self.limits:
+            told += f". Never looked at: {_listed(self.limits)}"
+        return told
+
+
+def _listed(checks: Iterable[Check]) -> str:
+    return "; ".join(f"{check.name.removeprefix(f'{UNREAD} ')} ({check.problem})" for check in checks)

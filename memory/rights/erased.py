@@ -12,12 +12,12 @@ from langgraph.store.base import BaseStore, Item
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.kinds import KINDS, MESSAGE
 from react_mem.memory.model.namespaces import ATTACHMENTS, encode, meta_namespace
-from react_mem.memory.model.receipt import Check, Receipt
+from react_mem.memory.model.receipt import UNREAD, Check, Receipt
 from react_mem.memory.rights.receipts import check, read_again, receipt_of
 from react_mem.memory.store.attachments import sizes
 from react_mem.memory.store.left_traces import TracedStore, Traces
 from react_mem.memory.store.owned import WHOLE
-from react_mem.memory.store.thread_owners import thread_marks
+from react_mem.memory.store.thread_owners import thread_marks, threads_of
 from react_mem.memory.work.items import forgotten_work
 
 Checkpointer = BaseCheckpointSaver[Any] | None
@@ -70,7 +70,7 @@ async def checked(
         return session_id is None or item.value.get("session_id") == session_id
 
     more = {
-        "threads": _threads(checkpointer, threads),
+        "threads": _threads(checkpointer, user_id, session_id, threads),
         "bookkeeping": _bookkeeping(store, user_id, session_id),
         "attachments": _attachments(store, user_id, changes, session_id),
     }
@@ -85,10 +85,7 @@ async def checked(
 async def _everywhere(store: BaseStore, traces: Traces) -> list[Check]:
     """Look through all that the store has, whosever it says it is."""
     if isinstance(store, TracedStore):
-        return [
-            Check(name=f"table {found.table}", hits=found.rows, problem=found.problem)
-            for found in await store.atraces(traces)
-        ]
+        return [Check(name=found.name, hits=found.rows, problem=found.problem) for found in await store.atraces(traces)]
     items = await store.asearch((), limit=WHOLE, refresh_ttl=False)
     theirs = [item for item in items if traces.owner in item.namespace[1:2]]
     return [check("items", [item.key for item in theirs if traces.whole or item.key in traces.keys])]
@@ -114,11 +111,20 @@ async def _attachments(
     yield check("attachments", left if session_id is None else gone & left.keys())
 
 
-async def _threads(checkpointer: Checkpointer, threads: Sequence[str]) -> AsyncIterator[Check]:
+async def _threads(
+    checkpointer: Checkpointer, user_id: str, session_id: str | None, threads: Sequence[str]
+) -> AsyncIterator[Check]:
+    """Look at the threads that were deleted, and for others that name the user."""
     if checkpointer is None:
+        yield Check(name=f"{UNREAD} threads", problem="no checkpointer was given, so they are the caller's to delete")
         return
     states = await few_at_once(lambda id_: checkpointer.aget_tuple({"configurable": {"thread_id": id_}}), threads)
-    yield check("threads", [id_ for id_, state in zip(threads, states, strict=True) if state is not None])
+    found = [id_ for id_, state in zip(threads, states, strict=True) if state is not None]
+    named = await threads_of(checkpointer, user_id, session_id)
+    yield check("threads", [*found, *(named or ())])
+    if named is None:
+        problem = "the checkpointer lists none: those of other graphs were not looked for"
+        yield Check(name=f"{UNREAD} threads", problem=problem)
 
 
 async def few_at_once(do: Callable[[str], Awaitable[_Result]], ids: Sequence[str]) -> list[_Result]:

@@ -37,7 +37,7 @@ from react_mem.memory.scopes.profile import split_fields, with_text
 from react_mem.memory.store.attachments import erase_attachments, unattached
 from react_mem.memory.store.owned import WHOLE, everything, set_aside
 from react_mem.memory.store.room import forget_count
-from react_mem.memory.store.thread_owners import forget_threads, thread_marks
+from react_mem.memory.store.thread_owners import forget_threads, thread_marks, threads_of
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import forgotten_work
 
@@ -77,6 +77,7 @@ async def delete_session(
     items = [*await everything(store, user_id), *await set_aside(store, user_id)]
     threads = [session_id] if marks or session_id in spoken_in(items) else []
     if checkpointer is not None:
+        threads = threads or await threads_of(checkpointer, user_id, session_id) or []
         await few_at_once(checkpointer.adelete_thread, threads)
 
     async def step() -> tuple[tuple[list[Item], list[Change]], list[Change]]:
@@ -121,6 +122,8 @@ async def forget_user(
     """
     marks = await thread_marks(store, user_id)
     threads = dict.fromkeys(str(item.value["thread_id"]) for item in marks)
+    if checkpointer is not None:
+        threads |= dict.fromkeys(await threads_of(checkpointer, user_id) or ())
 
     async def step() -> tuple[tuple[list[str], list[Item], list[Change]], list[Change]]:
         for hold in await holds_on(store, user_id):

@@ -41,6 +41,7 @@ from react_mem.errors import StorageError
 from react_mem.memory.store.delta_history import histories, history_statement
 from react_mem.memory.store.group_commit import GroupCommit, GroupCursor, GroupRead, Statements
 from react_mem.memory.store.serialisation import Plain, StrictSerializer, sealing_serializer
+from react_mem.memory.store.thread_owners import OWNER_OF_THREAD
 
 _THEIRS = "from jsonb_each_text(checkpoint -> 'channel_versions')"
 _OURS = "from (select key, value from jsonb_each_text(checkpoint -> 'channel_versions')) cv"
@@ -52,6 +53,11 @@ _PLACE = re.compile("%s")
 _KNOWN_THREAD = re.compile(r"\bthread_id = %\(\d+\)s")
 
 _ONE_ROW = re.compile(r"VALUES (\([%s, ]+\))\s+ON CONFLICT \([\w, ]+\) DO NOTHING")
+
+_THREADS_OF = f"""
+    SELECT DISTINCT thread_id FROM checkpoints
+    WHERE (%(thread)s::text IS NULL OR thread_id = %(thread)s) AND {OWNER_OF_THREAD} = %(user)s
+"""  # noqa: S608 - of literals
 
 _PARAMETERS = 50
 """Parameters of a statement, at most: psycopg reads one with more of them each time anew."""
@@ -146,6 +152,12 @@ class ThreadSaver(AsyncPostgresSaver):
         await super().adelete_thread(thread_id)
         if self._sealed is not None:
             self._sealed.forget(thread_id)
+
+    async def athreads_of(self, user_id: str, thread_id: str | None = None) -> list[str]:
+        """Return the threads, or of one thread whether it is one, that name a user in their metadata."""
+        async with super()._cursor() as cursor:
+            await cursor.execute(_THREADS_OF, {"user": user_id, "thread": thread_id})
+            return [row["thread_id"] for row in await cursor.fetchall()]
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read a checkpoint, as LangGraph does, from the node of its thread alone.

@@ -5,19 +5,25 @@ It shares nothing with what erases: the tables, and the columns that say whose a
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, LiteralString, Protocol, runtime_checkable
 
 from psycopg import AsyncConnection, Error
 from psycopg.rows import DictRow
-from psycopg.sql import SQL, Composed, Identifier
+from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from react_mem.memory.store.distribution import is_distributed
+from react_mem.memory.store.thread_owners import OWNER_OF_THREAD
 
 _TABLES = """
-    SELECT n.nspname AS schema, c.relname AS name,
-           array_agg(a.attname::text) FILTER (WHERE a.attname IN ('owner', 'prefix', 'key', 'thread_id')) AS marks
+    SELECT n.nspname AS schema, c.relname AS name, bool_or(row_security_active(c.oid)) AS hidden,
+           array_agg(a.attname::text) FILTER (
+               WHERE a.attname IN ('owner', 'prefix', 'key', 'thread_id')
+                  OR a.attname = 'metadata' AND a.atttypid = 'jsonb'::regtype
+           ) AS marks
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
     WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't'
@@ -25,14 +31,41 @@ _TABLES = """
     GROUP BY 1, 2 ORDER BY 1, 2
 """
 
-_STATISTICS: LiteralString = "SELECT count(*) AS rows FROM pg_stats AS t WHERE t::text LIKE ANY(%s)"
+_NAMED: LiteralString = f"""(
+    {OWNER_OF_THREAD} = %(user)s OR {OWNER_OF_THREAD} IS NULL AND EXISTS (
+        SELECT FROM jsonb_each_text(metadata) AS told
+        WHERE told.value = %(user)s AND told.key !~ '^(agent|assistant|graph|run|source|step)'
+    )
+)"""
+"""Whether a checkpoint names the user, under whatever key, and no other user."""
+
+# Of the threads whose metadata names nobody: those that no record is of either.
+_NOBODYS: LiteralString = f"""
+    WITH nobodys AS MATERIALIZED (
+        SELECT thread_id FROM {{checkpoints}} UNION SELECT thread_id FROM {{blobs}}
+        UNION SELECT thread_id FROM {{writes}}
+        EXCEPT SELECT thread_id FROM {{checkpoints}} WHERE {OWNER_OF_THREAD} IS NOT NULL
+    )
+    SELECT thread_id FROM nobodys WHERE thread_id <> ALL(%(threads)s) EXCEPT
+    SELECT coalesce(value ->> 'session_id', value ->> 'thread_id') FROM {{store}}
+    LIMIT {{most}}
+"""  # noqa: S608 - of literals
+
+# What is in a column, value by value: a name is not to be looked for within others.
+_STATISTICS: LiteralString = """
+    SELECT t.* FROM pg_stats AS t WHERE t::text LIKE ANY(%(patterns)s) OR EXISTS (
+        SELECT FROM unnest(t.most_common_vals::text::text[] || t.histogram_bounds::text::text[]) AS seen
+        WHERE seen = ANY(%(exact)s)
+    )
+"""
 # The rows of a cluster are read from here, its statistics only on each node.
 _STATISTICS_OF_NODES: LiteralString = """
     SELECT coalesce(sum((CASE WHEN success THEN result ELSE 'no answer' END)::bigint), 0) AS rows
     FROM run_command_on_workers(
-        format('SELECT count(*) FROM pg_stats AS t WHERE t::text LIKE ANY(%%L::text[])', %s::text[])
+        format('SELECT count(*) FROM pg_stats AS t WHERE t::text LIKE ANY(%%L::text[])', %(patterns)s::text[])
     )
 """
+_CLEARED: LiteralString = "SELECT pg_clear_attribute_stats(%s, %s, %s, %s)"
 
 _SECONDS = 60
 """Seconds that are spent on one table: of a very large one the receipt says that it could not be read."""
@@ -40,7 +73,11 @@ _SECONDS = 60
 _MIN_WORDS = 16
 """Characters of what is looked for word by word: less may stand in anything."""
 
-_MAX_PHRASES = 20
+_MAX_PHRASES = 2_000
+_MAX_THREADS = 10_000
+
+_FILES = "space that deleted rows left, the write-ahead log, backups"
+_OF_OTHERS = "they may say the same, and are looked at for the names of records and threads alone"
 
 
 @dataclass(frozen=True)
@@ -63,27 +100,29 @@ class Traces:
     said: tuple[str, ...]
     whole: bool
 
+    @property
+    def named(self) -> list[str]:
+        """Return the names that no value may be."""
+        return [*self.threads, *self.keys, *([self.owner, self.user_id] if self.whole else [])]
+
     def patterns(self) -> list[str]:
         """Return what a row that is nobody's must not be like: the user as JSON has them, and what they said."""
-        named = [f'"user_id": "{self.user_id}"', f"memory.{self.owner}."] if self.whole else []
-        exact = [*named, *self.threads, *phrases(self.said)]
-        # binary columns are shown in hexadecimal
-        forms = [form for one in exact for form in (one, one.encode("utf-8", "surrogatepass").hex())]
-        return [f"%{_escaped(form)}%" for form in forms]
+        named = [json.dumps({"user_id": self.user_id}, ensure_ascii=False)[1:-1], f"memory.{self.owner}."]
+        return _patterns([*(named if self.whole else []), *self.threads, *phrases(self.said)])
 
 
 @dataclass(frozen=True)
 class TracesFound:
-    """Rows of a table that tell of what was erased.
+    """Rows of a place that tell of what was erased.
 
     Args:
-        table: The table.
+        name: The place; it begins with `unread` if it is one that is not read.
         rows: How many there are.
-        problem: Why it could not be read; empty where it was.
+        problem: Why it could not be read, or is not; empty where it was.
     """
 
-    table: str
-    rows: int
+    name: str
+    rows: int = 0
     problem: str = ""
 
 
@@ -92,7 +131,7 @@ class TracedStore(Protocol):
     """A store that can look through all that its database has."""
 
     async def atraces(self, traces: Traces) -> list[TracesFound]:
-        """Return what each table has of something that was erased."""
+        """Return what each table has of something that was erased, and what is not looked at."""
 
 
 async def find_traces(conn: AsyncConnection[DictRow], traces: Traces) -> list[TracesFound]:
@@ -103,48 +142,132 @@ async def find_traces(conn: AsyncConnection[DictRow], traces: Traces) -> list[Tr
     Args:
         conn: An autocommit connection of the role that owns the tables.
         traces: What is looked for.
+
+    Returns:
+        What each table has, and what was not looked at, each place by its name.
     """
     tables = await (await conn.execute(_TABLES)).fetchall()
-    found = []
+    nobodys, found = await _nobodys_threads(conn, tables, traces)
     for table in tables:
         place = Identifier(table["schema"], table["name"])
-        query, values = _asked(place, table["marks"] or [], traces)
-        found.append(await _counted(conn, f"{table['schema']}.{table['name']}", query, values))
-    said = [f"%{_escaped(one)}%" for one in phrases(traces.said)]
-    found.append(await _counted(conn, "pg_stats", SQL(_STATISTICS), [said]))
+        query, values = _asked(place, table["marks"] or [], traces, nobodys)
+        found.append(await _counted(conn, f"table {table['schema']}.{table['name']}", query, values))
+    found += await _in_statistics(conn, traces)
+    hidden = [f"{table['schema']}.{table['name']}" for table in tables if table["hidden"]]
+    short = len({text for text in traces.said if text and not phrases([text])})
+    more = len(phrases(traces.said, None)) - _MAX_PHRASES
+    limits = {
+        "samples of the planner": f"of {', '.join(hidden)}: row-level security hides them" if hidden else "",
+        "short texts": f"{short} of fewer than {_MIN_WORDS} characters in a row: they may stand in anything"
+        if short
+        else "",
+        "other texts": f"{more} of {more + _MAX_PHRASES} in rows of no owner" if more > 0 else "",
+        "rows of other owners": _OF_OTHERS,
+        "files": _FILES,
+    }
+    return [*found, *(TracesFound(f"unread {name}", 0, why) for name, why in limits.items() if why)]
+
+
+async def _nobodys_threads(
+    conn: AsyncConnection[DictRow], tables: Sequence[DictRow], traces: Traces
+) -> tuple[list[str], list[TracesFound]]:
+    """Return the threads that name nobody, in which only what was said is looked for, and the remark that says so."""
+    threads: list[str] = []
+    places = {(table["schema"], table["name"]) for table in tables}
+    for schema in sorted({table["schema"] for table in tables if "metadata" in (table["marks"] or [])}):
+        names = {
+            "checkpoints": "checkpoints",
+            "blobs": "checkpoint_blobs",
+            "writes": "checkpoint_writes",
+            "store": "store",
+        }
+        if not all((schema, name) in places for name in names.values()):
+            continue
+        query = SQL(_NOBODYS).format(
+            most=Literal(_MAX_THREADS + 1), **{part: Identifier(schema, name) for part, name in names.items()}
+        )
+        try:
+            rows = await _rows(conn, query, {"threads": list(traces.threads)})
+        except Error as error:
+            return [], [TracesFound("threads of nobody", 0, type(error).__name__)]
+        threads += [row["thread_id"] for row in rows]
+    if len(threads) > _MAX_THREADS:
+        return [], [TracesFound("unread threads", 0, f"more than {_MAX_THREADS} that name nobody")]
+    remark = f"{len(threads)} that name nobody: looked through for what was said, which sealed ones do not show"
+    return threads, [TracesFound("unread threads", 0, remark)] if threads else []
+
+
+async def _in_statistics(conn: AsyncConnection[DictRow], traces: Traces) -> list[TracesFound]:
+    """Look at the samples that the planner keeps, and have those taken anew that name what is gone."""
+    asked = {"exact": traces.named, "patterns": _patterns(phrases(traces.said))}
+    if traces.whole:
+        asked["patterns"].append(f"%memory.{_escaped(traces.owner)}.%")
+    try:
+        for row in await _rows(conn, SQL(_STATISTICS), asked):
+            await _sample_anew(conn, row)
+        rows = len(await _rows(conn, SQL(_STATISTICS), asked))
+        found = [TracesFound("table pg_stats", rows)]
+    except Error as error:
+        found = [TracesFound("table pg_stats", 0, type(error).__name__)]
     if await is_distributed(conn):
-        found.append(await _counted(conn, "pg_stats of the nodes", SQL(_STATISTICS_OF_NODES), [said]))
+        found.append(await _counted(conn, "table pg_stats of the nodes", SQL(_STATISTICS_OF_NODES), asked))
     return found
 
 
-async def _counted(
-    conn: AsyncConnection[DictRow], name: str, query: SQL | Composed, values: Sequence[Any]
-) -> TracesFound:
+async def _sample_anew(conn: AsyncConnection[DictRow], sample: DictRow) -> None:
+    """Have the planner take another sample of a column. What it may not is found there afterwards."""
+    place = [sample[name] for name in ("schemaname", "tablename", "attname", "inherited")]
+    table, column = Identifier(*place[:2]), Identifier(place[2])
+    with suppress(Error):
+        # of a table that is empty by now, none is taken in its place
+        await conn.execute(_CLEARED, place)
+    with suppress(Error):
+        await conn.execute(SQL("ANALYZE {} ({})").format(table, column))
+
+
+async def _rows(conn: AsyncConnection[DictRow], query: SQL | Composed, values: Any) -> list[DictRow]:
+    async with conn.transaction():
+        await conn.execute(SQL("SELECT set_config('statement_timeout', %s, TRUE)"), [f"{_SECONDS}s"])
+        return await (await conn.execute(query, values)).fetchall()
+
+
+async def _counted(conn: AsyncConnection[DictRow], name: str, query: SQL | Composed, values: Any) -> TracesFound:
     try:
-        async with conn.transaction():
-            await conn.execute(SQL("SELECT set_config('statement_timeout', %s, TRUE)"), [f"{_SECONDS}s"])
-            row = await (await conn.execute(query, values)).fetchone()
+        [row] = await _rows(conn, query, values)
     except Error as error:
         return TracesFound(name, 0, type(error).__name__)
-    return TracesFound(name, row["rows"] if row is not None else 0)
+    return TracesFound(name, row["rows"])
 
 
-def _asked(place: Identifier, marks: Sequence[str], traces: Traces) -> tuple[Composed, list[Any]]:
+def _asked(
+    place: Identifier, marks: Sequence[str], traces: Traces, nobodys: Sequence[str]
+) -> tuple[Composed, dict[str, Any]]:
     """Return the statement that counts the traces in a table, by the columns that say whose a row is."""
-    counting = SQL("SELECT count(*) AS rows FROM {} AS t WHERE ").format(place)
+    values = {
+        "owner": traces.owner,
+        "user": traces.user_id,
+        "whole": traces.whole,
+        "keys": list(traces.keys),
+        "prefix": f"memory.{_escaped(traces.owner)}.%",
+        "threads": list(traces.threads),
+        "nobodys": list(nobodys),
+        "said": _patterns(phrases(traces.said)),
+        "patterns": traces.patterns(),
+    }
     if "owner" in marks:
-        if traces.whole or "key" not in marks:
-            return counting + SQL("t.owner = %s AND %s"), [traces.owner, traces.whole]
-        return counting + SQL("t.owner = %s AND t.key = ANY(%s)"), [traces.owner, list(traces.keys)]
-    if "thread_id" in marks:
-        if not traces.whole:
-            return counting + SQL("t.thread_id = ANY(%s)"), [list(traces.threads)]
-        named = f'%"user_id": "{_escaped(traces.user_id)}"%'
-        return counting + SQL("t.thread_id = ANY(%s) OR t::text LIKE %s"), [list(traces.threads), named]
-    return counting + SQL("t::text LIKE ANY(%s)"), [traces.patterns()]
+        # a row may be in another's name, and below the namespace of this one
+        theirs = "(t.owner = %(owner)s OR t.prefix LIKE %(prefix)s)" if "prefix" in marks else "t.owner = %(owner)s"
+        which = f"{theirs} AND (%(whole)s OR {'t.key = ANY(%(keys)s)' if 'key' in marks else 'FALSE'})"
+    elif "thread_id" in marks:
+        named = f"OR %(whole)s AND {_NAMED}" if "metadata" in marks else ""
+        said = "OR t.thread_id::text = ANY(%(nobodys)s) AND t::text LIKE ANY(%(said)s)"
+        which = f"t.thread_id::text = ANY(%(threads)s) {named} {said}"
+    else:
+        which = "t::text LIKE ANY(%(patterns)s)"
+    return SQL("SELECT count(*) AS rows FROM {} AS t WHERE " + which).format(place), values  # noqa: S608 - of literals
 
 
-def phrases(said: Sequence[str]) -> list[str]:
+def phrases(said: Sequence[str], most: int | None = _MAX_PHRASES) -> list[str]:
     """Return pieces of what was said that are long enough to be nobody else's, as any encoding of JSON has them.
 
     >>> phrases(['I keep a "zebrafish" in the blue tank', "Yes."])
@@ -156,9 +279,15 @@ def phrases(said: Sequence[str]) -> list[str]:
         longest = max(plain.split("\n"), key=len)
         if len(longest) >= _MIN_WORDS:
             found[longest[:200]] = None
-        if len(found) == _MAX_PHRASES:
+        if len(found) == most:
             break
     return list(found)
+
+
+def _patterns(exact: Sequence[str]) -> list[str]:
+    """Return what a row is like that has one of some texts; columns of bytes are shown in hexadecimal."""
+    forms = [form for one in exact for form in (one, one.encode("utf-8", "surrogatepass").hex())]
+    return [f"%{_escaped(form)}%" for form in forms]
 
 
 def _escaped(text: str) -> str:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from typing import Any, Protocol, runtime_checkable
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item
 
 from react_mem.memory.model.namespaces import encode, meta_namespace
@@ -16,11 +19,25 @@ from react_mem.memory.model.records import now
 from react_mem.memory.store.owned import WHOLE, bookmarks
 from react_mem.memory.store.process_state import kept_with
 
+OWNER_KEYS = ("langgraph_auth_user_id", "user_id", "owner")
+"""Keys of a checkpoint's metadata that say whose its thread is; the first that is there counts."""
+
+OWNER_OF_THREAD = f"coalesce({', '.join(f'metadata ->> {key!r}' for key in OWNER_KEYS)})"
+"""The same of a checkpoint, in SQL."""
+
 _KIND = "thread"
 
 _MOST = 10_000
 _FRESH_SECONDS = 600.0
 """For so long a process does not note a thread again: another one may have forgotten its user meanwhile."""
+
+
+@runtime_checkable
+class OwnedThreads(Protocol):
+    """A checkpointer that knows whose its threads are without reading them."""
+
+    async def athreads_of(self, user_id: str, thread_id: str | None = None) -> list[str]:
+        """Return the threads, or of one thread whether it is one, that name a user in their metadata."""
 
 
 class NotedThreads(OrderedDict[tuple[str, str], float]):
@@ -55,6 +72,33 @@ async def thread_marks(store: BaseStore, user_id: str) -> list[Item]:
     """Return the items that say which threads are a user's: what runs noted, and where the terminal left off."""
     noted = await store.asearch(meta_namespace(user_id), filter={"kind": _KIND}, limit=WHOLE, refresh_ttl=False)
     return [*await bookmarks(store, user_id), *noted]
+
+
+async def threads_of(
+    checkpointer: BaseCheckpointSaver[Any], user_id: str, thread_id: str | None = None
+) -> list[str] | None:
+    """Return the threads that name a user in their metadata, also those of a graph that has nothing to do with memory.
+
+    Args:
+        checkpointer: Keeps the threads.
+        user_id: The user.
+        thread_id: The one thread that is looked at; None for all.
+
+    Returns:
+        The threads; None where the checkpointer lists none.
+    """
+    if isinstance(checkpointer, OwnedThreads):
+        return await checkpointer.athreads_of(user_id, thread_id)
+    where: RunnableConfig | None = {"configurable": {"thread_id": thread_id}} if thread_id is not None else None
+    found: dict[str, None] = {}
+    try:
+        for key in OWNER_KEYS:
+            async for one in checkpointer.alist(where, filter={key: user_id}):
+                if next(str(one.metadata[name]) for name in OWNER_KEYS if name in one.metadata) == user_id:  # type: ignore[literal-required]
+                    found[one.config["configurable"]["thread_id"]] = None
+    except NotImplementedError:
+        return None
+    return [*found]
 
 
 def forget_threads(store: BaseStore, user_id: str) -> None:

@@ -85,7 +85,7 @@ async def test_a_user_is_erased_with_all_threads_and_others_stay(guarded_server:
         assert receipt.is_of(leaver)
         assert not receipt.is_of(BOB)
         checks = {check.name for check in receipt.receipt.checks}
-        assert {"server threads", "threads", "export", "table public.store", "table public.store_vectors"} <= checks
+        assert {"threads", "export", "table public.store", "table public.store_vectors"} <= checks
         assert "zebrafish" not in answer.text
 
         assert len(await exported(memory, leaver)) == 1
