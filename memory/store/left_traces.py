@@ -46,8 +46,9 @@ _NOBODYS: LiteralString = f"""
         UNION SELECT thread_id FROM {{writes}}
         EXCEPT SELECT thread_id FROM {{checkpoints}} WHERE {OWNER_OF_THREAD} IS NOT NULL
     )
-    SELECT thread_id FROM nobodys WHERE thread_id <> ALL(%(threads)s) EXCEPT
-    SELECT coalesce(value ->> 'session_id', value ->> 'thread_id') FROM {{store}}
+    SELECT thread_id FROM nobodys WHERE thread_id <> ALL(%(threads)s) AND thread_id NOT IN (
+        SELECT coalesce(value ->> 'session_id', value ->> 'thread_id', '') FROM {{store}}
+    )
     LIMIT {{most}}
 """  # noqa: S608 - of literals
 
@@ -77,7 +78,7 @@ _MAX_PHRASES = 2_000
 _MAX_THREADS = 10_000
 
 _FILES = "space that deleted rows left, the write-ahead log, backups"
-_OF_OTHERS = "they may say the same, and are looked at for the names of records and threads alone"
+_OF_OTHERS = "they may well say the same"
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,12 @@ class Traces:
 
     def patterns(self) -> list[str]:
         """Return what a row that is nobody's must not be like: the user as JSON has them, and what they said."""
-        named = [json.dumps({"user_id": self.user_id}, ensure_ascii=False)[1:-1], f"memory.{self.owner}."]
+        plain = [
+            json.dumps({"user_id": self.user_id}, ensure_ascii=False, separators=(",", s))[1:-1] for s in (":", ": ")
+        ]
+        # as text, a row doubles what its columns have of these
+        in_rows = [form.replace("\\", "\\\\").replace('"', '""') for form in plain]
+        named = [*plain, *in_rows, f"memory.{self.owner}."]
         return _patterns([*(named if self.whole else []), *self.threads, *phrases(self.said)])
 
 
@@ -189,7 +195,7 @@ async def _nobodys_threads(
         try:
             rows = await _rows(conn, query, {"threads": list(traces.threads)})
         except Error as error:
-            return [], [TracesFound("threads of nobody", 0, type(error).__name__)]
+            return [], [TracesFound("unread threads", 0, f"those that name nobody: {type(error).__name__}")]
         threads += [row["thread_id"] for row in rows]
     if len(threads) > _MAX_THREADS:
         return [], [TracesFound("unread threads", 0, f"more than {_MAX_THREADS} that name nobody")]

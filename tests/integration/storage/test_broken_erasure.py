@@ -58,6 +58,10 @@ WAYS = {
         "copy_as_bytes",
         "CREATE TABLE copy_as_bytes AS SELECT convert_to(value::text, 'UTF8') FROM kept_store",
     ),
+    "a row that names the user": (
+        "naming",
+        "CREATE TABLE naming AS SELECT jsonb_build_object('user_id', {user}) AS told",
+    ),
     "a view of copies": (
         "a_view",
         "CREATE TABLE seen AS SELECT value::text FROM kept_store; CREATE MATERIALIZED VIEW a_view AS TABLE seen",
