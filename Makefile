@@ -15,8 +15,10 @@ SERVED := --extra auth --extra mcp --extra server --extra terminal
 INSTALLED := $(VENV)/.installed
 TESTABLE := $(VENV)/.testable
 
-# langgraph's command line reports its use over the network, without a time limit: off, unless you set it to 0.
+# langgraph's command line reports its use over the network, without a time limit, and asks PyPI for a newer version:
+# off, unless you set these to 0.
 export LANGGRAPH_CLI_NO_ANALYTICS ?= 1
+export LANGGRAPH_NO_VERSION_CHECK ?= 1
 
 # LangGraph builds whatever a row of a thread names, unless this is set when it is loaded.
 export LANGGRAPH_STRICT_MSGPACK ?= true

@@ -11,9 +11,15 @@ adds it to an agent of `langchain.agents.create_agent`. Errors are in `react_mem
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from react_mem._lazy import door
+
+# Nobody is told that this runs. ONNX Runtime reads its variable when it is loaded (`disable_telemetry_events` comes too
+# late), `langgraph` its own when a process of ours starts it.
+for _silent in ("ORT_DISABLE_TELEMETRY", "LANGGRAPH_CLI_NO_ANALYTICS", "LANGGRAPH_NO_VERSION_CHECK"):
+    os.environ.setdefault(_silent, "1")
 
 if TYPE_CHECKING:
     from react_mem.agents.agent_opening import open_agent as open_agent

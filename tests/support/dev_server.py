@@ -46,8 +46,9 @@ class DevServer:
         self._log = folder / "server.log"
         self._environment = {
             **{name: os.environ[name] for name in _INHERITED if name in os.environ},
+            # as `make dev` sets them
             "LANGGRAPH_CLI_NO_ANALYTICS": "1",
-            # as `make dev` sets it
+            "LANGGRAPH_NO_VERSION_CHECK": "1",
             "LANGGRAPH_STRICT_MSGPACK": "true",
             "LOG_JSON": "true",
             # the checkout, so that an agent's YAML can name the tools of the tests
