@@ -143,7 +143,7 @@ def _start(folder: Path) -> dict[str, subprocess.Popen[bytes]]:
     lines = [
         {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}},
         {"method": "notifications/initialized"},
-        {"id": 2, "method": "tools/call", "params": {"name": "remember", "arguments": {"text": _SAID}}},
+        {"id": 2, "method": "tools/call", "params": {"name": "remember", "arguments": {"text": _SAID, "said": _SAID}}},
     ]
     lines[0]["params"]["clientInfo"] = {"name": "t", "version": "1"}  # type: ignore[index]
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "one", "cwd": str(folder), "prompt": _SAID}
