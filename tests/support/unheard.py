@@ -35,7 +35,7 @@ _CONTROL = ("heard.example", "192.0.2.1")
 _SAID = "My cat is called Mimi."
 _ALL_PROTOCOLS = 3
 _DNS = 53
-_READY_SECONDS = 240
+_READY_SECONDS = 180
 SECONDS = 60.0
 """Seconds that is listened for, once all of them have embedded something."""
 
