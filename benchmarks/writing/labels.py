@@ -90,7 +90,8 @@ def _label(
                     "about": statement.about,
                     "rel": statement.rel,
                     "target": statement.target,
-                    "text": statement.text,
+                    # of a wish to forget its words are quoted
+                    "text": statement.quote if statement.rel == "forget" else statement.text,
                     "when": statement.when,
                     "needs": _needs(statement, turn, spans, known),
                 }

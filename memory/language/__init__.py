@@ -360,3 +360,6 @@ _DEFAULT = LANGUAGES[0]
 _OTHERS = {
     code: _File(data).any_word("words") for code, data in FILES.items() if "wording" not in data and data.get("words")
 }
+
+FORGETTING = tuple(_File(data).one_of("forgetting") for data in FILES.values())
+"""Find words that ask to forget, in every language with a file."""

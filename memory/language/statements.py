@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import chain
 
-from react_mem.memory.language import languages_of, length
+from react_mem.memory.language import FORGETTING, languages_of, length
 from react_mem.memory.language.code_blocks import lines_without_code
 from react_mem.memory.language.declarations import declares
 from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
@@ -116,6 +116,18 @@ def asks_to_forget(sentence: str) -> bool:
     (True, False)
     """
     return bool(forget_all(sentence) or forget_last(sentence) or to_forget(sentence))
+
+
+def has_word_to_forget(text: str) -> bool:
+    """Return whether a text has a word that asks to forget, wherever it stands, of a language with a file.
+
+    >>> has_word_to_forget("Actually scrap that."), has_word_to_forget("Bitte nicht vergessen!")
+    (True, False)
+    >>> has_word_to_forget("Vergiss das bitte"), has_word_to_forget("Please do not put peanut butter on the list.")
+    (True, False)
+    """
+    folded = unicodedata.normalize("NFC", text)
+    return any(pattern.search(folded) for pattern in FORGETTING)
 
 
 def to_forget(sentence: str) -> str:

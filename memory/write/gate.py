@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from react_mem.memory.language import known_language, length
+from react_mem.memory.language import known_language, length, other_language
 from react_mem.memory.language.clauses import cut, joined
 from react_mem.memory.language.comparison import content_words, may_link, missing, numbers, share, words
 from react_mem.memory.language.folding import fold
@@ -22,12 +22,14 @@ from react_mem.memory.language.shared import assents, denies, is_denied
 from react_mem.memory.language.statements import (
     asks_to_forget,
     forget_last,
+    has_word_to_forget,
     is_pleasantry,
+    is_question,
     is_request,
     speaks_of_self,
     statements_in,
 )
-from react_mem.memory.language.text import has_words
+from react_mem.memory.language.text import has_words, normalise
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out, without_user
 
@@ -144,6 +146,31 @@ def may_be_lost(text: str, message: str, before: Sequence[str] = ()) -> bool:
         return False
     wider = [clause.text for clause in clauses if not clause.asks and share(clause.text, [text]) < 1]
     return share(text, wider) == 1
+
+
+def may_ask_to_forget(clause: str, quoted: str, tainted: bool) -> bool:
+    """Return whether a clause of the user's asks to forget something, so that a model's label may say so.
+
+    Args:
+        clause: The clause, word for word.
+        quoted: The words of it that ask, as the model quotes them: they count in a language without a file.
+        tainted: Whether a page, a tool or a quotation may have asked instead.
+
+    >>> [may_ask_to_forget(said, said, False) for said in ("Pls scrap my address", "Which snacks have nuts?")]
+    [True, False]
+    >>> may_ask_to_forget("Oublie mon adresse", "oublie", False), may_ask_to_forget("Oublie mon adresse", "", False)
+    (True, False)
+    """
+    if asks_to_forget(clause):
+        return True
+    # a question is a request to forget from its first word on, or for what somebody else's text says
+    if tainted and is_question(clause):
+        return False
+    if has_word_to_forget(clause):
+        return True
+    if tainted or is_question(clause) or known_language(clause) or other_language(clause):
+        return False
+    return has_words(quoted) and normalise(quoted) in normalise(clause)
 
 
 def wishes_to_forget(texts: Sequence[str], message: str) -> list[str]:

@@ -41,7 +41,7 @@ from react_mem.memory.write.extraction.located import (
 )
 from react_mem.memory.write.extraction.parting import after_answer, divided, without_asking
 from react_mem.memory.write.extraction.proposal import MAX_TEXT, MAX_TOPIC_WORDS, ProposedFact, Refused, TopicalFact
-from react_mem.memory.write.gate import Support, answered, is_brief
+from react_mem.memory.write.gate import Support, answered, is_brief, may_ask_to_forget
 from react_mem.memory.write.when import over_by, resolve
 
 _MAX_NEEDS = 8
@@ -281,6 +281,8 @@ class Composer:
             if relation == "forget":
                 raise Refused("it forgets a memory that was not shown")
             return "new"
+        if relation == "forget" and not may_ask_to_forget(fact.quote, fact.sentence, self.briefing.tainted):
+            raise Refused("its clause does not ask to forget anything")
         others = [wordings(memory) for memory in self.briefing.targets.values() if memory.id != target_id]
         linked = are_linked(quote, put)
         # what names nothing of a fact may still be its end ("we split up"), but then it is nothing else besides
