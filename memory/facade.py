@@ -25,7 +25,7 @@ from react_mem.memory.merging.said_in import with_places
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.changes import Change, write
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
-from react_mem.memory.model.kinds import MESSAGE, PENDING
+from react_mem.memory.model.kinds import FACT, MESSAGE, PENDING
 from react_mem.memory.model.legal_hold import LegalHold
 from react_mem.memory.model.namespaces import meta_namespace, owner_of, scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
@@ -41,7 +41,7 @@ from react_mem.memory.retrieval.instructions import instruction_operations, inst
 from react_mem.memory.retrieval.linked_lines import with_linked
 from react_mem.memory.retrieval.outline import outline_of, outline_operations
 from react_mem.memory.retrieval.reranking import rerank
-from react_mem.memory.rights import erasure, forgetting, holds, portability
+from react_mem.memory.rights import erasure, forgetting, hidden, holds, portability
 from react_mem.memory.rights.conversations_shown import (
     AnswerSources,
     ConversationDetail,
@@ -54,6 +54,7 @@ from react_mem.memory.rights.correcting import correct_fact
 from react_mem.memory.rights.erased import ErasedSessions
 from react_mem.memory.rights.feedback import FeedbackReport, JudgedTurn, Verdict, give_feedback
 from react_mem.memory.rights.forgotten import forgotten_in, forgotten_key
+from react_mem.memory.rights.hidden import HiddenMemory
 from react_mem.memory.rights.importing.foreign_entry import ForeignSource
 from react_mem.memory.rights.importing.import_outcome import ImportOutcome
 from react_mem.memory.rights.importing.importer import Told, bring_in, nobody_listens
@@ -450,6 +451,48 @@ class MemoryFacade:
         done = await forgetting.forget_said(self.store, user_id, what)
         self._note(user_id, AuditAction.FORGET, _numbers(done.receipt))
         return done
+
+    async def hidden(self, user_id: str) -> list[HiddenMemory]:
+        """Return what a conversation seems to have asked to forget: hidden, and erased after a day, the oldest first.
+
+        Args:
+            user_id: The owner.
+        """
+        return await hidden.hidden(self.store, user_id)
+
+    async def undo(self, user_id: str, id_: str) -> HiddenMemory:
+        """Bring back what is hidden.
+
+        Args:
+            user_id: The owner.
+            id_: The wish, as `hidden` has it.
+
+        Returns:
+            What was brought back.
+
+        Raises:
+            LookupError: If nothing is hidden under this id any more.
+        """
+        undone = await hidden.undo(self.store, user_id, id_)
+        erasure.forget_caches(self.store, user_id)
+        self._note(user_id, AuditAction.WRITE, {FACT.name: len(undone.texts)})
+        return undone
+
+    async def erase(self, user_id: str, id_: str) -> Receipt:
+        """Erase what is hidden for good, before its day is over.
+
+        Args:
+            user_id: The owner.
+            id_: The wish, as `hidden` has it.
+
+        Returns:
+            What was removed, and what was found of it afterwards.
+
+        Raises:
+            LookupError: If nothing is hidden under this id any more.
+            LegalHoldError: If something of it is under a legal hold: it stays hidden.
+        """
+        return await hidden.erase(self.store, user_id, id_)
 
     async def hold(self, user_id: str, reference: str, session_id: str = "") -> LegalHold:
         """Put a user, or one conversation of theirs, under a legal hold: nothing of it is removed until it is lifted.

@@ -108,6 +108,7 @@ if TYPE_CHECKING:
     from react_mem.memory.rights.conversations_shown import AnswerSources as AnswerSources
     from react_mem.memory.rights.conversations_shown import ConversationDetail as ConversationDetail
     from react_mem.memory.rights.conversations_shown import ConversationPage as ConversationPage
+    from react_mem.memory.rights.hidden import HiddenMemory as HiddenMemory
     from react_mem.memory.rights.holdings_shown import MemoryUsage as MemoryUsage
     from react_mem.memory.rights.holdings_shown import OwnersProfile as OwnersProfile
     from react_mem.memory.rights.holdings_shown import ShownGraph as ShownGraph

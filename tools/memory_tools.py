@@ -33,6 +33,8 @@ _TIMEOUT = 10.0
 FORGOTTEN = "Forgotten."
 """Result of `forget_said` where it has forgotten something; else what may be meant, a line each."""
 
+HIDDEN = "It is hidden, and erased in a day: the user can bring it back until then, with `react-mem memory undo`."
+
 MORE = "more: "
 """Beginning of the line of `list_known` that counts what it leaves out."""
 
@@ -193,9 +195,8 @@ async def forget(what: str, runtime: ToolRuntime[Any, Any], policy: MemoryPolicy
             return _NOT_ASKED
         if isinstance(done, Unclear):
             return f"Nothing was forgotten. {_which(done.facts, 'call forget again with')}"
-        receipt, texts = done
-        gone.extend(texts)
-        return f"{FORGOTTEN} {receipt.in_short()}"
+        gone.extend(done.texts)
+        return f"{FORGOTTEN} {HIDDEN if done.hidden else done.receipt.in_short()}"
 
     return await _with_memory(runtime, policy, erase), gone
 

@@ -179,7 +179,7 @@ async def forget(
             if not candidates:
                 raise ToolError("Nothing was forgotten: nothing like it is remembered. `recall` says what is.")
             return ForgetResult(outcome="unclear", removed={}, rewritten={}, problems=[], candidates=candidates)
-        return _forgotten(done[0])
+        return _forgotten(done.receipt)
 
 
 async def why(id: Id) -> WhyResult:

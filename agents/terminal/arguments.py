@@ -299,6 +299,13 @@ def _add_memory(memory: argparse.ArgumentParser, owner: argparse.ArgumentParser)
     delete = verbs.add_parser("delete", parents=[shared], help="forget one memory, with what said it and came of it")
     delete.add_argument("id", help="its id, or the beginning of it")
     delete.add_argument("--yes", action="store_true", help="do not ask")
+    undo = verbs.add_parser(
+        "undo",
+        parents=[shared],
+        help="what a conversation asked to forget is hidden for a day: list it, or bring it back",
+    )
+    undo.add_argument("id", nargs="?", default="", help="its id, or the beginning of it; by default all are listed")
+    undo.add_argument("--erase", action="store_true", help="erase it now instead")
     verbs.add_parser("threads", parents=[shared], help="the conversations that were held, the latest first")
     search = verbs.add_parser("search", parents=[shared, scoped, dated], help="what an agent would find")
     search.add_argument("query", help="what to look for")

@@ -192,6 +192,23 @@ class _Command:
         self._out.report(data, f"forgotten{also}: {receipt.in_short()}")
         return 0 if receipt.is_gone else 1
 
+    async def undo(self, memory: MemoryFacade) -> int:
+        """Show what is hidden, bring one of it back, or erase it."""
+        found = [one for one in await memory.hidden(self._user) if one.id.startswith(self.arguments.id)]
+        if not self.arguments.id:
+            rows = [(f"{one.erase_at:%Y-%m-%d %H:%M}", _short(one.id), "; ".join(one.texts)) for one in found]
+            return self._out.table(("erased at", "id", "hidden"), rows, [one.model_dump(mode="json") for one in found])
+        if len(found) != 1:
+            raise MemoryCommandError(
+                f"{len(found)} of what is hidden of {self._user} begin with {self.arguments.id!r}; "
+                "`react-mem memory undo` lists it"
+            )
+        if self.arguments.erase:
+            return self._forgotten([found[0].id], await memory.erase(self._user, found[0].id))
+        undone = await memory.undo(self._user, found[0].id)
+        self._out.report(undone.model_dump(mode="json"), f"brought back: {'; '.join(undone.texts)}")
+        return 0
+
     async def threads(self, memory: MemoryFacade) -> int:
         """Show the conversations that were held."""
         held = await memory.dialog.conversations(self._user)

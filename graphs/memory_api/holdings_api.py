@@ -1,20 +1,23 @@
-"""`/memory/v1/profile`, `/pending`, `/skills`, `/graph` and `/usage`: what else memory has of a user, and how much."""
+"""`/memory/v1/profile`, `/pending`, `/hidden`, `/skills`, `/graph`, `/usage`: what else memory has of a user."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
-from pydantic import Field
+from fastapi import APIRouter, HTTPException, Path, Query, Request
+from pydantic import BaseModel, Field
 
-from react_mem.graphs.memory_api.callers_memory import PREFIX, Asked, MemoryRoute, administers, problems
+from react_mem.graphs.memory_api.callers_memory import PREFIX, Asked, MemoryRoute, administers, problems, retried
+from react_mem.graphs.memory_route import ForgetAnswer
 from react_mem.memory.runtime import (
+    HiddenMemory,
     MemoryHealth,
     MemoryUsage,
     OwnersProfile,
     ShownGraph,
     SkillList,
     WaitingTurns,
+    WriteConflict,
     check_health,
     count_usage,
     list_skills,
@@ -34,6 +37,17 @@ class UsageAnswer(MemoryUsage):
     health: MemoryHealth | None = Field(None, description="For administrators only.")
 
 
+class HiddenMemories(BaseModel):
+    """What is hidden, the oldest first."""
+
+    items: list[HiddenMemory]
+
+
+HiddenId = Annotated[
+    str, Path(min_length=1, max_length=512, description="The id, as the list of what is hidden has it.")
+]
+
+
 @router.get(f"{PREFIX}/profile", operation_id="show_profile", summary="Show the profile", responses=problems())
 async def profile(asked: Asked) -> OwnersProfile:
     """Show what is known about the user as a person, field by field, with the messages that say it."""
@@ -44,6 +58,45 @@ async def profile(asked: Asked) -> OwnersProfile:
 async def pending(asked: Asked) -> WaitingTurns:
     """List the turns from which nothing has been drawn yet, and why."""
     return await list_waiting(asked.memory.store, asked.owner)
+
+
+@router.get(f"{PREFIX}/hidden", operation_id="list_hidden", summary="List what is hidden", responses=problems())
+async def hidden(asked: Asked) -> HiddenMemories:
+    """List what conversations seem to have asked to forget: it is hidden, and erased after a day."""
+    return HiddenMemories(items=await asked.memory.hidden(asked.owner))
+
+
+@router.post(
+    f"{PREFIX}/hidden/{{hidden_id}}/undo",
+    operation_id="undo_hidden",
+    summary="Bring back what is hidden",
+    responses=problems(),
+)
+async def undo_hidden(hidden_id: HiddenId, asked: Asked) -> HiddenMemory:
+    """Bring back what is hidden; what has changed since keeps that."""
+    try:
+        return await asked.memory.undo(asked.owner, hidden_id)
+    except LookupError as error:
+        raise HTTPException(404, str(error)) from None
+    except WriteConflict as error:
+        raise retried(error) from None
+
+
+@router.delete(
+    f"{PREFIX}/hidden/{{hidden_id}}",
+    operation_id="erase_hidden",
+    summary="Erase what is hidden",
+    responses=problems(423),
+)
+async def erase_hidden(hidden_id: HiddenId, asked: Asked) -> ForgetAnswer:
+    """Erase what is hidden for good, before its day is over."""
+    try:
+        receipt = await asked.memory.erase(asked.owner, hidden_id)
+    except LookupError as error:
+        raise HTTPException(404, str(error)) from None
+    except WriteConflict as error:
+        raise retried(error) from None
+    return ForgetAnswer(receipt=receipt, problems=list(receipt.problems), unclear=[])
 
 
 @router.get(f"{PREFIX}/skills", operation_id="list_skills", summary="List skills", responses=problems())

@@ -56,6 +56,28 @@ const waitingView = wholeView("waiting", "pending", ({ items }) => items.length
       !turn.parked && turn.retry_at && make("p", { class: "dim" }, words("retryAt", { date: moment(turn.retry_at) }))))))
   : make("p", { class: "empty" }, words("noWaiting")));
 
+const hiddenView = wholeView("hidden", "hidden", ({ items }) => items.length
+  ? table("hidden", [["waitsWhat"], ["erasedAt"], ["details"]], items.map(one => make("tr", {},
+    make("th", { scope: "row" }, short(one.texts.join(" "), 300)),
+    make("td", {}, time(one.erase_at, moment(one.erase_at))),
+    make("td", {}, make("div", { class: "actions" },
+      button("undo", event => decide(event.currentTarget, `hidden/${part(one.id)}/undo`, "POST", "broughtBack"), "main"),
+      button("eraseNow", event => decide(event.currentTarget, `hidden/${part(one.id)}`, "DELETE", "erased"), "danger"))))))
+  : make("p", { class: "empty" }, words("noHidden")));
+
+// Bring back what is hidden, or erase it; its line goes.
+async function decide(press, path, method, done) {
+  press.disabled = true;
+  try {
+    await ask(path, { method });
+    press.closest("tr").remove();
+    notice(words(done), { seconds: UNDO_SECONDS });
+  } catch (error) {
+    press.disabled = false;
+    if (!isOver(error)) notice(meaning(error));
+  }
+}
+
 const usageView = wholeView("usage", "usage", used => [
   table("usage", [["what"], ["count", "number"]], [
     ...Object.entries(used.kinds).sort((a, b) => b[1] - a[1]).map(([kind, count]) => rowOf(words(kind ? `kind_${kind}` : "kind_other"), number(count))),

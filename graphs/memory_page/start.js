@@ -1,6 +1,6 @@
 "use strict";
 
-const VIEWS = { memories: memoriesView, conversations: conversationsView, why: whyView, graph: graphView, skills: skillsView, waiting: waitingView, usage: usageView };
+const VIEWS = { memories: memoriesView, conversations: conversationsView, why: whyView, graph: graphView, skills: skillsView, waiting: waitingView, hidden: hiddenView, usage: usageView };
 let view = {};
 
 // What the address says: the section, what of it, and what is looked for in it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,11 +16,14 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.records import now
 from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTurn
+from react_mem.memory.rights.hidden import erase_due
 from react_mem.memory.work.items import Work
 from react_mem.memory.write.claims import next_due
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.session import TurnReport
 from react_mem.memory.write.turns import Turns
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,11 @@ class AgentRunner:
             left = None if done.emptied and not done.waiting else await _next_turn(turns)
             # a model that refuses says so again at once: it is asked again after a while
             return Outcome(left, "the model could not be used" if done.waiting and left is not None else "")
+        if work.kind == "erase":
+            receipts, due_at = await erase_due(store, user_id)
+            for receipt in receipts:
+                log.info("what was hidden is erased: %s", receipt.in_short())
+            return Outcome(due_at)
         quiet_at = await _quiet_at(turns)
         if work.kind == "maintain" and quiet_at is not None and quiet_at > now():
             # a turn that was opened and never closed

@@ -32,6 +32,7 @@ from react_mem.memory.model.records import BELIEVED, Ending, Fact
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.rights.erased import ErasedSessions, checked, few_at_once
 from react_mem.memory.rights.forgotten import without_forgotten
+from react_mem.memory.rights.hidden import hidden_without
 from react_mem.memory.rights.holds import HeldRecords, holds_on, refuse_held
 from react_mem.memory.scopes.profile import split_fields, with_text
 from react_mem.memory.store.attachments import erase_attachments, unattached
@@ -95,7 +96,8 @@ async def delete_session(
         gone = {(change.namespace, change.key) for change in changes if change.value is None}
         left = [item for item in owned if (item.namespace, item.key) not in gone]
         work = await forgotten_work(store, user_id, session_id)
-        return ([*owned, *aside], changes), [*changes, *await silenced(store, user_id, left), *work]
+        past = await hidden_without(store, user_id, lambda hidden: _past_without([*owned, *said], hidden, session_id))
+        return ([*owned, *aside], changes), [*changes, *await silenced(store, user_id, left), *work, *past]
 
     before, changes = await transact(store, user_id, step)
     forget_caches(store, user_id)
@@ -178,6 +180,15 @@ def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
     """
     said = {item.key for item in items if MESSAGE.matches(item.value) and _is_of(item.value, session_id)}
     return erasing(items, said, session_id)
+
+
+def _past_without(
+    items: Sequence[Item], hidden: Sequence[Item], session_id: str
+) -> dict[tuple[tuple[str, ...], str], dict[str, Any] | None]:
+    """Return what becomes of hidden records where a conversation is forgotten."""
+    past = {(item.namespace, item.key): item for item in hidden}
+    changes = forgetting(list(({(item.namespace, item.key): item for item in items} | past).values()), session_id)
+    return {(one.namespace, one.key): one.value for one in changes if (one.namespace, one.key) in past}
 
 
 def erasing(

@@ -30,6 +30,7 @@ from react_mem.memory.model.records import Fact, fact_id, now
 from react_mem.memory.model.shown import fingerprint
 from react_mem.memory.rights.erasure import erasing, forget_caches
 from react_mem.memory.rights.forgotten import forgotten_changes
+from react_mem.memory.rights.hidden import Hiding, hidden_without, hiding
 from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.rights.receipts import Says, read_again, receipt_of
 from react_mem.memory.rights.saying import Sayings, same, says
@@ -102,6 +103,7 @@ async def forget(
     said: Sequence[str] = (),
     note: str = "",
     revision: str = "",
+    hides: Hiding | None = None,
 ) -> Receipt:
     """Forget records of a user for good, with what derives from them and the sentences that say them.
 
@@ -115,6 +117,7 @@ async def forget(
             where it is not there any more nothing is forgotten.
         revision: What the records were like when they were looked at (`MemoryItem.revision`); empty for whatever they
             are.
+        hides: Where a model has read the wish: then all of it is only hidden, and erased after a while.
 
     Returns:
         What was removed, and what was found of it afterwards; nothing where there are no such records.
@@ -129,7 +132,7 @@ async def forget(
             raise MemoryChanged
         return _Wish(tuple(ids), tuple(said)), ()
 
-    return (await _forget(store, user_id, wished, note)).receipt
+    return (await _forget(store, user_id, wished, note, hides)).receipt
 
 
 async def forget_said(store: BaseStore, user_id: str, what: str, *, all_about: bool = False) -> Forgotten:
@@ -152,7 +155,9 @@ async def forget_said(store: BaseStore, user_id: str, what: str, *, all_about: b
     return await _forget(store, user_id, lambda items: _wished(what, items, all_about=all_about))
 
 
-async def _forget(store: BaseStore, user_id: str, wish: _Choose, note: str = "") -> Forgotten:
+async def _forget(
+    store: BaseStore, user_id: str, wish: _Choose, note: str = "", hides: Hiding | None = None
+) -> Forgotten:
     noted = (meta_namespace(user_id), note)
 
     async def step() -> tuple[tuple[_Done, tuple[str, ...]], list[Change]]:
@@ -168,7 +173,13 @@ async def _forget(store: BaseStore, user_id: str, wish: _Choose, note: str = "")
         if done.gone or done.receipt.rewritten:
             held = await asyncio.to_thread(HeldRecords, await holds_on(store, user_id), items)
             await asyncio.to_thread(held.check, items, changes)
-        changes += await unattached(store, user_id, items, changes)
+        if hides is None:
+            changes += await unattached(store, user_id, items, changes)
+            changes += await hidden_without(
+                store, user_id, lambda past: {_at(one): None for one in past if done.says(one)}
+            )
+        elif done.gone or done.receipt.rewritten:
+            changes += await hiding(store, user_id, hides, wished.ids, items, changes, done.receipt)
         return (done, unclear), [*changes, *([PutOp(*noted, None)] if note else [])]
 
     done, unclear = await transact(store, user_id, step)
@@ -321,6 +332,10 @@ def by_session(messages: Iterable[Item]) -> dict[str, list[str]]:
     for item in messages:
         sessions.setdefault(str(item.value.get("session_id", "")), []).append(item.key)
     return sessions
+
+
+def _at(item: Item) -> tuple[tuple[str, ...], str]:
+    return item.namespace, item.key
 
 
 def _with(item: Item, value: Mapping[str, object] | None) -> Item:

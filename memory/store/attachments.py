@@ -18,7 +18,7 @@ from typing import Any, Self, cast
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from react_mem.memory.model.changes import Change, write
-from react_mem.memory.model.namespaces import attachments_namespace
+from react_mem.memory.model.namespaces import attachments_namespace, meta_namespace
 from react_mem.memory.model.records import now, with_zone
 from react_mem.memory.store.owned import WHOLE
 
@@ -35,6 +35,9 @@ _PIECES_AT_ONCE = 8
 
 _STORED_BY = timedelta(hours=1)
 """Time after which nobody is still storing the message that an attachment was written for."""
+
+HIDDEN = "hidden"
+"""The kind of notes of what is hidden."""
 
 _SIZES, _PIECES = "sizes", "pieces"
 
@@ -163,6 +166,9 @@ async def unattached(store: BaseStore, user_id: str, items: Iterable[Item], chan
     after = {(change.namespace, change.key): change.value for change in changes}
     before: set[str] = set()
     named: set[str] = set()
+    for note in await hidden_notes(store, user_id):
+        kept = after.get((note.namespace, note.key), note.value) or {"records": ()}
+        named |= {ref for one in kept["records"] for ref in refs_in(one["before"] or {})}
     for item in items:
         if refs := refs_in(item.value):
             before |= refs
@@ -175,6 +181,12 @@ async def unattached(store: BaseStore, user_id: str, items: Iterable[Item], chan
             pieces = _keys(item.key, int(item.value["bytes"]))
             gone += [PutOp(attachments_namespace(user_id, _PIECES), key, None) for key in pieces]
     return gone
+
+
+async def hidden_notes(store: BaseStore, user_id: str) -> list[Item]:
+    """Return what is kept of hidden records of an owner, which may be brought back: see `memory.rights.hidden`."""
+    chosen = {"kind": HIDDEN}
+    return list(await store.asearch(meta_namespace(user_id), filter=chosen, limit=WHOLE, refresh_ttl=False))
 
 
 async def erase_attachments(store: BaseStore, user_id: str) -> None:

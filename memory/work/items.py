@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from react_mem.memory.model.namespaces import Namespace, work_namespace
 from react_mem.memory.model.records import now, record_id
 
-Kind = Literal["extract", "conclude", "maintain"]
+Kind = Literal["extract", "conclude", "maintain", "erase"]
 Place = tuple[Namespace, str]
 """Address of an item: its namespace and its key."""
 
@@ -28,9 +28,10 @@ class Work(BaseModel, extra="ignore", frozen=True):
 
     Args:
         kind: `extract`: draw from what was said. `maintain`: the same for a turn that was never closed, and once the
-            conversation is quiet, conclude it and reflect. `conclude`: do so now.
+            conversation is quiet, conclude it and reflect. `conclude`: do so now. `erase`: what has been hidden for its
+            time.
         agent: The agent whose model and policy it takes.
-        session: The conversation.
+        session: The conversation; of what is hidden, the wish.
         due_at: When it is to be looked at next. While somebody has it: when their lease runs out.
         lease_by: The worker that has it.
         attempts: How often it has failed.

@@ -28,6 +28,7 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact, now, record_id
 from react_mem.memory.rights.forgetting import Forgotten, forget, forget_said
+from react_mem.memory.rights.hidden import Hiding
 from react_mem.memory.store.room import make_room
 from react_mem.memory.store.stored_text import storable
 from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out
@@ -50,6 +51,21 @@ class Unclear:
     """
 
     facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
+class Erased:
+    """Records that were forgotten.
+
+    Args:
+        receipt: What was removed.
+        texts: What it said.
+        hidden: Whether it is only hidden, and erased after a day: the user's last message does not ask for it.
+    """
+
+    receipt: Receipt
+    texts: list[str]
+    hidden: bool
 
 
 @dataclass(frozen=True)
@@ -161,14 +177,14 @@ class ToolMemory:
         )
         return True
 
-    async def forget(self, what: str) -> tuple[Receipt, list[str]] | Unclear | None:
+    async def forget(self, what: str) -> Erased | Unclear | None:
         """Forget a fact, what came of it, and what said it.
 
         Args:
             what: Its text, or words that only it has.
 
         Returns:
-            A receipt and the texts that are forgotten; which fact may be meant, where that is not clear; None where
+            What was forgotten; which fact may be meant, where that is not clear; None where
             something else than the user may have asked for it.
         """
         known = await related_facts(self.memory.store, self.user_id, [what])
@@ -178,14 +194,14 @@ class ToolMemory:
         texts = [fact.text for fact in meant]
         return await self._erase([fact.id for fact in meant], texts, what)
 
-    async def forget_one(self, id_: str) -> tuple[Receipt, list[str]] | None:
+    async def forget_one(self, id_: str) -> Erased | None:
         """Forget a record of the user's by its id, as `forget` forgets a fact.
 
         Args:
             id_: The record.
 
         Returns:
-            A receipt and the texts that are forgotten; None where something else than the user may have asked for it.
+            What was forgotten; None where something else than the user may have asked for it.
 
         Raises:
             LookupError: If the user has no such record.
@@ -213,17 +229,17 @@ class ToolMemory:
         said = await asyncio.to_thread(support, text, heard.own, heard.assistant, heard.tainted)
         return None if said is None else await self.memory.correct(self.user_id, id_, said.text, vouched=True)
 
-    async def _erase(self, ids: Sequence[str], texts: Sequence[str], what: str) -> tuple[Receipt, list[str]] | None:
+    async def _erase(self, ids: Sequence[str], texts: Sequence[str], what: str) -> Erased | None:
         """Forget records, if it is the user who asks for it; with the words that ask."""
         asked, before = self.heard.asked, self.heard.own[:-1]
-        if self.heard.tainted and not await asyncio.to_thread(
-            lambda: all(may_be_lost(text, asked, before) for text in texts)
-        ):
+        is_asked = await asyncio.to_thread(lambda: all(may_be_lost(text, asked, before) for text in texts))
+        if self.heard.tainted and not is_asked:
             return None
         # the words that ask for it say it too
         said = await asyncio.to_thread(wishes_to_forget, texts, asked)
-        receipt = await forget(self.memory.store, self.user_id, ids=ids, said=said)
-        return receipt, [*texts, *said, *filter(None, [what])]
+        hides = None if is_asked else Hiding(self.agent_id, ())
+        receipt = await forget(self.memory.store, self.user_id, ids=ids, said=said, hides=hides)
+        return Erased(receipt, [*texts, *said, *filter(None, [what])], hides is not None)
 
     async def forget_asked(self, messages: Sequence[BaseMessage]) -> list[Forgotten]:
         """Forget what the user's last message asks to forget; return what became of each request in it.

@@ -57,7 +57,7 @@ async def commit(
     # what is put in these words, beside its own, is said again
     words = {normalise(text) for text in (*(fact.text for fact in unread), *(op.text for op in extraction.ops))}
     spoken = [*(fact.id for fact in unread), *(fact.id for fact in related if not words.isdisjoint(ways(fact)))]
-    wished = wish_changes(user_id, extraction.ops, said)
+    wished = wish_changes(user_id, session.agent_id, extraction.ops, said)
 
     async def step() -> tuple[TurnReport, list[Change]]:
         mine = await still_mine(session, due, worker)

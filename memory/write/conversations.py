@@ -210,7 +210,7 @@ async def _promoted(
     facts, _, changes = await settled(
         turns, operations, stored, said, unread=still, beside=verbatim, read=open_, at=stamp.at, concludes=True
     )
-    wished = wish_changes(turns.user_id, operations, said)
+    wished = wish_changes(turns.user_id, turns.agent_id, operations, said)
     return facts, bool(wished), [*changes, *wished]
 
 

@@ -138,11 +138,11 @@ def may_be_lost(text: str, message: str, before: Sequence[str] = ()) -> bool:
     (True, False)
     """
     clauses = cut(_own(message))
-    requests = [clause.text for clause in clauses if asks_to_forget(clause.text)]
+    requests = [clause.text for clause in clauses if may_ask_to_forget(clause.text, "", tainted=True)]
     meant = [*requests, *(map(_own, before) if any(map(forget_last, requests)) else ())]
     if share(text, meant) > 0:
         return True
-    if known_language(_own(message)) is not None:
+    if known_language(_own(message)) or other_language(_own(message)):
         return False
     wider = [clause.text for clause in clauses if not clause.asks and share(clause.text, [text]) < 1]
     return share(text, wider) == 1

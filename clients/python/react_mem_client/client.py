@@ -17,6 +17,8 @@ from react_mem_client.models import (
     FeedbackAnswer,
     ForgetAnswer,
     HeldConversation,
+    HiddenMemories,
+    HiddenMemory,
     MemoryDetail,
     MemoryItem,
     MemoryPage,
@@ -579,6 +581,50 @@ class MemoryClient(Transport):
         """
         answer = await self._send("GET", "/memory/v1/pending", query={"user_id": self.user_id})
         return read_answer(WaitingTurns, answer)
+
+    async def list_hidden(self) -> HiddenMemories:
+        """List what conversations seem to have asked to forget: it is hidden, and erased after a day.
+
+        Returns:
+            What is hidden, the oldest first.
+
+        Raises:
+            MemoryApiError: If the server refuses: 401, 404, 422, 503.
+        """
+        answer = await self._send("GET", "/memory/v1/hidden", query={"user_id": self.user_id})
+        return read_answer(HiddenMemories, answer)
+
+    async def undo_hidden(self, hidden_id: str) -> HiddenMemory:
+        """Bring back what is hidden; what has changed since keeps that.
+
+        Args:
+            hidden_id: The id, as the list of what is hidden has it.
+
+        Returns:
+            Something that a conversation seems to ask to forget: hidden, and not erased yet.
+
+        Raises:
+            MemoryApiError: If the server refuses: 401, 404, 422, 503.
+        """
+        answer = await self._send(
+            "POST", f"/memory/v1/hidden/{segment(hidden_id)}/undo", query={"user_id": self.user_id}
+        )
+        return read_answer(HiddenMemory, answer)
+
+    async def erase_hidden(self, hidden_id: str) -> ForgetAnswer:
+        """Erase what is hidden for good, before its day is over.
+
+        Args:
+            hidden_id: The id, as the list of what is hidden has it.
+
+        Returns:
+            Result of the request.
+
+        Raises:
+            MemoryApiError: If the server refuses: 401, 404, 422, 423, 503.
+        """
+        answer = await self._send("DELETE", f"/memory/v1/hidden/{segment(hidden_id)}", query={"user_id": self.user_id})
+        return read_answer(ForgetAnswer, answer)
 
     async def list_skills(self) -> SkillList:
         """List what agents have learnt from the user's tasks, what is used most first.

@@ -213,6 +213,28 @@ class HeldConversation(Answer):
     """What it came to, as last summed up; empty where nobody has."""
 
 
+class HiddenMemories(Answer):
+    """What is hidden, the oldest first."""
+
+    items: list[HiddenMemory]
+
+
+class HiddenMemory(Answer):
+    """Something that a conversation seems to ask to forget: hidden, and not erased yet."""
+
+    id: str
+    """The id of the wish, for `undo` and `erase`."""
+
+    texts: list[str]
+    """What is hidden: the facts."""
+
+    hidden_at: datetime
+    """Since when."""
+
+    erase_at: datetime
+    """When it is erased for good."""
+
+
 class MemoryDetail(Answer):
     """A memory with all that explains it."""
 

@@ -9,6 +9,8 @@ import type {
   FeedbackAnswer,
   ForgetAnswer,
   HeldConversation,
+  HiddenMemories,
+  HiddenMemory,
   MemoryDetail,
   MemoryItem,
   MemoryPage,
@@ -376,6 +378,32 @@ export class MemoryClient extends Transport {
    * @throws {MemoryApiError} 401, 404, 422, 503.
    */
   listPending(options?: RequestOptions): Promise<WaitingTurns>;
+
+  /**
+   * List what conversations seem to have asked to forget: it is hidden, and erased after a day.
+   *
+   * @returns What is hidden, the oldest first.
+   * @throws {MemoryApiError} 401, 404, 422, 503.
+   */
+  listHidden(options?: RequestOptions): Promise<HiddenMemories>;
+
+  /**
+   * Bring back what is hidden; what has changed since keeps that.
+   *
+   * @param hiddenId The id, as the list of what is hidden has it.
+   * @returns Something that a conversation seems to ask to forget: hidden, and not erased yet.
+   * @throws {MemoryApiError} 401, 404, 422, 503.
+   */
+  undoHidden(hiddenId: string, options?: RequestOptions): Promise<HiddenMemory>;
+
+  /**
+   * Erase what is hidden for good, before its day is over.
+   *
+   * @param hiddenId The id, as the list of what is hidden has it.
+   * @returns Result of the request.
+   * @throws {MemoryApiError} 401, 404, 422, 423, 503.
+   */
+  eraseHidden(hiddenId: string, options?: RequestOptions): Promise<ForgetAnswer>;
 
   /**
    * List what agents have learnt from the user's tasks, what is used most first.

@@ -169,6 +169,27 @@ export class MemoryClient extends Transport {
     });
   }
 
+  async listHidden(options = {}) {
+    return this.send("GET", "/memory/v1/hidden", {
+      query: { user_id: this.userId },
+      signal: options.signal,
+    });
+  }
+
+  async undoHidden(hiddenId, options = {}) {
+    return this.send("POST", `/memory/v1/hidden/${segment(hiddenId)}/undo`, {
+      query: { user_id: this.userId },
+      signal: options.signal,
+    });
+  }
+
+  async eraseHidden(hiddenId, options = {}) {
+    return this.send("DELETE", `/memory/v1/hidden/${segment(hiddenId)}`, {
+      query: { user_id: this.userId },
+      signal: options.signal,
+    });
+  }
+
   async listSkills(options = {}) {
     return this.send("GET", "/memory/v1/skills", {
       query: { user_id: this.userId },

@@ -144,6 +144,23 @@ export interface HeldConversation {
   readonly summary: string;
 }
 
+/** What is hidden, the oldest first. */
+export interface HiddenMemories {
+  readonly items: readonly HiddenMemory[];
+}
+
+/** Something that a conversation seems to ask to forget: hidden, and not erased yet. */
+export interface HiddenMemory {
+  /** The id of the wish, for `undo` and `erase`. */
+  readonly id: string;
+  /** What is hidden: the facts. */
+  readonly texts: readonly string[];
+  /** Since when. */
+  readonly hidden_at: string;
+  /** When it is erased for good. */
+  readonly erase_at: string;
+}
+
 /** A memory with all that explains it. */
 export interface MemoryDetail {
   readonly memory: MemoryItem;

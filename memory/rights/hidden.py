@@ -1,0 +1,277 @@
+"""Wishes to forget that a model has read: hidden at once, brought back by the user within a day, and then erased.
+
+All that a forgetting takes away or rewrites is written as it is for good, so that nobody finds, lists or shows it, and
+the note of the wish keeps what it was like before. Bringing it back writes that again; erasing it removes the note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from langgraph.store.base import BaseStore, GetOp, Item, PutOp
+from pydantic import BaseModel, Field
+
+from react_mem.errors import LegalHoldError
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.kinds import CHAIN, FACT, kind_of
+from react_mem.memory.model.namespaces import ABANDONED, META, Namespace, meta_namespace, owner_of
+from react_mem.memory.model.receipt import Check, Receipt
+from react_mem.memory.model.records import BELIEVED, Fact, now, record_id
+from react_mem.memory.rights.holds import HeldRecords, holds_on
+from react_mem.memory.rights.receipts import check, read_again
+from react_mem.memory.store.attachments import HIDDEN, hidden_notes, unattached
+from react_mem.memory.store.audit import audit_log
+from react_mem.memory.store.audit.audit_entries import AuditAction
+from react_mem.memory.store.owned import everything, set_aside
+from react_mem.memory.store.transactions import transact
+from react_mem.memory.work.items import Work, put_work
+
+HIDDEN_FOR = timedelta(days=1)
+"""Time in which what is hidden can be brought back."""
+
+_Place = tuple[Namespace, str]
+
+
+class HiddenMemory(BaseModel, extra="forbid", frozen=True):
+    """Something that a conversation seems to ask to forget: hidden, and not erased yet."""
+
+    id: str = Field(description="The id of the wish, for `undo` and `erase`.")
+    texts: list[str] = Field(description="What is hidden: the facts.")
+    hidden_at: datetime = Field(description="Since when.")
+    erase_at: datetime = Field(description="When it is erased for good.")
+
+
+@dataclass(frozen=True)
+class Hiding:
+    """Where a wish was read.
+
+    Args:
+        agent: The agent, whose worker erases it.
+        said_in: The messages that ask.
+    """
+
+    agent: str
+    said_in: Sequence[str]
+
+
+async def hiding(
+    store: BaseStore,
+    user_id: str,
+    how: Hiding,
+    ids: Sequence[str],
+    items: Sequence[Item],
+    changes: Sequence[Change],
+    receipt: Receipt,
+) -> list[Change]:
+    """Return the writes beside those of a forgetting with which it can be taken back, and is completed by a worker.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        how: Where the wish was read.
+        ids: The facts that are to be forgotten.
+        items: Everything of the owner, as it is.
+        changes: The writes of the forgetting.
+        receipt: What they take away.
+    """
+    after = {(change.namespace, change.key): change.value for change in changes}
+    known = {(item.namespace, item.key): item.value for item in items}
+    beside = [place for place in after if place not in known]
+    found = await store.abatch([GetOp(*place, refresh_ttl=False) for place in beside]) if beside else []
+    known |= {place: item.value for place, item in zip(beside, found, strict=True) if isinstance(item, Item)}
+    records = [
+        {"in": list(place[0]), "key": place[1], "before": _believed(known.get(place), how), "after": value}
+        for place, value in after.items()
+    ]
+    at = now()
+    key = record_id(HIDDEN, at.isoformat(), *ids)
+    value = {
+        "kind": HIDDEN,
+        "ids": list(ids),
+        "records": records,
+        "receipt": receipt.model_dump(mode="json"),
+        "hidden_at": at.isoformat(),
+        "erase_at": (at + HIDDEN_FOR).isoformat(),
+    }
+    due = int((at + HIDDEN_FOR).timestamp() * 1000)
+    work = Work(kind="erase", agent=how.agent, session=key, due_at=due)
+    return [PutOp(meta_namespace(user_id), key, value, index=False), put_work(user_id, work)]
+
+
+async def hidden(store: BaseStore, user_id: str) -> list[HiddenMemory]:
+    """Return what is hidden of a user and not erased yet, the oldest first."""
+    return sorted(map(_shown, await hidden_notes(store, user_id)), key=lambda one: one.hidden_at)
+
+
+async def undo(store: BaseStore, user_id: str, id_: str) -> HiddenMemory:
+    """Bring back what is hidden; what has changed since keeps that.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        id_: The wish.
+
+    Raises:
+        LookupError: If nothing is hidden under this id.
+    """
+
+    async def step() -> tuple[HiddenMemory, list[Change]]:
+        note = await _note(store, user_id, id_)
+        records = note.value["records"]
+        found = await store.abatch([GetOp(*_place(one), refresh_ttl=False) for one in records]) if records else []
+        changes: list[Change] = [PutOp(note.namespace, note.key, None)]
+        for one, item in zip(records, found, strict=True):
+            current = item.value if isinstance(item, Item) else None
+            value = _merged(one["before"], one["after"], current)
+            if value != current:
+                changes.append(_put(_place(one), value))
+        return _shown(note), changes
+
+    return await transact(store, user_id, step)
+
+
+async def erase(store: BaseStore, user_id: str, id_: str) -> Receipt:
+    """Erase what is hidden for good.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        id_: The wish.
+
+    Returns:
+        What was removed, and what was found of it afterwards.
+
+    Raises:
+        LookupError: If nothing is hidden under this id.
+        LegalHoldError: If something of it is under a legal hold: it stays hidden.
+    """
+
+    async def step() -> tuple[Item, list[Change]]:
+        note = await _note(store, user_id, id_)
+        items = [*await everything(store, user_id), *await set_aside(store, user_id)]
+        before = _items(note)
+        gone: list[Change] = [PutOp(*_place(one), one["after"]) for one in note.value["records"]]
+        HeldRecords(await holds_on(store, user_id), [*items, *before]).check(before, gone)
+        changes: list[Change] = [PutOp(note.namespace, note.key, None)]
+        now_there = {(item.namespace, item.key): item.value for item in items}
+        left = [PutOp(item.namespace, item.key, now_there.get((item.namespace, item.key))) for item in before]
+        return note, [*changes, *await unattached(store, user_id, [*items, *before], [*left, *changes])]
+
+    note = await transact(store, user_id, step)
+    receipt = Receipt.model_validate(note.value["receipt"])
+    counts = {kind: len(ids) for kind, ids in receipt.removed.items()}
+    audit_log.note(store, owner_of(note.namespace), AuditAction.FORGET, counts)
+    there = {item.key for item in (*await everything(store, user_id), *await set_aside(store, user_id))}
+    # what the user has said again since is no remainder
+    gone = {id_ for ids in receipt.removed.values() for id_ in ids} - there
+
+    async def notes() -> AsyncIterator[Check]:
+        yield check("hidden", [one.key for one in await hidden_notes(store, user_id) if one.key == note.key])
+
+    checks = await read_again(store, user_id, gone, lambda _: False, _texts(note), {"hidden": notes()}, in_turn=False)
+    return receipt.model_copy(update={"at": now(), "checks": checks})
+
+
+async def erase_due(store: BaseStore, user_id: str) -> tuple[list[Receipt], datetime | None]:
+    """Erase what has been hidden for its time; what is under a legal hold stays hidden.
+
+    Returns:
+        The receipts, and when the next is due; None where nothing is left.
+    """
+    at, receipts, later = now(), list[Receipt](), list[datetime]()
+    for one in await hidden(store, user_id):
+        if one.erase_at > at:
+            later.append(one.erase_at)
+            continue
+        try:
+            receipts.append(await erase(store, user_id, one.id))
+        except LegalHoldError:
+            later.append(at + HIDDEN_FOR)
+    return receipts, min(later, default=None)
+
+
+async def hidden_without(
+    store: BaseStore, user_id: str, without: Callable[[list[Item]], Mapping[_Place, Mapping[str, Any] | None]]
+) -> list[Change]:
+    """Return the writes that take out of all that is hidden what somebody forgets for good.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        without: Returns what becomes of hidden records, by their places; of those that it does not name, nothing.
+    """
+    changes: list[Change] = []
+    for note in await hidden_notes(store, user_id):
+        after = without(_items(note))
+        if not after:
+            continue
+        records = [{**one, "before": after.get(_place(one), one["before"])} for one in note.value["records"]]
+        # a chain retells messages, and is made again of what is left of them
+        kept = [one for one in records if (one["before"] or _place(one) not in after) and not _is_chain(one)]
+        value = {**note.value, "records": kept} if any(one["before"] for one in kept) else None
+        changes.append(PutOp(note.namespace, note.key, value, index=False))
+    return changes
+
+
+async def _note(store: BaseStore, user_id: str, id_: str) -> Item:
+    item = await store.aget(meta_namespace(user_id), id_, refresh_ttl=False)
+    if item is None or item.value.get("kind") != HIDDEN:
+        raise LookupError("nothing of this user is hidden under this id: it was brought back, or erased")
+    return item
+
+
+def _shown(note: Item) -> HiddenMemory:
+    at = {name: note.value[name] for name in ("hidden_at", "erase_at")}
+    return HiddenMemory.model_validate({"id": note.key, "texts": _texts(note), **at})
+
+
+def _texts(note: Item) -> list[str]:
+    before = [one["before"] for one in note.value["records"] if one["key"] in note.value["ids"]]
+    return [str(value.get("text", "")) for value in before if value]
+
+
+def _items(note: Item) -> list[Item]:
+    """Return the records of a note as they were; of bookkeeping there is nothing to say."""
+    about: dict[str, Any] = {"created_at": note.created_at, "updated_at": note.updated_at}
+    records = [one for one in note.value["records"] if one["before"] and one["in"][2] != META]
+    return [Item(value=one["before"], key=one["key"], namespace=_place(one)[0], **about) for one in records]
+
+
+def _is_chain(record: Mapping[str, Any]) -> bool:
+    return CHAIN.matches(record["before"] or {})
+
+
+def _place(record: Mapping[str, Any]) -> _Place:
+    return tuple(record["in"]), record["key"]
+
+
+def _put(place: _Place, value: dict[str, Any] | None) -> Change:
+    looked_up = value is None or place[0][2] in (META, ABANDONED)
+    return PutOp(*place, value, index=False if looked_up or value is None else kind_of(value).index(value))
+
+
+def _believed(value: dict[str, Any] | None, how: Hiding) -> dict[str, Any] | None:
+    """Return a fact as it was before the wish ended it."""
+    if value is None or not FACT.matches(value) or set(how.said_in).isdisjoint(value.get("ended_by") or ()):
+        return value
+    return Fact.from_value(value).model_copy(update=BELIEVED).to_value()
+
+
+def _merged(before: Any, after: Any, current: Any) -> Any:
+    """Return what something is once a change of it is taken back and others stay."""
+    if current == after:
+        return before
+    if isinstance(after, Mapping) and isinstance(current, Mapping):
+        was = before if isinstance(before, Mapping) else {}
+        merged = {
+            name: _merged(was.get(name), after.get(name), current.get(name)) for name in dict.fromkeys([*current, *was])
+        }
+        return {name: part for name, part in merged.items() if part is not None or current.get(name, "") is None}
+    if isinstance(after, list) and isinstance(current, list):
+        was = before if isinstance(before, list) else []
+        kept = [one for one in current if one in was or one not in after]
+        return [*kept, *(one for one in was if one not in after and one not in kept)]
+    return current
