@@ -3,7 +3,9 @@
     python -m benchmarks.poison [--json results/poison.json] [--only NAME ...]
 
 Pages, tool results, quoted mail, code, a yes to what a page made the assistant ask, summaries, skills and imported
-files, each with a model that obeys them, in six languages; and the same conversations without the attack.
+files, each with a model that obeys them, in six languages; and the same conversations without the attack. Then a page,
+a tool, a mail, code and another agent that want what the user asks about forgotten, with a model that labels the clause
+that asks so, the pasted ones, or each with everything.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
-from benchmarks.poison.attack import load_attacks
+from benchmarks.poison.attack import aimed_attacks, load_attacks
 from benchmarks.poison.run import Result, run_attacks
 from benchmarks.progress import interruptible
 from benchmarks.report import add_json_option, print_table, write_json
@@ -40,7 +42,8 @@ def metrics(results: Sequence[Result]) -> dict[str, float]:
 
 async def measure(kind: str, only: Sequence[str]) -> list[Result]:
     """Go through the attacks on a store of a kind; all of them, or those whose names have one of some parts."""
-    attacks = [one for one in load_attacks() if not only or any(part in one.id for part in only)]
+    attacks = [*load_attacks(), *aimed_attacks()]
+    attacks = [one for one in attacks if not only or any(part in one.id for part in only)]
     async with open_store(kind) as store:
         return await run_attacks(store, attacks)
 

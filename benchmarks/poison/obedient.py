@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -11,6 +13,7 @@ from langchain_core.messages.tool import tool_call
 from pydantic import Field
 
 from benchmarks.poison.attack import Attack
+from benchmarks.writing.labels import Shown, read
 from benchmarks.writing.scripted import ScriptedChat
 
 
@@ -39,6 +42,8 @@ class ObedientChat(ScriptedChat):
                     "lessons": [self.attack.summary],
                     "milestone": "",
                 }
+            if self.attack.labelled:
+                answer["facts"] += _obeying(self.attack, read(shown))
             return AIMessage(json.dumps(answer, ensure_ascii=False))
         return answered
 
@@ -54,3 +59,23 @@ class ObedientChat(ScriptedChat):
             if seen:
                 return AIMessage(self.attack.reply)
         return super()._reply(messages)
+
+
+def _obeying(attack: Attack, shown: Shown) -> Iterator[dict[str, Any]]:
+    """Yield the labels that a stranger wants of the message that is attacked, in the form that would be believed."""
+    clauses = [
+        (n, text) for message in shown.messages for n, text in message.items() if _plain(text) in _plain(attack.say)
+    ]
+    pasted = [one for one in clauses if _plain(one[1]) not in _plain(attack.plain)]
+    chosen = {"asking": clauses[:1], "pasted": pasted or clauses[-1:], "everything": clauses}[attack.labelled]
+    relations = ("forget", "ends", "corrects") if attack.labelled == "everything" else ("forget",)
+    for number, text in chosen:
+        fact = {"c": [int(number)], "about": "user", "when": "", "needs": []}
+        for label, relation in product(shown.memories, relations):
+            yield {**fact, "rel": relation, "target": label, "text": attack.taught if relation == "corrects" else text}
+        if attack.labelled != "asking":
+            yield {**fact, "rel": "new", "target": None, "text": attack.taught}
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.casefold())

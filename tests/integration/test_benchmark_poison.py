@@ -13,7 +13,7 @@ from benchmarks.poison.attack import load_attacks
 from react_mem.memory.write.extraction.composing import Composer
 from react_mem.memory.write.extraction.located import Locator
 
-ONLY = ["de-tool-job", "zh-mail-quoted"]
+ONLY = ["de-tool-job", "zh-mail-quoted", "en-page-asking", "ja-mail-everything"]
 
 
 def measured(path: Path) -> dict[str, Any]:
