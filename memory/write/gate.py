@@ -142,7 +142,8 @@ def may_be_lost(text: str, message: str, before: Sequence[str] = ()) -> bool:
     meant = [*requests, *(map(_own, before) if any(map(forget_last, requests)) else ())]
     if share(text, meant) > 0:
         return True
-    if known_language(_own(message)) or other_language(_own(message)):
+    own = _own(message)
+    if known_language(own) or (other_language(own) and not has_word_to_forget(own)):
         return False
     wider = [clause.text for clause in clauses if not clause.asks and share(clause.text, [text]) < 1]
     return share(text, wider) == 1

@@ -102,6 +102,10 @@ async def by_tool(talk: Talk) -> None:
 
 async def by_word(talk: Talk) -> None:
     await talk.say("Please forget my penicillin allergy.", "I have noted that on penicillin.", thread="2")
+    memory = MemoryFacade(talk.store)
+    assert await places_with(talk.store, "ann", "penicillin", QUESTION) == ["bookkeeping"], "hidden until it is erased"
+    for one in await memory.hidden("ann"):
+        assert (await memory.erase("ann", one.id)).problems == ()
 
 
 async def not_at_all(_talk: Talk) -> None:
