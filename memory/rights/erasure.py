@@ -184,11 +184,11 @@ def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
 
 def _past_without(
     items: Sequence[Item], hidden: Sequence[Item], session_id: str
-) -> dict[tuple[tuple[str, ...], str], dict[str, Any] | None]:
+) -> dict[tuple[tuple[str, ...], str], Mapping[str, Any] | None]:
     """Return what becomes of hidden records where a conversation is forgotten."""
     past = {(item.namespace, item.key): item for item in hidden}
     changes = forgetting(list(({(item.namespace, item.key): item for item in items} | past).values()), session_id)
-    return {(one.namespace, one.key): one.value for one in changes if (one.namespace, one.key) in past}
+    return {place: one.value for one in changes if (place := (one.namespace, one.key)) in past}
 
 
 def erasing(

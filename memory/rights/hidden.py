@@ -271,7 +271,7 @@ def _merged(before: Any, after: Any, current: Any) -> Any:
         }
         return {name: part for name, part in merged.items() if part is not None or current.get(name, "") is None}
     if isinstance(after, list) and isinstance(current, list):
-        was = before if isinstance(before, list) else []
-        kept = [one for one in current if one in was or one not in after]
-        return [*kept, *(one for one in was if one not in after and one not in kept)]
+        known = before if isinstance(before, list) else []
+        kept = [one for one in current if one in known or one not in after]
+        return [*kept, *(one for one in known if one not in after and one not in kept)]
     return current
