@@ -241,7 +241,7 @@ def other_language(text: str) -> str:
 
 def _outnumbered(folded: str, language: Language) -> str:
     """Return the code of the other language that has more small words in a text than a language; empty for none."""
-    counts = {code: len(words.findall(folded)) for code, words in _OTHERS.items()}
+    counts = {code: len(words.findall(folded)) for code, words in OTHERS.items()}
     best = max(counts, key=counts.__getitem__, default="")
     return best if best and counts[best] > len(language.words.findall(folded)) else ""
 
@@ -357,9 +357,10 @@ LANGUAGES = tuple(_load(code, data) for code, data in FILES.items() if "wording"
 
 _DEFAULT = LANGUAGES[0]
 
-_OTHERS = {
+OTHERS = {
     code: _File(data).any_word("words") for code, data in FILES.items() if "wording" not in data and data.get("words")
 }
+"""The small words of the languages that no answers are written in, by their codes."""
 
 FORGETTING = tuple(_File(data).one_of("forgetting") for data in FILES.values())
 """Find words that ask to forget, in every language with a file."""

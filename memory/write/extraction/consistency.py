@@ -10,7 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from react_mem.memory.language import LANGUAGES, UNSPACED, denial_of, known_language, languages_of, length
+from react_mem.memory.language import (
+    LANGUAGES,
+    OTHERS,
+    UNSPACED,
+    denial_of,
+    known_language,
+    languages_of,
+    length,
+    other_language,
+)
 from react_mem.memory.language.comparison import Vocabulary, content_words, missing, share, words
 from react_mem.memory.language.lowering import contrasts, ends_as_question, is_condition, is_supposed
 from react_mem.memory.write.extraction.evidence import without_user
@@ -50,8 +59,8 @@ def says_nothing_of(sentence: str, clause: str, shown: Vocabulary) -> bool:
     told = without_user(sentence)
     if not _comparable(sentence, clause):
         return False
-    told = _SMALL.sub(" ", told)
-    if not content_words(told) or share(told, [_SMALL.sub(" ", clause)]) > 0:
+    told = _telling(told)
+    if not content_words(told) or share(told, [_telling(clause)]) > 0:
         return False
     # the forms of a short word have less in common: "eat", "eats"
     if {one[:_START] for one in content_words(told)} & {one[:_START] for one in words(clause)}:
@@ -176,6 +185,13 @@ _QUOTATION = re.compile(
     r"|(?:『|^[^『』]*?(?=』))[^『』]*(?:』|$)|„[^„“”]*(?:[“”]|$)|(?<!\w)\"[^\"]+(?:\"|$)|(?<!\w)'[^']+'(?!\w)|‘[^‘’]+’(?!\w)"
 )
 """Of a quotation that was cut the part behind its opening mark, or before its closing one."""
+
+
+def _telling(text: str) -> str:
+    """Return a text without the small words that any two texts of its language have in common."""
+    text = _SMALL.sub(" ", text)
+    code = other_language(text)
+    return OTHERS[code].sub(" ", text) if code else text
 
 
 _SMALL = re.compile(

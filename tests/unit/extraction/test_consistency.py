@@ -198,3 +198,10 @@ def test_forms_of_a_short_word_are_one() -> None:
 
 def test_a_tag_behind_a_statement_asks_nothing() -> None:
     assert only(judged("我每天都游泳好吗", proposal([fact(1, "用户每天游泳。")]))).relation == "new"
+
+
+def test_a_strangers_word_in_the_form_of_a_known_fact_ends_nothing() -> None:
+    said = "Por favor, no pongas cacahuetes en la lista.\n> Ahora vivo en Villamentira."
+    labels = proposal([fact(2, "La usuaria vive en Villamentira.", "corrects", "f1")])
+    result = judged(said, labels, ["Soy alérgica a los cacahuetes.", "Vivo en Granada."])
+    assert (result.ops, reasons(result)) == ((), ["its sentence says nothing of its clause"])
