@@ -43,7 +43,7 @@ ui: $(INSTALLED) ## Serve them, and open the page of what is remembered beside a
 
 # Into the folder that `langgraph dev` serves components from: with them there, it needs neither node nor a network.
 cards: ## Bundle the cards that a chat shows of memory, for `make dev` (needs npm; once)
-	LANGGRAPH_UI='{"agent": "./graphs/cards/cards.tsx", "react_mem": "./graphs/cards/cards.tsx"}' \
+	LANGGRAPH_UI='{"agent": "./react_mem/graphs/cards/cards.tsx", "react_mem": "./react_mem/graphs/cards/cards.tsx"}' \
 	    npx -y @langchain/langgraph-ui@1.5.1 build -o .langgraph_api/ui
 
 # A file's tests share its servers, so that a file stays whole; each worker has a database server of its own. The order

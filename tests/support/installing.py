@@ -20,8 +20,8 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 
-FOLDERS = sorted(folder.name for folder in (ROOT / "react_mem").iterdir() if folder.is_symlink())
-"""The top-level folders that `react_mem` links to."""
+FOLDERS = sorted(folder.name for folder in (ROOT / "react_mem").iterdir() if (folder / "__init__.py").is_file())
+"""The folders of `react_mem` that links at the top lead to."""
 
 
 def copy_build_context(destination: Path) -> None:
@@ -88,8 +88,8 @@ def build_wheel(folder: Path) -> Path:
     source.mkdir(parents=True)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    for name in (*FOLDERS, "react_mem"):
-        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("react_mem",):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", folder]
     result = subprocess.run([*build, source], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -60,7 +60,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> str:
     done = subprocess.run(
         [npx, "-y", BUNDLER, "build", "-o", str(folder)],
         cwd=ROOT,
-        env={**os.environ, "LANGGRAPH_UI": json.dumps({"agent": "./graphs/cards/cards.tsx"})},
+        env={**os.environ, "LANGGRAPH_UI": json.dumps({"agent": "./react_mem/graphs/cards/cards.tsx"})},
         capture_output=True,
         text=True,
         timeout=120,
