@@ -24,7 +24,7 @@ export LANGGRAPH_NO_VERSION_CHECK ?= 1
 export LANGGRAPH_STRICT_MSGPACK ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chat dev ui cards test retest fuzz check bench site clients lock sbom clean
+.PHONY: help demo chat dev ui cards test retest fuzz check house bench site clients lock sbom clean
 
 help: ## Show this help
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | awk -F'#' '{ printf "%-15s%s\n", $$1, $$2 }'
@@ -64,6 +64,9 @@ check: $(TESTABLE) ## Lint, format, types, and which package may import which
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+house: $(TESTABLE) ## Measure the code against its budgets: lines by room, and the files that a message crosses
+	$(BIN)/python -m tests.house
 
 bench: $(TESTABLE) ## Measure, and write the numbers to benchmarks/results
 	$(BIN)/python -m benchmarks.writing --json benchmarks/results/writing.json

@@ -168,6 +168,23 @@ def test_the_demo_works_after_a_plain_install(installed: Path, tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_clone_without_symlinks_runs_the_demo(tmp_path: Path) -> None:
+    """As git makes it on Windows: the folders' names at the top are small text files there."""
+    clone = ["git", "-c", "core.symlinks=false", "clone", "-q", "--no-hardlinks", ROOT, tmp_path / "clone"]
+    subprocess.run(clone, check=True)
+    assert [(tmp_path / "clone" / name).is_file() for name in FOLDERS] == [True] * len(FOLDERS)
+    done = subprocess.run(
+        [sys.executable, "-c", "from react_mem.agents.entry import main; raise SystemExit(main())", "demo"],
+        cwd=tmp_path / "clone",
+        env={**stranger(tmp_path), "PYTHONPATH": str(tmp_path / "clone")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "stored       I am allergic to peanuts" in done.stdout
+
+
 CREATE = "from react_mem.memory.write.extraction import create_extractor; create_extractor('langmem', [])"
 CHAT = "import pty; raise SystemExit(pty.spawn(['./react-mem', 'chat']) >> 8)"
 
