@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -25,13 +25,6 @@ class AnsweringModel(BaseChatModel):
     def _answer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
         """Return the answer to messages, with the tools and other options that were bound."""
 
-    async def _aanswer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
-        return self._answer(messages, stop, **options)
-
-    def _pieces(self, text: str) -> Sequence[str]:
-        """Return the pieces of a text that is streamed: words, the way a generating model streams."""
-        return re.findall(r"\s*\S+|\s+", text)
-
     def _generate(
         self,
         messages: list[BaseMessage],
@@ -48,7 +41,7 @@ class AnsweringModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=await self._aanswer(messages, stop, **kwargs))])
+        return self._generate(messages, stop, **kwargs)
 
     def _stream(
         self,
@@ -66,22 +59,22 @@ class AnsweringModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in self._chunks(await self._aanswer(messages, stop, **kwargs)):
+        for chunk in self._chunks(self._answer(messages, stop, **kwargs)):
             yield chunk
 
     def _chunks(self, message: AIMessage) -> Iterator[ChatGenerationChunk]:
         text = str(message.content)
-        for piece in self._pieces(text):
+        for piece in re.findall(r"\s*\S+|\s+", text):  # words, the way a generating model streams
             yield ChatGenerationChunk(message=AIMessageChunk(content=piece, response_metadata={}))
-        yield last_chunk(message, skip=len(text))
+        yield _last_chunk(message)
 
 
-def last_chunk(message: AIMessage, skip: int) -> ChatGenerationChunk:
-    """Return a message as the last chunk of a stream that has already sent `skip` characters of its text."""
+def _last_chunk(message: AIMessage) -> ChatGenerationChunk:
+    """Return all of a message but its text, which has been streamed."""
     calls = [*message.tool_calls, *message.invalid_tool_calls]
     return ChatGenerationChunk(
         message=AIMessageChunk(
-            content=str(message.content)[skip:],
+            content="",
             additional_kwargs=message.additional_kwargs,
             response_metadata=message.response_metadata,
             usage_metadata=message.usage_metadata,

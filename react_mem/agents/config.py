@@ -126,7 +126,6 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
         overridable: What a caller may choose otherwise for one run: `model` (one of those that `models` names),
             `max_iterations` (fewer), `use_memory` (`false`: the run goes without), `max_memories` (fewer),
             `system_prompt` (any text: only where every caller may be trusted with it).
-        dialect: How the model calls tools: by its own interface, or in text; `auto` asks the model.
         switching: What chooses the tools and layers of memory of a turn: `off`, `semantic`, `model`, or settings.
         cards: Whether cards of what was recalled and remembered come with an answer, for a chat that shows them: the
             state and the output then have a field `ui`.
@@ -143,7 +142,6 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
     flows: dict[str, MemoryPolicy] = {}
     max_iterations: int = Field(default=10, ge=1, le=100)
     overridable: tuple[Overridable, ...] = ("model", "max_iterations", "use_memory", "max_memories")
-    dialect: Literal["auto", "native", "text"] = "auto"
     switching: Annotated[SwitchSettings, BeforeValidator(as_switch_settings)] = SwitchSettings()
     cards: bool = False
 

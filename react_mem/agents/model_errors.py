@@ -126,7 +126,7 @@ def _refused(chosen: str, text: str, detail: str) -> str:
     # a message that is out of place is not for want of tools
     misplaced = re.search(r"role.{0,3}tool\b|tool_(call|use|result)", text) and "support" not in text
     if re.search(r"\btools?\b|function", text) and not misplaced:
-        return f"The model {chosen!r} refused the tools. Set dialect: text in the agent's YAML. ({detail})"
+        return f"The model {chosen!r} refused the tools. Choose a model that calls tools. ({detail})"
     return f"The model {chosen!r} refused the request as invalid: {detail}"
 
 

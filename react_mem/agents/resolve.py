@@ -31,11 +31,10 @@ from react_mem.agents.models import (
     resolve_chat_spec,
 )
 from react_mem.agents.standing_files import StandingFiles, StandingInstructions
-from react_mem.agents.text_dialect import TextDialect
 from react_mem.errors import ToolConfigError
 from react_mem.memory import MemoryPolicy
 from react_mem.memory.context import followed_by
-from react_mem.memory.runtime import AgentMemory, AgentWork, capabilities_of, without_dialect
+from react_mem.memory.runtime import AgentMemory, AgentWork, capabilities_of
 from react_mem.tools.governed import under_policy
 from react_mem.tools.memory_tools import forget_said, list_known
 from react_mem.tools.registry import load_tools
@@ -46,7 +45,7 @@ AgentTool = BaseTool | Callable[..., Any] | dict[str, Any]
 
 @dataclass(frozen=True)
 class NamedModel:
-    """A chat model, in the dialect that the config chose.
+    """A chat model and its name.
 
     Args:
         name: What it is called in messages, logs and events.
@@ -80,11 +79,11 @@ class ResolvedAgent:
 
     Args:
         config: The agent's config.
-        model: Its chat model, in the dialect that the config chose.
-        small_model: The model for extraction and other work behind the scenes, without a dialect.
-        summary_model: The model that sums conversations up, without a dialect; the small model unless the config's
+        model: Its chat model.
+        small_model: The model for extraction and other work behind the scenes.
+        summary_model: The model that sums conversations up; the small model unless the config's
             `memory.summaries.summary_model` names another.
-        search_model: The model that decides whether a question needs the web, without a dialect; the small model unless
+        search_model: The model that decides whether a question needs the web; the small model unless
             the config's `memory.web.slm_model` names another.
         tools: Its tools.
         provider_tools: Those that the model's provider runs, as it describes them.
@@ -122,7 +121,7 @@ class ResolvedAgent:
     _chosen: dict[str, BaseChatModel] = field(default_factory=dict, repr=False)
 
     def with_stand_ins(self, model: BaseChatModel) -> tuple[BaseChatModel, ...]:
-        """Return the models that work behind the scenes: one, then those to fall back on, without a dialect.
+        """Return the models that work behind the scenes: one, then those to fall back on.
 
         Args:
             model: The small model, or one for a job of its own. In place of one that follows no instructions none is
@@ -130,8 +129,7 @@ class ResolvedAgent:
         """
         if not capabilities_of(model).follows_instructions:
             return ()
-        plain = (without_dialect(one.model) for one in self.fallback)
-        return (model, *(one for one in plain if name_of(one) != name_of(model)))
+        return (model, *(one.model for one in self.fallback if name_of(one.model) != name_of(model)))
 
     def remembering(self) -> AgentMemory:
         """Return the agent's memory, with the models that draw from turns and sum conversations up. Blocking."""
@@ -162,8 +160,7 @@ class ResolvedAgent:
         if name in (self.model_name, resolve_chat_spec(self.config.models.chat)):
             return NamedModel(self.model_name, self.model)
         if name not in self._chosen:
-            loaded = await asyncio.to_thread(load_chat_model, name)
-            self._chosen[name] = _in_dialect(loaded, self.config)
+            self._chosen[name] = await asyncio.to_thread(load_chat_model, name)
         return NamedModel(name, self._chosen[name])
 
 
@@ -202,19 +199,16 @@ def resolve_agent(
     Raises:
         AgentConfigError: If the files of its standing instructions cannot be used.
         ModelConfigError: If a model cannot be loaded.
-        ToolConfigError: If a tool cannot be loaded, or the text dialect cannot ask for one.
+        ToolConfigError: If a tool cannot be loaded, or the model cannot call tools.
     """
     standing = StandingFiles(config.standing_instructions)
     standing.load()
     chat = model or load_chat_model(config.models.chat)
     if small_model is None:
         small_model = chat if config.models.small == "auto" else load_chosen_model(config.models.small)
-    model_in_dialect = _in_dialect(chat, config)
+    if (tools or config.tools) and not capabilities_of(chat).calls_tools:
+        raise ToolConfigError(f"{name_of(chat)} has no interface for tool calls: use a model that has, or no tools")
     provider_tools = tuple(tool for tool in tools if isinstance(tool, dict))
-    if provider_tools and not capabilities_of(model_in_dialect).calls_tools:
-        raise ToolConfigError(
-            "a tool that the provider runs needs native tool calls: use another model, or dialect: native"
-        )
     given = [tool if isinstance(tool, BaseTool) else as_tool(tool) for tool in tools if not isinstance(tool, dict)]
     sums_up, decides = config.memory.summaries.summary_model, config.memory.web.slm_model
     fallback, quotes = _fallback(config, chat)
@@ -223,7 +217,7 @@ def resolve_agent(
     own = (forget_said, list_known) if quoting and config.manager == "react_mem" else ()
     return ResolvedAgent(
         config=config,
-        model=model_in_dialect,
+        model=chat,
         small_model=small_model,
         summary_model=load_chosen_model(sums_up) if sums_up else small_model,
         search_model=load_chosen_model(decides) if decides else small_model,
@@ -258,7 +252,7 @@ def _fallback(config: AgentConfig, chat: BaseChatModel) -> tuple[tuple[NamedMode
         return (), None
     named = dict.fromkeys(map(resolve_chat_spec, config.models.fallback))
     specs = [spec for spec in named if spec != name_of(chat)]
-    models = tuple(NamedModel(spec, _in_dialect(load_chat_model(spec), config)) for spec in specs if spec != EXTRACTIVE)
+    models = tuple(NamedModel(spec, load_chat_model(spec)) for spec in specs if spec != EXTRACTIVE)
     return models, NamedModel(EXTRACTIVE, ExtractiveChatModel(stands_in=True)) if EXTRACTIVE in specs else None
 
 
@@ -312,9 +306,3 @@ def build_agent(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> Comp
         # by it LangChain tells an agent that another one calls from that one
         metadata["lc_agent_name"] = agent.name
     return graph.with_config(metadata=metadata, recursion_limit=MOST_SUPERSTEPS)
-
-
-def _in_dialect(model: BaseChatModel, config: AgentConfig) -> BaseChatModel:
-    """Give a model without tool calling the text form of it."""
-    native = config.dialect == "native" or (config.dialect == "auto" and capabilities_of(model).calls_tools)
-    return model if native else TextDialect(inner=model)

@@ -124,7 +124,7 @@ class Reason:
     ) -> dict[str, Any]:
         response = with_call_ids(response)
         replies, structured = output.read(response) if output else ([], None)
-        replies += [_unreadable(call, response) for call in response.invalid_tool_calls]
+        replies += [_unreadable(call) for call in response.invalid_tool_calls]
         answered = {reply.tool_call_id for reply in replies if isinstance(reply, ToolMessage)}
         wanted = [call for call in response.tool_calls if call["id"] not in answered]
         writer = runtime.stream_writer
@@ -135,7 +135,7 @@ class Reason:
             events.answer(writer, response.text)
             telemetry.turn_answered([*current_turn(messages), response])
             return {"messages": [response], **({} if output is None else {"structured_response": None})}
-        thought = response.additional_kwargs.get("thought") or (response.text if response.tool_calls else "")
+        thought = response.text if response.tool_calls else ""
         if thought:
             events.thought(writer, thought)
         if done:
@@ -214,15 +214,13 @@ def _sendable(message: BaseMessage) -> BaseMessage:
     return message.model_copy(update=changed) if changed else message
 
 
-def _unreadable(call: Any, response: AIMessage) -> ToolMessage:
-    text = _UNREADABLE_CALL.format(name=call.get("name") or "a tool", error=_cause(call, response))
+def _unreadable(call: Any) -> ToolMessage:
+    text = _UNREADABLE_CALL.format(name=call.get("name") or "a tool", error=_cause(call))
     return ToolMessage(text, tool_call_id=call["id"], name=call.get("name") or "", status="error")
 
 
-def _cause(call: Any, response: AIMessage) -> str:
-    return (
-        call.get("error") or response.additional_kwargs.get("error") or "its arguments are not valid JSON, or no object"
-    )
+def _cause(call: Any) -> str:
+    return call.get("error") or "its arguments are not valid JSON, or no object"
 
 
 def _reason_to_stop(response: AIMessage, messages: Sequence[AnyMessage], limit: int) -> str | None:
@@ -235,7 +233,7 @@ def _reason_to_stop(response: AIMessage, messages: Sequence[AnyMessage], limit: 
         return _OUT_OF_STEPS.format(limit=limit, tools=tools)
     unreadable = _in_a_row(_is_unreadable(response), messages, _is_unreadable)
     if unreadable >= MAX_UNREADABLE:
-        return _UNREADABLE_CALLS.format(times=unreadable, error=_cause(response.invalid_tool_calls[0], response))
+        return _UNREADABLE_CALLS.format(times=unreadable, error=_cause(response.invalid_tool_calls[0]))
     return None
 
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.calls import without_retries as without_retries
     from react_mem.memory.llm.capabilities import Capabilities as Capabilities
     from react_mem.memory.llm.capabilities import capabilities_of as capabilities_of
-    from react_mem.memory.llm.capabilities import without_dialect as without_dialect
     from react_mem.memory.llm.causes import cause_of as cause_of
     from react_mem.memory.llm.causes import for_clients as for_clients
     from react_mem.memory.llm.causes import scrub as scrub

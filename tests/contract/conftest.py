@@ -79,8 +79,7 @@ _CREATE_AGENT_DIFFERS: dict[str, tuple[str, ...]] = {
 }
 """Cases that do not hold for `create_agent`, with or without `MemoryMiddleware`, by the reason: each must fail there.
 
-`test_fallback.py`, `test_switching.py` and `test_text_dialect.py` have settings of our managers for their subject, and
-build nothing else.
+`test_fallback.py` and `test_switching.py` have settings of our managers for their subject, and build nothing else.
 """
 
 _WITHOUT_END = frozenset(

@@ -20,11 +20,10 @@ from react_mem.agents import open_agent
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import MOST_SUPERSTEPS, build_agent, resolve_agent
-from react_mem.errors import StateSchemaError, ToolConfigError
+from react_mem.errors import StateSchemaError
 from tests.contract.conftest import INLINE, Build, build_manager, memory_store
 from tests.contract.test_loop import ANN, ask, shape, thread, weather
 from tests.support.scripted_model import ScriptedModel, calls
-from tests.support.text_model import TextModel
 
 LOOK = calls(("weather", {"city": "Huế"}))
 
@@ -248,13 +247,6 @@ async def test_a_tool_that_the_provider_runs_is_only_told_to_the_model(build_any
     result = await ask(build_any(model, [weather, search]))
     assert shape(result)[-1] == ("ai", "found it")
     assert model.bound[-1] == ["weather", str(search)]
-
-
-def test_a_model_that_writes_text_cannot_be_given_the_providers_tools() -> None:
-    with pytest.raises(ToolConfigError, match="native tool calls"):
-        resolve_agent(
-            AgentConfig(name="t", manager="react"), model=TextModel(script=["x"]), tools=[{"type": "web_search"}]
-        )
 
 
 # --- limits and stops -------------------------------------------------------------------------------------------------

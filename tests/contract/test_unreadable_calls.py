@@ -14,7 +14,6 @@ from tests.contract.conftest import Build, Graph
 from tests.contract.test_loop import ANN, City, ask, thread, weather
 from tests.support.openai_server import OpenAIServer, Reply, ToolCall
 from tests.support.scripted_model import ScriptedModel, calls
-from tests.support.text_model import TextModel
 
 
 def unreadable(args: str = '{"city": ', id_: str | None = "c1", name: str = "weather") -> AIMessage:
@@ -58,13 +57,6 @@ async def test_a_schema_whose_call_cannot_be_read_costs_as_little(build: Build) 
     result = await ask(build(model, [weather], response_format=City, max_iterations=10))
     assert len(model.prompts) == 3
     assert result.get("structured_response") is None
-
-
-async def test_text_that_is_no_call_costs_as_little(build: Build) -> None:
-    model = TextModel(script=["Thought: hm"])
-    result = await ask(build(model, [weather], max_iterations=10))
-    assert len(model.prompts) == 3
-    assert "could not be read" in result["messages"][-1].text
 
 
 async def whole(graph: Graph, text: str) -> None:

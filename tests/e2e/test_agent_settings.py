@@ -65,7 +65,6 @@ CASES = {
     ),
     "tools": case(lambda seen: seen[0].tools == ["calculator", "current_time", "weather", "broken"], tools=TOOLS),
     "max_iterations": case(lambda seen: len(seen) == 2, {"chat": [CALL, CALL, OK]}, tools=TOOLS, max_iterations=2),
-    "dialect": case(lambda seen: not seen[0].tools and "current_time" in seen[0].text, tools=TOOLS, dialect="text"),
     "models.chat": case(lambda seen: models_of(seen) == ["other"], models={"chat": "openai:{me}.other"}),
     "models.small": case(
         lambda seen: models_of(seen)[:2] == ["chat", "small"],

@@ -72,7 +72,7 @@ def settings(database_url: str, openai_server: OpenAIServer, monkeypatch: pytest
 
 async def talk(settings: StorageSettings, user_id: str, thread: str) -> None:
     policy = MemoryPolicy(extraction={"mode": "inline"})
-    config = AgentConfig(name="tester", manager="react_mem", memory=policy, dialect="native")
+    config = AgentConfig(name="tester", manager="react_mem", memory=policy)
     async with open_agent(config, tools=[look_up], settings=settings) as agent:
         said = {"messages": [{"role": "user", "content": f"I keep a {MARKS[user_id]} in thread {thread}."}]}
         result = await agent.ainvoke(said, {"configurable": {"thread_id": thread}}, context={"user_id": user_id})

@@ -1,6 +1,6 @@
 """Count the files and functions of the product that three stories cross, told to a real agent with a scripted model.
 
-`question` ends when the model is asked for the answer, `message` when the extraction behind the turn has changed a fact,
+`question` ends when the model is asked for the answer, `message` when the work behind the turn has changed a fact,
 `forget` when one fact has been erased through `open_memory`.
 """
 

@@ -70,7 +70,7 @@ async def run_turn(
                 outcome.note(payload)
             elif not verbose:
                 chunk, _ = payload
-                # Text that comes with a call is the thought of the text dialect, not meant for the user.
+                # Text that comes with a call is a thought, not meant for the user.
                 if isinstance(chunk, AIMessageChunk) and chunk.text and not chunk.tool_call_chunks:
                     view.token(chunk.text, chunk.id)
     finally:

@@ -8,8 +8,6 @@ from enum import StrEnum
 
 from langchain_core.language_models import BaseChatModel
 
-from react_mem.memory.llm.capabilities import without_dialect
-
 ASSUMED_WINDOW = 16_000
 """Tokens: what nearly every model in use reads, local ones as they are commonly started included."""
 
@@ -70,8 +68,7 @@ class Window:
 
 
 def _told_by(model: BaseChatModel) -> int | None:
-    # a model in a dialect knows what the one inside does
-    tokens = (without_dialect(model).profile or {}).get("max_input_tokens")
+    tokens = (model.profile or {}).get("max_input_tokens")
     return tokens if isinstance(tokens, int) and tokens > 0 else None
 
 

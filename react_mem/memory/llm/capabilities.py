@@ -14,7 +14,7 @@ class Capabilities:
     Args:
         follows_instructions: Whether it plans, decides, sums up and fills in a schema as it is told; one that only
             quotes what it is shown does not.
-        calls_tools: Whether it has an interface for tool calls; one without it calls tools in text.
+        calls_tools: Whether it has an interface for tool calls; one without it can be given no tools.
     """
 
     follows_instructions: bool = True
@@ -31,9 +31,3 @@ def capabilities_of(model: BaseChatModel) -> Capabilities:
     if isinstance(declared, Capabilities):
         return declared
     return Capabilities(calls_tools=type(model).bind_tools is not BaseChatModel.bind_tools)
-
-
-def without_dialect(model: BaseChatModel) -> BaseChatModel:
-    """Return the language model that answers: the one inside, where a model gives another one a text form."""
-    inner = getattr(model, "inner", model)
-    return inner if isinstance(inner, BaseChatModel) else model

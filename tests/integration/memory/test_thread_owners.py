@@ -21,7 +21,7 @@ from react_mem.memory.store.thread_owners import note_thread, thread_marks
 
 async def answered(store: BaseStore, threads: InMemorySaver, user_id: str, thread: str, manager: str = "react") -> None:
     """Have an agent answer a user in a thread."""
-    config = AgentConfig.model_validate({"name": "tester", "manager": manager, "dialect": "native"})
+    config = AgentConfig.model_validate({"name": "tester", "manager": manager})
     model = GenericFakeChatModel(messages=iter([AIMessage("Noted.")]))
     async with open_agent(config, model=model, store=store, checkpointer=threads) as agent:
         said = {"messages": [HumanMessage("I keep a zebrafish")]}

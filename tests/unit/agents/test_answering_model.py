@@ -14,7 +14,6 @@ from langchain_core.messages import AIMessage, AIMessageChunk
 
 from react_mem.agents.extractive import ExtractiveChatModel
 from tests.support.scripted_model import ScriptedModel, calls
-from tests.support.text_model import TextModel
 
 ROOT = Path(__file__).parents[3]
 
@@ -30,7 +29,7 @@ def test_pieces_make_up_the_whole(text: str, called: bool) -> None:
     answer.response_metadata = {"finish_reason": "stop"}
 
     async def ask() -> None:
-        for model in (ScriptedModel(script=[answer]), TextModel(script=[text]), ExtractiveChatModel()):
+        for model in (ScriptedModel(script=[answer]), ExtractiveChatModel()):
             whole = await model.ainvoke("hi")
             parts = [part async for part in model.astream("hi")]
             assert told(reduce(add, parts)) == told(whole)

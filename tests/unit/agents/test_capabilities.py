@@ -12,10 +12,9 @@ from langchain_core.language_models import BaseChatModel, FakeListChatModel
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import resolve_agent
-from react_mem.agents.text_dialect import TextDialect
-from react_mem.memory.llm.capabilities import Capabilities, capabilities_of, without_dialect
+from react_mem.errors import ToolConfigError
+from react_mem.memory.llm.capabilities import Capabilities, capabilities_of
 from tests.support.scripted_model import ScriptedModel
-from tests.support.text_model import TextModel
 
 ROOT = Path(__file__).parents[3]
 
@@ -30,7 +29,6 @@ class Parrot(ScriptedModel):
     ("model", "follows", "calls"),
     [
         (ExtractiveChatModel(), False, True),
-        (TextDialect(inner=TextModel(script=[])), True, False),
         (ScriptedModel(script=[]), True, True),
         (FakeListChatModel(responses=["x"]), True, False),
         (Parrot(script=[]), False, True),
@@ -57,14 +55,17 @@ def test_what_only_quotes_gets_the_tools_by_which_it_minds_its_memory() -> None:
     assert tools(Parrot(script=[])) - tools(ScriptedModel(script=[])) == {"forget_said", "list_known"}
 
 
-def test_the_model_inside_a_dialect_is_found() -> None:
-    inner = TextModel(script=[])
-    assert without_dialect(TextDialect(inner=inner)) is inner
-    assert without_dialect(inner) is inner
+def test_tools_are_refused_for_a_model_that_cannot_call_them() -> None:
+    model, config = FakeListChatModel(responses=["x"]), AgentConfig(name="tester", manager="react")
+    assert resolve_agent(config, model=model).tools == ()
+    with pytest.raises(ToolConfigError, match="FakeListChatModel has no interface for tool calls"):
+        resolve_agent(config.model_copy(update={"tools": ("calculator",)}), model=model)
+    with pytest.raises(ToolConfigError, match="no interface for tool calls"):
+        resolve_agent(config, model=model, tools=[{"type": "web_search"}])
 
 
 def test_no_class_of_ours_is_looked_at_to_tell_what_a_model_can_do() -> None:
-    ours = {"ExtractiveChatModel", "TextDialect"}
+    ours = {"ExtractiveChatModel"}
 
     def looks(node: ast.AST) -> bool:
         named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"

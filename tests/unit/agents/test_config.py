@@ -66,8 +66,8 @@ def test_a_key_with_nothing_after_it_means_its_default(tmp_path: Path) -> None:
 def test_a_system_prompt_is_text_or_a_file_in_prompts(tmp_path: Path) -> None:
     inline = load_agent_config_file(write(tmp_path, "manager: react\nsystem_prompt: |\n  Be brief.\n"))
     assert inline.system_prompt == "Be brief.\n"
-    named = load_agent_config_file(write(tmp_path, "manager: react\nsystem_prompt: {file: text_dialect}\n"))
-    assert named.system_prompt == load_prompt("text_dialect")
+    named = load_agent_config_file(write(tmp_path, "manager: react\nsystem_prompt: {file: planner}\n"))
+    assert named.system_prompt == load_prompt("planner")
 
 
 def test_everything_wrong_is_listed_with_valid_values_and_the_nearest(tmp_path: Path) -> None:
@@ -80,7 +80,6 @@ tools: [calculater, tool-box.x, my_pkg.tools:search]
 models: {chatt: auto}
 memory: {recal: {}, use_dialg: true, extraction: {mode: inlin}, recall: {max_memories: 0, semantik: true}}
 max_iterations: 101
-dialect: natve
 system_prompt: {file: sistem}
 """,
     )
@@ -105,7 +104,6 @@ system_prompt: {file: sistem}
     assert "did you mean 'inline'?" in line("memory.extraction.mode")
     assert "greater than or equal to 1, got 0" in line("memory.recall.max_memories")
     assert "less than or equal to 100, got 101" in line("max_iterations")
-    assert "valid: auto, native, text; did you mean 'native'?" in line("dialect")
     assert "'system'" in line("system_prompt")
     assert "errors.pydantic.dev" not in message
 

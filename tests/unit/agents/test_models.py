@@ -131,7 +131,7 @@ def scripted(server: OpenAIServer, **options: object) -> ChatOpenAI:
             "Start a new one",
         ),
         (Reply(status=400, error="image_url is not supported by this model"), "cannot read images", "Send text"),
-        (Reply(status=400, error="this model does not support tools"), "refused the tools", "dialect: text"),
+        (Reply(status=400, error="this model does not support tools"), "refused the tools", "model that calls tools"),
         (Reply(status=400, error=f"bad thing with {KEY}"), "invalid", "bad thing with [hidden]"),
         (Reply(status=500, error="oops"), "failed on its own side", "Send it again later"),
         (Reply(status=503, error="busy"), "(503)", "later"),

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.agents.text_dialect import TextDialect
 from react_mem.memory.llm.budget import ASSUMED_WINDOW, SHARES, Section, Window, allocate, sure
 from tests.support.scripted_model import ScriptedModel
 
@@ -65,4 +64,3 @@ def test_the_window_is_what_the_policy_says_else_the_model(
     profile = None if model_says is None else {"max_input_tokens": model_says}
     model = ScriptedModel(script=["hi"], profile=profile)
     assert Window.of(policy_says, model) == window
-    assert Window.of(policy_says, TextDialect(inner=model)) == window
