@@ -11,7 +11,6 @@ mend may name a host or a file: of these, the clients of a server are told `for_
     │   │   └── UnknownAgent
     │   ├── ModelConfigError             a chat model
     │   ├── ToolConfigError              a tool
-    │   ├── PriceError                   the file of prices
     │   ├── PromptError                  a prompt
     │   ├── ExtraMissing (ImportError)   a package of an extra that is not installed
     │   ├── CustomerLookupError          the lookup of a customer
@@ -99,10 +98,6 @@ class ModelConfigError(ConfigError):
 
 class ToolConfigError(ConfigError):
     """A tool that an agent names cannot be loaded; the message says which, why and what to do."""
-
-
-class PriceError(ConfigError):
-    """The prices cannot be read; the message names the cause and the fix."""
 
 
 class PromptError(ConfigError):

@@ -65,7 +65,6 @@ _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 _TOKENS = (50, 100, 250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 256_000)
 _SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1)
 _COUNTS = (0, 1, 2, 3, 5, 8, 13, 20, 40, 80)
-_MONEY = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
 
 PURPOSE = choice(
     "purpose",
@@ -195,13 +194,9 @@ INSTRUMENTS = (
         (_DIRECTION,),
         _TOKENS,
     ),
-    Instrument("turn.cost", Metric.HISTOGRAM, "{currency}", "Price of one turn's answer.", (), _MONEY),
     Instrument("turn.model_calls", Metric.HISTOGRAM, "{call}", "Model calls of one turn's answer.", (), _COUNTS),
     Instrument(
         "model.tokens", Metric.COUNTER, "{token}", "Tokens, as the provider counts them.", (PURPOSE, _MODEL, _DIRECTION)
-    ),
-    Instrument(
-        "model.cost", Metric.COUNTER, "{currency}", "Price of these tokens, where one is configured.", (PURPOSE, _MODEL)
     ),
     Instrument(
         "feedback",

@@ -1,4 +1,4 @@
-"""Chat models: their calls, tokens and cost, and those of a turn."""
+"""Chat models: their calls and tokens, and those of a turn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import AIMessage, BaseMessage
 
 from react_mem.memory.telemetry.emit import count, record, span
-from react_mem.memory.telemetry.prices import configured_prices, price_of
+
+try:
+    from genai_prices import Usage, calc_price
+except ImportError:  # the extra `prices`: steps are logged without a price
+    calc_price = None
 
 
 class MeasuredCall:
@@ -35,14 +39,13 @@ class MeasuredCall:
             message: What the model returned.
         """
         if isinstance(message, AIMessage):
-            self.spent(message.usage_metadata, *names_of(message))
+            self.spent(message.usage_metadata)
 
-    def spent(self, usage: Any, *names: str) -> None:
+    def spent(self, usage: Any) -> None:
         """Count tokens.
 
         Args:
             usage: As `AIMessage.usage_metadata`, or nothing.
-            names: What else the model is called, to find its price by.
         """
         read, written = _tokens(usage)
         if not read and not written:
@@ -51,14 +54,11 @@ class MeasuredCall:
         self._measured.set(input_tokens=self._read, output_tokens=self._written)
         count("model.tokens", read, purpose=self._purpose, model=self._model, direction="input")
         count("model.tokens", written, purpose=self._purpose, model=self._model, direction="output")
-        price = price_of((self._model, *names), configured_prices())
-        if price is not None:
-            count("model.cost", price.of(read, written), purpose=self._purpose, model=self._model)
 
 
 @contextmanager
 def model_call(purpose: str, model: BaseLanguageModel[Any]) -> Iterator[MeasuredCall]:
-    """Measure one call of a chat model: how long, whether it failed and how, and what it cost.
+    """Measure one call of a chat model: how long, whether it failed and how, and its tokens.
 
         with telemetry.model_call("answer", model) as call:
             response = await model.ainvoke(prompt)
@@ -80,30 +80,31 @@ def turn_answered(messages: Iterable[BaseMessage]) -> None:
         messages: Those of the turn, its answer included.
     """
     read = written = calls = 0
-    cost: float | None = None
     for message in messages:
         if not isinstance(message, AIMessage):
             continue
         calls += 1
         tokens = _tokens(message.usage_metadata)
         read, written = read + tokens[0], written + tokens[1]
-        spent = cost_of(message)
-        if spent is not None:
-            cost = (cost or 0.0) + spent
     count("turns")
     record("turn.model_calls", calls)
     if read or written:
         record("turn.tokens", read, direction="input")
         record("turn.tokens", written, direction="output")
-    if cost is not None:
-        record("turn.cost", cost)
 
 
 def cost_of(message: AIMessage) -> float | None:
-    """Return the price of the call that a message answers; None without a price, or where nobody counts its tokens."""
-    tokens, prices = _tokens(message.usage_metadata), configured_prices()
-    price = price_of(names_of(message), prices) if any(tokens) else None
-    return price.of(*tokens) if price is not None else None
+    """Return the price in US dollars of the call that a message answers.
+
+    It is None without genai-prices (the extra `prices`), for a model that it does not know, and without tokens.
+    """
+    read, written = _tokens(message.usage_metadata)
+    for name in names_of(message) if calc_price and (read or written) else ():
+        try:
+            return float(calc_price(Usage(input_tokens=read, output_tokens=written), name).total_price)
+        except LookupError:
+            continue
+    return None
 
 
 def model_name(model: BaseLanguageModel[Any]) -> str:

@@ -12,7 +12,6 @@ from functools import cache
 
 from react_mem.installation import of_extra
 from react_mem.memory.telemetry.emit import listen, record
-from react_mem.memory.telemetry.prices import configured_prices
 
 with of_extra("server"):
     from opentelemetry.exporter.prometheus import PrometheusMetricReader
@@ -26,12 +25,11 @@ _listening = ExitStack()
 
 @cache
 def start_counting() -> CollectorRegistry:
-    """Count from now on, unless that has begun already. Blocks: it may read a file of prices.
+    """Count from now on, unless that has begun already.
 
     Returns:
         The registry to read from.
     """
-    configured_prices()
     registry = CollectorRegistry(auto_describe=False)
     reader = PrometheusMetricReader(disable_target_info=True, scope_info_enabled=False, registry=registry)
     _listening.enter_context(listen(MeterProvider([reader], shutdown_on_exit=False)))

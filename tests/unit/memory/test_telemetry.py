@@ -16,7 +16,6 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.errors import GraphInterrupt
 
 from react_mem.memory import telemetry
-from react_mem.memory.telemetry import prices
 from react_mem.memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, Metric
 from react_mem.memory.telemetry.labels import Choice, Label, Name
 from tests.support.heard import Heard, hear
@@ -30,14 +29,6 @@ SECRET = "my card is 4111-1111-1111-1111"
 def heard() -> Iterator[Heard]:
     with hear() as heard:
         yield heard
-
-
-@pytest.fixture
-def priced(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv(prices.VARIABLE, "{openai:gpt-4.1-mini: {input: 1.0, output: 10.0}}")
-    prices.configured_prices.cache_clear()
-    yield
-    prices.configured_prices.cache_clear()
 
 
 class TestWhatIsRecorded:
@@ -150,7 +141,7 @@ class TestWhatIsDropped:
 
 
 class TestModels:
-    async def test_a_call_has_its_tokens_and_its_price(self, heard: Heard, priced: None) -> None:
+    async def test_a_call_has_its_tokens(self, heard: Heard) -> None:
         model = ScriptedModel(script=["hi"], name="gpt-4.1-mini")
         with telemetry.model_call("answer", model) as call:
             call.answered(
@@ -160,15 +151,18 @@ class TestModels:
         assert heard.total("model.duration", **labels) == 1
         assert heard.total("model.tokens", **labels, direction="input") == 100
         assert heard.total("model.tokens", **labels, direction="output") == 20
-        assert heard.total("model.cost", **labels) == pytest.approx(0.0003)
 
-    def test_nothing_is_priced_without_a_price(self, heard: Heard) -> None:
-        with telemetry.model_call("answer", ScriptedModel(script=[""])) as call:
-            call.spent({"input_tokens": 100, "output_tokens": 20})
-        assert heard.total("model.tokens") == 120
-        assert heard.points("model.cost") == {}
+    def test_a_message_of_a_known_model_has_a_price(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def answer(model: str) -> AIMessage:
+            usage = {"input_tokens": 500_000, "output_tokens": 0, "total_tokens": 500_000}
+            return AIMessage("x", usage_metadata=usage, response_metadata={"model_name": model})
 
-    def test_a_turn_adds_up_its_calls(self, heard: Heard, priced: None) -> None:
+        assert telemetry.cost_of(answer("gpt-4.1-mini-2025-04-14")) > 0
+        assert telemetry.cost_of(answer("nobody-knows-me")) is None
+        monkeypatch.setattr("react_mem.memory.telemetry.model_calls.calc_price", None)  # without the extra
+        assert telemetry.cost_of(answer("gpt-4.1-mini-2025-04-14")) is None
+
+    def test_a_turn_adds_up_its_calls(self, heard: Heard) -> None:
         def answer(read: int, written: int) -> AIMessage:
             usage = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
             return AIMessage("x", usage_metadata=usage, response_metadata={"model_name": "gpt-4.1-mini-2025-04-14"})
@@ -180,41 +174,6 @@ class TestModels:
             frozenset({("direction", "output")}): (1, 50),
         }
         assert heard.points("turn.model_calls") == {frozenset(): (1, 2)}
-        assert heard.points("turn.cost")[frozenset()][1] == pytest.approx(0.0009)
-
-
-class TestPrices:
-    def test_from_a_file(self, tmp_path: Path) -> None:
-        file = tmp_path / "prices.yaml"
-        file.write_text("gpt-4.1-mini:\n  input: 0.4\n  output: 1.6\n")
-        assert prices.load_prices(str(file))["gpt-4.1-mini"].of(1_000_000, 500_000) == pytest.approx(1.2)
-
-    @pytest.mark.parametrize(
-        ("setting", "problem"),
-        [
-            ("nowhere.yaml", "neither a mapping nor a file"),
-            ("{gpt: {input: 1}}", "gpt.output: Field required"),
-            ("{gpt: {input: -1, output: 1}}", "gpt.input"),
-            ("{gpt: ", "does not say what models cost"),
-            ("[1, 2]", "valid dictionary"),
-        ],
-    )
-    def test_what_cannot_be_read_says_why_and_how_it_looks(self, setting: str, problem: str) -> None:
-        with pytest.raises(prices.PriceError, match=problem) as caught:
-            prices.load_prices(setting)
-        assert "{gpt-4o-mini: {input: 0.15, output: 0.60}}" in str(caught.value)
-
-    def test_a_bad_setting_costs_the_prices_and_not_the_turn(
-        self, heard: Heard, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        monkeypatch.setenv(prices.VARIABLE, "{gpt: free}")
-        prices.configured_prices.cache_clear()
-        try:
-            telemetry.turn_answered([AIMessage("x")])
-        finally:
-            prices.configured_prices.cache_clear()
-        assert heard.total("turns") == 1
-        assert "nothing is priced" in caplog.text
 
 
 class TestTheCatalogue:
