@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from react_mem.memory.adapters.quality.quality_report import QualityReport as QualityReport
     from react_mem.memory.graph.export import Graph as Graph
     from react_mem.memory.graph.export import graph_drawing as graph_drawing
-    from react_mem.memory.graph.export import to_graphml as to_graphml
     from react_mem.memory.graph.export import to_html as to_html
     from react_mem.memory.graph.export import to_json as to_json
     from react_mem.memory.llm.answers import first_value as first_value

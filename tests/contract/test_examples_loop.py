@@ -21,7 +21,7 @@ from react_mem.memory.work.items import Work
 from tests.contract.conftest import build_manager, memory_store
 from tests.contract.test_loop import ask, thread
 from tests.support.labels import Says, episode, labelled, prompt_of
-from tests.support.pricing import priced
+from tests.support.pricing import costing
 from tests.support.scripted_model import ScriptedModel, calls
 
 USAGE = {"input_tokens": 500_000, "output_tokens": 0, "total_tokens": 500_000}
@@ -81,7 +81,7 @@ REQUEST = "Book a table in Hue for Lan. I am vegetarian."
 async def test_an_invocation_from_its_context_to_the_end_of_the_conversation(
     monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    monkeypatch.setattr("react_mem.memory.telemetry.model_calls.calc_price", priced(2))
+    monkeypatch.setattr("react_mem.memory.telemetry.model_calls.calc_price", costing(2))
     store, model = memory_store(), ScriptedModel(script=SCRIPT)
     agent, memory = manager(model, mode), MemoryFacade(store)
     graph = build_agent(agent, store=store, checkpointer=InMemorySaver())

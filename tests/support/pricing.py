@@ -7,6 +7,6 @@ from types import SimpleNamespace
 from typing import Any
 
 
-def priced(dollars: float) -> Callable[..., Any]:
+def costing(dollars: float) -> Callable[..., Any]:
     """Return a stand-in for `genai_prices.calc_price`: so many dollars for a million tokens of any prompt."""
     return lambda usage, name: SimpleNamespace(total_price=usage.input_tokens * dollars / 1e6)

@@ -10,10 +10,10 @@ from importlib.metadata import version
 
 from react_mem.agents.logged_in import MAX_USER, is_user_id, user_name
 from react_mem.memory import MemoryScope
-from react_mem.memory.runtime import IMPORTED_SYSTEMS, QUALITY_CHECKS, Graph, to_graphml, to_html, to_json
+from react_mem.memory.runtime import IMPORTED_SYSTEMS, QUALITY_CHECKS, Graph, to_html, to_json
 from react_mem.tools.suggest import valid_names
 
-FORMATS: dict[str, Callable[[Graph], str]] = {"html": to_html, "json": to_json, "graphml": to_graphml}
+FORMATS: dict[str, Callable[[Graph], str]] = {"html": to_html, "json": to_json}
 """Forms of `react-mem memory graph`."""
 
 
@@ -335,7 +335,7 @@ def _add_memory(memory: argparse.ArgumentParser, owner: argparse.ArgumentParser)
     import_.set_defaults(map=[], read=False, prefix="")
     import_.add_argument("where", metavar="file", help="where from; - is the standard input")
     _add_importing(import_, system="jsonl")
-    graph = verbs.add_parser("graph", parents=[shared], help="links between memories: a page, JSON or GraphML")
+    graph = verbs.add_parser("graph", parents=[shared], help="links between memories: a page or JSON")
     graph.add_argument("--out", default="-", help="where to; by default, and for -, the standard output")
     graph.add_argument(
         "--format", choices=FORMATS, help="a page to look at, or for other programs (default: by the file's ending)"

@@ -67,7 +67,7 @@ _READABLE: dict[str, Callable[[Sequence[str]], list[str]]] = {
 }
 """Forms of an export for people."""
 
-_ENDINGS = {".html": "html", ".htm": "html", ".json": "json", ".graphml": "graphml", ".xml": "graphml"}
+_ENDINGS = {".html": "html", ".htm": "html", ".json": "json"}
 
 
 async def run_memory(

@@ -1,4 +1,4 @@
-"""A user's graph for other programs: JSON, GraphML, and a page that draws it.
+"""A user's graph for other programs: JSON, and a page that draws it.
 
 What is in a memory was written by anybody: it is escaped for where it goes, and never markup or code.
 """
@@ -6,20 +6,14 @@ What is in a memory was written by anybody: it is escaped for where it goes, and
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 from react_mem.memory.graph.links import Link
 
-_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML cannot hold, escaped or not."""
-
-_FIELDS = ("type", "name", "text", "created_at", "scope", "session_id", "agent_id", "source_ids")
 _PLACE = "/*DATA*/null"
 _DRAWING_PLACE = "/*DRAWING*/"
 _IN_A_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -84,31 +78,6 @@ def to_json(graph: Graph) -> str:
     return json.dumps({"nodes": nodes, "links": [link._asdict() for link in graph.links]}, ensure_ascii=False, indent=1)
 
 
-def to_graphml(graph: Graph) -> str:
-    """Return a graph as GraphML, which Gephi, yEd and networkx read; a link both ways is two."""
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
-        *(f'<key id="{name}" for="node" attr.name="{name}" attr.type="string"/>' for name in _FIELDS),
-        '<key id="kind" for="edge" attr.name="kind" attr.type="string"/>',
-        '<key id="weight" for="edge" attr.name="weight" attr.type="double"/>',
-        '<key id="at" for="edge" attr.name="at" attr.type="string"/>',
-        '<graph edgedefault="directed">',
-    ]
-    for node in graph.nodes:
-        held = {"type": node.type, "name": node.name, "text": node.text, **node.metadata}
-        held["source_ids"] = " ".join(held["source_ids"])
-        data = "".join(f'<data key="{name}">{_xml(held[name])}</data>' for name in _FIELDS)
-        lines.append(f"<node id={_attribute(node.id)}>{data}</node>")
-    for link in graph.links:
-        data = f'<data key="kind">{link.kind}</data><data key="weight">{link.weight}</data>'
-        data += f'<data key="at">{_xml(link.at)}</data>'
-        # readers take a graph of directed and undirected links for an error
-        for source, target in [(link.source, link.target), *([(link.target, link.source)] if link.mutual else ())]:
-            lines.append(f"<edge source={_attribute(source)} target={_attribute(target)}>{data}</edge>")
-    return "\n".join([*lines, "</graph>", "</graphml>", ""])
-
-
 def to_html(graph: Graph) -> str:
     """Return a page that draws a graph: one file that loads nothing, so that it can be sent and kept."""
     number = {node.id: place for place, node in enumerate(graph.nodes)}
@@ -139,11 +108,3 @@ def graph_drawing() -> str:
 
 def _shipped(name: str) -> str:
     return files("react_mem.memory.graph").joinpath(name).read_text(encoding="utf-8")
-
-
-def _xml(text: Any) -> str:
-    return escape(_NO_XML.sub("\ufffd", str(text)))
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(_NO_XML.sub("\ufffd", text))
