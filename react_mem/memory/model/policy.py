@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -11,12 +10,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_va
 
 from react_mem.memory.model.arms import ALL_ARMS, Arm
 from react_mem.memory.model.external import WebSettings
-from react_mem.memory.model.flat_policy import AUTHORS, in_topics
 from react_mem.memory.model.profile_schema import ProfileSchema
 from react_mem.memory.model.quota_settings import QuotaSettings
 from react_mem.memory.model.reranker_path import check_reranker
 from react_mem.memory.model.retention_settings import RetentionSettings
-from react_mem.memory.model.setting_names import given_of
+from react_mem.memory.model.setting_names import AUTHORS, given_of, in_topics
 from react_mem.memory.model.summary_settings import SummarySettings
 
 
@@ -26,9 +24,6 @@ def _written_off(value: Any) -> Any:
 
 
 _Off = BeforeValidator(_written_off)
-
-_REMOVED = frozenset({"keywords"})
-"""Settings of earlier versions."""
 
 
 class RecallSettings(BaseModel, extra="forbid", frozen=True):
@@ -152,8 +147,7 @@ class TaskSettings(BaseModel, extra="forbid", frozen=True):
 class MemoryPolicy(BaseModel, extra="forbid", frozen=True):
     """Memory policy of an agent: the `memory:` block of its YAML. Every field has a default that works.
 
-    The authors' flat names (`use_semantic`, `max_docs`, `n_sum`, ...) say the same, given or read; those of earlier
-    versions are read with a warning that names the new places.
+    The authors' flat names (`use_semantic`, `max_docs`, `n_sum`, ...) say the same, given or read.
 
     >>> policy = MemoryPolicy(recall={"semantic": False})
     >>> policy.recall.semantic, policy.recall.dialog, policy.extraction.mode
@@ -198,11 +192,7 @@ class MemoryPolicy(BaseModel, extra="forbid", frozen=True):
     @model_validator(mode="before")
     @classmethod
     def _by_topic(cls, data: Any) -> Any:
-        if not isinstance(data, Mapping):
-            return data
-        if removed := ", ".join(sorted(_REMOVED & data.keys())):
-            warnings.warn(f"These memory settings are no more and are ignored; remove them: {removed}", stacklevel=2)
-        return in_topics({name: value for name, value in data.items() if name not in _REMOVED})
+        return in_topics(data) if isinstance(data, Mapping) else data
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy, with changes that are checked as any policy is.

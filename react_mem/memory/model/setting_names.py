@@ -1,4 +1,4 @@
-"""Second names of settings, each with its place among the settings of today."""
+"""Second names of settings: the flat ones of the memory's authors, each with its place among the settings."""
 
 from __future__ import annotations
 
@@ -6,6 +6,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
+
+AUTHORS = {
+    "use_dialog": "recall.dialog",
+    "use_semantic": "recall.semantic",
+    "use_procedural": "recall.procedural",
+    "use_profile": "recall.profile",
+    "write_experience": "learning.experience",
+    "max_dialog_turns": "context.dialog_turns",
+    "max_docs": "recall.max_docs",
+    "max_skills": "recall.max_skills",
+    "similarity_threshold": "recall.similarity",
+    "max_memories": "recall.max_memories",
+    "n_sum": "summaries.n_sum",
+    "sum_window": "summaries.sum_window",
+    "n_sum_sum": "summaries.n_sum_sum",
+    "max_sum_lvl": "summaries.max_sum_lvl",
+    "summary_model": "summaries.summary_model",
+    "summary_length": "summaries.summary_length",
+    "search_engines": "web.engines",
+    "max_results": "web.max_results",
+    "keyword_threshold": "web.keyword_threshold",
+    "slm_model": "web.slm_model",
+}
+"""Names by which the memory's authors call settings, each with its place. They stay: nothing warns of them."""
+
+_TOPICS = frozenset(["profile", *(place.partition(".")[0] for place in AUTHORS.values())])
 
 
 def in_place(given: Mapping[str, Any], places: Mapping[str, str]) -> dict[str, Any]:
@@ -43,3 +69,18 @@ def in_place(given: Mapping[str, Any], places: Mapping[str, str]) -> dict[str, A
 def given_of(topic: Any) -> Any:
     """Return what is given of a topic by its keys, also where it is a model; anything else as it is."""
     return {name: getattr(topic, name) for name in topic.model_fields_set} if isinstance(topic, BaseModel) else topic
+
+
+def in_topics(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a policy by topic, those that are given by an author's name at their place.
+
+    A topic with nothing in it, as when all below it in a file is commented out, is left out.
+
+    Raises:
+        ValueError: If a setting is given by both names.
+
+    >>> in_topics({"recall": {"dialog": False}, "context": None, "max_docs": 8})
+    {'recall': {'dialog': False, 'max_docs': 8}}
+    """
+    moved = {key: place for key, place in AUTHORS.items() if key in data}
+    return in_place({key: value for key, value in data.items() if value is not None or key not in _TOPICS}, moved)
