@@ -71,8 +71,7 @@ house: $(TESTABLE) ## Measure the code against its budgets: lines by room, and t
 bench: $(TESTABLE) ## Measure, and write the numbers to benchmarks/results
 	$(BIN)/python -m benchmarks.writing --json benchmarks/results/writing.json
 	$(BIN)/python -m benchmarks.poison --json benchmarks/results/poison.json
-	$(BIN)/python -m benchmarks.locomo --data benchmarks/stress --ablate --json benchmarks/results/stress.json \
-	    --save-plots benchmarks/results
+	$(BIN)/python -m benchmarks.locomo --data benchmarks/stress --json benchmarks/results/stress.json
 	$(BIN)/python -m benchmarks.embedding --json benchmarks/results/embedding.json
 	$(BIN)/python -m benchmarks.tenants --rows 1000 10000 --json benchmarks/results/tenants_1k_10k.json
 	$(BIN)/python -m benchmarks.tenants --rows 100000 --json benchmarks/results/tenants_100k.json
@@ -80,16 +79,9 @@ bench: $(TESTABLE) ## Measure, and write the numbers to benchmarks/results
 	$(BIN)/python -m benchmarks.trust_cost --json benchmarks/results/trust_cost.json
 	$(BIN)/python -m benchmarks.overhead --json benchmarks/results/overhead.json --save-plots benchmarks/results
 	$(BIN)/python -m benchmarks.waiting --json benchmarks/results/waiting.json
-	$(BIN)/python -m benchmarks.coding_hooks --json benchmarks/results/coding_hooks.json
-	$(BIN)/python -m benchmarks.thread_storage --json benchmarks/results/thread_storage.json
 	$(BIN)/python -m benchmarks.long_conversation --json benchmarks/results/long_conversation.json
-	$(BIN)/python -m benchmarks.graph_reads --json benchmarks/results/graph_reads.json
-	$(BIN)/python -m benchmarks.page_paint --json benchmarks/results/page_paint.json
 	$(BIN)/python -m benchmarks.routing --json benchmarks/results/routing.json
-	$(BIN)/python -m benchmarks.layers --json benchmarks/results/layers.json
-	$(BIN)/python -m benchmarks.topics --json benchmarks/results/topics.json
 	$(BIN)/python -m benchmarks.relevance --json benchmarks/results/relevance.json
-	$(BIN)/python -m benchmarks.linked_context --json benchmarks/results/linked_context.json
 	$(BIN)/python -m benchmarks.learning --json benchmarks/results/learning.json
 
 site: $(TESTABLE) ## Build the site of docs/ into build/site, without a warning

@@ -147,7 +147,7 @@ def _replayable_id(place: int, message: BaseMessage, taken: Mapping[str | None, 
     return candidate
 
 
-# A plain messages channel rewrites the whole history at every step. benchmarks/thread_storage.py measures it.
+# A plain messages channel rewrites the whole history at every step. docs/benchmarks.md has what that takes.
 Messages = Annotated[list[AnyMessage], DeltaChannel(append_messages)]
 
 

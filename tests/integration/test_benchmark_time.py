@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import coding_hooks, overhead, trust_cost
+from benchmarks import overhead, trust_cost
 from benchmarks.load.__main__ import main as load
 
 
@@ -44,19 +44,6 @@ def test_trust_cost_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         added = metrics[f"{with_it}.30.turn_cpu_mean_ms"] - metrics[f"{without}.30.turn_cpu_mean_ms"]
         assert metrics[f"{cost}.30.added_turn_cpu_mean_ms"] == pytest.approx(added, abs=0.01)
     assert "What is added" in capsys.readouterr().out
-
-
-def test_coding_hooks_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "coding_hooks.json"
-
-    coding_hooks.main(["--json", str(out), "--memories", "20", "--prompts", "2", "--searches", "1"])
-
-    result = json.loads(out.read_text(encoding="utf-8"))
-    metrics, peer = result["metrics"], result["peers"]["without_resident"]
-    assert metrics["prompt.recalled_share"] == 1
-    assert metrics["prompt.p50_ms"] > metrics["beside.p50_ms"]
-    assert peer["prompt.p50_ms"] > 0
-    assert "Hooks, whole processes" in capsys.readouterr().out
 
 
 def test_load_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

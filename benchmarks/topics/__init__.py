@@ -1,1 +1,0 @@
-"""Search with and without the words that a careful model names a message by."""
