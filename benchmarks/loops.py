@@ -2,63 +2,56 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, cast
 
 from langchain.agents import create_agent
 from langchain_core.embeddings import Embeddings
 from langchain_core.messages import AIMessageChunk
-from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 from langgraph.store.postgres.base import PostgresIndexConfig
 from langmem import create_manage_memory_tool, create_search_memory_tool
 
-from benchmarks.database_cpu import DatabaseCpu, watch_database
-from benchmarks.filling import fill, in_batches, in_bulk, memories
-from benchmarks.locomo.databases import new_database
+from benchmarks.databases import DatabaseCpu, database_server, new_database, opened, watch_database
 from benchmarks.progress import counted
-from benchmarks.stand_ins import DIMS, HashEmbeddings, InstantModel, TimedEmbeddings, embed_with, question
+from benchmarks.stand_ins import (
+    DIMS,
+    HashEmbeddings,
+    InstantModel,
+    TimedEmbeddings,
+    embed_with,
+    fill,
+    in_batches,
+    in_bulk,
+    memories,
+    question,
+)
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.opening import Storage, open_storage
-from react_mem.memory.store import StorageSettings
-from react_mem.memory.store.embedded import embedded_database
+from react_mem.memory.opening import Storage
 
 MANAGERS = ("react", "react_mem")
 PEERS = ("create_agent", "langmem")
 SYSTEM_PROMPT = "You help."
 _BEHIND_SECONDS = 60.0
 
-Graph = CompiledStateGraph[Any, Any, Any, Any]
-
 
 @dataclass(frozen=True)
 class Turn:
-    """Cost of a turn.
+    """Cost of a turn, and of what is done behind it, before the next one.
 
     Args:
-        first_token_ms: From the question to the first word of the answer.
-        turn_ms: From the question to the end of the run.
-        cpu_ms: What of that this process computed, which other work on the machine does not change.
-        embedding_ms: How much of that the embedder was at work.
-        prompt_tokens: Of all its model calls, approximately.
-        model_calls: How many those were.
-        behind_ms: What was done behind it, before the next one.
-        behind_cpu_ms: What of that this process computed.
-        behind_embedding_ms: How much of that the embedder was at work.
-        behind_model_calls: Model calls behind it.
+        cpu_ms: What of its time this process computed, which other work on the machine does not change.
+        embedding_ms: How much of it the embedder was at work.
         database_cpu_ms: What the database computed, for the turn and for what was done behind it.
-        behind_database_cpu_ms: How much of that for what was done behind it.
     """
 
     first_token_ms: float
@@ -89,7 +82,7 @@ class System:
     """
 
     name: str
-    graph: Graph
+    graph: Any
     model: InstantModel
     embedder: TimedEmbeddings
     small: InstantModel | None = None
@@ -98,10 +91,7 @@ class System:
 
     async def turn(self, user_id: str, thread: str, said: str) -> Turn:
         """Run a turn, and what follows behind it."""
-        database = await self._database_ms()
-        asked, embedding = len(self.model.asked), self.embedder.seconds
-        start, computed = time.perf_counter(), time.process_time()
-        first = 0.0
+        before, first = await self._spent(), 0.0
         async for message, _ in self.graph.astream(
             {"messages": [("user", said)]},
             {"configurable": {"thread_id": f"{self.name} {thread}", "user_id": user_id}},
@@ -109,41 +99,45 @@ class System:
             stream_mode="messages",
         ):
             if not first and isinstance(message, AIMessageChunk) and message.text:
-                first = time.perf_counter()
-        end, cpu = time.perf_counter(), time.process_time()
-        embedded = self.embedder.seconds
-        prompts = self.model.prompt_tokens(asked)
+                first = 1000 * time.perf_counter()
+        answered = await self._spent()
+        prompts = self.model.prompt_tokens()
+        self.model.asked.clear()
+        turn_ms, cpu_ms, embedding_ms, database_ms = (end - start for start, end in zip(before, answered, strict=True))
         turn = Turn(
-            first_token_ms=(first - start) * 1000,
-            turn_ms=(end - start) * 1000,
-            cpu_ms=(cpu - computed) * 1000,
-            embedding_ms=(embedded - embedding) * 1000,
+            first_token_ms=first - before[0],
+            turn_ms=turn_ms,
+            cpu_ms=cpu_ms,
+            embedding_ms=embedding_ms,
             prompt_tokens=sum(prompts),
             model_calls=len(prompts),
-            database_cpu_ms=(answered := await self._database_ms()) - database,
+            database_cpu_ms=database_ms,
         )
-        self.model.asked.clear()
         if self.small is None:
             return turn
-        start, computed = time.perf_counter(), time.process_time()
+        begun = await self._spent()
         if not await drain(_BEHIND_SECONDS):
             raise RuntimeError(f"what {self.name} does behind a turn took more than {_BEHIND_SECONDS:.0f} seconds")
-        end, cpu = time.perf_counter(), time.process_time()
-        all_of_it = await self._database_ms()
-        done = replace(
-            turn,
-            behind_ms=(end - start) * 1000,
-            behind_cpu_ms=(cpu - computed) * 1000,
-            database_cpu_ms=all_of_it - database,
-            behind_database_cpu_ms=all_of_it - answered,
-            behind_embedding_ms=(self.embedder.seconds - embedded) * 1000,
-            behind_model_calls=len(self.small.asked),
+        behind_ms, cpu_ms, embedding_ms, behind = (
+            end - start for start, end in zip(begun, await self._spent(), strict=True)
         )
+        calls = len(self.small.asked)
         self.small.asked.clear()
-        return done
+        return replace(
+            turn,
+            behind_ms=behind_ms,
+            behind_cpu_ms=cpu_ms,
+            behind_embedding_ms=embedding_ms,
+            behind_model_calls=calls,
+            database_cpu_ms=database_ms + behind,
+            behind_database_cpu_ms=behind,
+        )
 
-    async def _database_ms(self) -> float:
-        return await self.database.milliseconds() if self.database is not None else 0.0
+    async def _spent(self) -> tuple[float, float, float, float]:
+        """Return the milliseconds of the clock, of this process, of the embedder and of the database."""
+        now, cpu, embedder = time.perf_counter(), time.process_time(), self.embedder.seconds
+        database = await self.database.milliseconds() if self.database is not None else 0.0
+        return 1000 * now, 1000 * cpu, 1000 * embedder, database
 
 
 @dataclass(frozen=True)
@@ -179,16 +173,9 @@ class Bench:
                     await self.peer.abatch(batch)
 
     async def run(self, names: Sequence[str], user_id: str, turns: int, *, first: int = 0) -> list[System]:
-        """Run turns on some systems, one after the other; who begins changes, so that no place is better.
+        """Run turns on some systems, one after the other, and return these with their turns.
 
-        Args:
-            names: The systems.
-            user_id: The user.
-            turns: How many.
-            first: The number of the first; each is another question.
-
-        Returns:
-            The systems, with these turns.
+        Who begins changes, so that no place is better; each turn, from the number `first` on, asks something else.
         """
         systems = [replace(system, turns=[]) for system in self.systems if system.name in names]
         known = [record.text for _, record in memories(user_id, min(turns, 100))]
@@ -205,11 +192,9 @@ async def open_bench() -> AsyncIterator[Bench]:
     """Build every loop on a database that is gone afterwards."""
     embedder = TimedEmbeddings(HashEmbeddings())
     async with AsyncExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory())
-        server_url = await stack.enter_async_context(embedded_database(Path(folder) / "postgres"))
+        server_url = await stack.enter_async_context(database_server())
         urls = [await new_database(server_url, name) for name in ("ours", "peer")]
-        settings = StorageSettings.model_validate({"database_url": urls[0], "embedding": "local"})
-        storage = await stack.enter_async_context(open_storage(settings))
+        storage = await stack.enter_async_context(opened(urls[0]))
         local = storage.embedding.embeddings
         embed_with(storage.store, embedder)
         index = PostgresIndexConfig(dims=DIMS, embed=embedder)
@@ -219,18 +204,11 @@ async def open_bench() -> AsyncIterator[Bench]:
         await peer.setup()
         database = await stack.enter_async_context(watch_database(server_url))
         systems = [*(open_manager(name, storage, embedder) for name in MANAGERS), *_peers(storage, peer, embedder)]
-        systems = [replace(system, database=database) for system in systems]
-        yield Bench(systems, storage, peer, embedder, local)
+        yield Bench([replace(one, database=database) for one in systems], storage, peer, embedder, local)
 
 
 def open_manager(name: str, storage: Storage, embedder: TimedEmbeddings) -> System:
-    """Build `react` or `react_mem`.
-
-    Args:
-        name: Which.
-        storage: Where it keeps what it keeps.
-        embedder: What the storage embeds with.
-    """
+    """Build `react` or `react_mem` on a storage that embeds with this embedder."""
     # what is done behind a turn waits until it is asked for
     policy = MemoryPolicy.model_validate({"extraction": {"debounce": 3600}})
     model, small = InstantModel(), InstantModel()
@@ -248,7 +226,7 @@ def _peers(storage: Storage, peer: BaseStore, embedder: TimedEmbeddings) -> list
     tools = [create_manage_memory_tool(namespace), create_search_memory_tool(namespace)]
     systems = []
     for name, model, own in zip(PEERS, (InstantModel(), InstantModel(remembers=remember)), ((), tools), strict=True):
-        graph: Any = create_agent(
+        graph = create_agent(
             model,
             list(own),
             system_prompt=SYSTEM_PROMPT,
@@ -256,5 +234,5 @@ def _peers(storage: Storage, peer: BaseStore, embedder: TimedEmbeddings) -> list
             checkpointer=storage.checkpointer,
             store=peer,
         )
-        systems.append(System(name, cast("Graph", graph), model, embedder))
+        systems.append(System(name, graph, model, embedder))
     return systems

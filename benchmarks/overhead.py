@@ -14,21 +14,17 @@ processor time of PostgreSQL's backends, is of both.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
-import os
-import re
+import importlib.util
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
-from benchmarks.locomo.metrics import percentile
 from benchmarks.loops import MANAGERS, PEERS, System, Turn, open_bench
-from benchmarks.plots import add_plots_option, check_plots, lines
+from benchmarks.measures import p50_p95
 from benchmarks.progress import interruptible
-from benchmarks.report import add_json_option, print_table, write_json
+from benchmarks.report import Command, how_to_install, print_table, write_rows
 from benchmarks.stand_ins import HashEmbeddings
 
 EMBEDDERS = ("stub", "local")
@@ -46,6 +42,9 @@ _WARM_UP = 5
 
 _MEANS = ("database_cpu_ms", "behind_database_cpu_ms")
 """Times that are told as the mean: what is left to a later turn counts too."""
+
+_COLOURS = {"react_mem": "#0072b2", "react": "#009e73", "create_agent": "#e69f00"}
+"""Okabe and Ito's palette, which the colour-blind can tell apart too."""
 
 Metrics = dict[str, float]
 
@@ -70,13 +69,10 @@ def _summary(turns: Sequence[Turn]) -> Metrics:
     series["net_behind_ms"] = [turn.behind_ms - turn.behind_embedding_ms for turn in turns]
     metrics: Metrics = {}
     for name, values in series.items():
-        if name in _MEANS:
-            metrics[name] = round(statistics.mean(values), 3)
-        elif name.endswith("_ms"):
-            metrics[f"{name.removesuffix('_ms')}_p50_ms"] = percentile(values, 50)
-            metrics[f"{name.removesuffix('_ms')}_p95_ms"] = percentile(values, 95)
+        if name.endswith("_ms") and name not in _MEANS:
+            metrics |= p50_p95(name.removesuffix("_ms"), values)
         else:
-            metrics[name] = round(statistics.mean(values), 2)
+            metrics[name] = round(statistics.mean(values), 3)
     return metrics
 
 
@@ -124,66 +120,46 @@ def _print(costs: Mapping[str, Metrics], growth: Mapping[str, Metrics], samples:
     print_table(f"One conversation as it grows, the last {_WINDOW} turns", columns, growth)
 
 
-def save_plots(result: Path, folder: Path) -> list[Path]:
-    """Draw what the prompt takes by turns of the conversation; its times depend on what else a machine does.
+def save_plot(growth: Mapping[str, Metrics], folder: Path) -> None:
+    """Draw what the prompt takes by turns of the conversation; its times depend on what else a machine does."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure  # no pyplot: nothing is shown, and no window system is asked for
 
-    Args:
-        result: This benchmark's JSON; the chart is named after it.
-        folder: Where the chart goes.
-
-    Returns:
-        The files.
-    """
-    read = json.loads(result.read_text(encoding="utf-8"))
-    found = {**read["metrics"], **{f"{peer}.{key}": v for peer, own in read["peers"].items() for key, v in own.items()}}
-
-    rows: dict[str, dict[float, float]] = {}
-    for key, value in found.items():
-        if match := re.fullmatch(r"(\w+)\.turn_(\d+)\.prompt_tokens", key):
-            rows.setdefault(match[1], {})[float(match[2])] = value
-    return lines(
-        rows,
-        title="The prompt as a conversation grows",
-        xlabel="turn",
-        ylabel="prompt tokens",
-        to=folder / f"{result.stem}_prompt_tokens",
-    )
+    figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for system, colour in _COLOURS.items():
+        points = [(int(key.rpartition("_")[2]), row) for key, row in growth.items() if key.startswith(f"{system}.")]
+        turns, tokens = zip(*((turn, row["prompt_tokens"]) for turn, row in points), strict=True)
+        axes.plot(turns, tokens, "o-", color=colour, label=system, linewidth=2.4 if system == "react_mem" else 1.4)
+    axes.set_title("The prompt as a conversation grows", loc="left", fontweight="bold")
+    axes.set(xlabel="turn", ylabel="prompt tokens")
+    axes.set_ylim(bottom=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#dddddd")
+    figure.legend(loc="outside lower center", ncols=4, frameon=False)
+    folder.mkdir(parents=True, exist_ok=True)
+    with rc_context({"svg.hashsalt": "overhead"}):  # the same numbers give the same bytes
+        figure.savefig(folder / "overhead_prompt_tokens.svg", metadata={"Date": None})
+        figure.savefig(folder / "overhead_prompt_tokens.png", dpi=150)
 
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print and write.
-
-    Args:
-        argv: The arguments; by default those of the process.
-    """
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.overhead", description=(__doc__ or "").partition("\n")[0]
-    )
-    add_json_option(parser)
-    parser.add_argument(
-        "--memories", type=int, nargs="+", default=SIZES, help="memories of a user (default: %(default)s)"
-    )
-    parser.add_argument("--samples", type=int, default=60, help="turns for each number (default: %(default)s)")
-    parser.add_argument("--turns", type=int, default=500, help="turns of the one that grows (default: %(default)s)")
-    add_plots_option(parser)
-    parser.add_argument("--embedders", nargs="+", choices=EMBEDDERS, default=EMBEDDERS)
-    arguments = parser.parse_args(argv)
-    check_plots(parser, arguments)
-    load = [os.getloadavg()[0]]
-    costs, growth = asyncio.run(measure(arguments.memories, arguments.samples, arguments.turns, arguments.embedders))
-    _print(costs, growth, arguments.samples)
-    found = {f"{what}.{name}": value for what, row in {**costs, **growth}.items() for name, value in row.items()}
-    ours = {name: value for name, value in found.items() if name.split(".")[0] in MANAGERS}
-    theirs = {
-        peer: {name.removeprefix(f"{peer}."): value for name, value in found.items() if name.startswith(f"{peer}.")}
-        for peer in PEERS
-    }
-    load.append(os.getloadavg()[0])
-    told = {"memories": list(arguments.memories), "samples": arguments.samples, "turns": arguments.turns}
-    write_json(arguments.json, ours, theirs, {**told, "load_average": load})
-    if arguments.save_plots:
-        save_plots(arguments.json, arguments.save_plots)
+    """Measure, print and write."""
+    command = Command("overhead", __doc__)
+    command.add_argument("--memories", type=int, nargs="+", default=SIZES, help="memories of a user")
+    command.add_argument("--samples", type=int, default=60, help="turns for each number")
+    command.add_argument("--turns", type=int, default=500, help="turns of the conversation that grows")
+    command.add_argument("--embedders", nargs="+", choices=EMBEDDERS, default=EMBEDDERS)
+    command.add_argument("--save-plots", type=Path, metavar="FOLDER", help="draw the growing prompt into this folder")
+    told = command.parse_args(argv)
+    if told.save_plots and importlib.util.find_spec("matplotlib") is None:
+        command.error(f"--save-plots: charts need matplotlib. {how_to_install('bench')}")
+    costs, growth = asyncio.run(measure(told.memories, told.samples, told.turns, told.embedders))
+    _print(costs, growth, told.samples)
+    write_rows(told.json, {**costs, **growth}, PEERS, vars(told))
+    if told.save_plots:
+        save_plot(growth, told.save_plots)
 
 
 if __name__ == "__main__":

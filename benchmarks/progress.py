@@ -50,11 +50,7 @@ def counted(parts: Sequence[Part], doing: str, unit: str) -> Iterator[Part]:
 
 
 def interruptible(main: Callable[Arguments, None]) -> Callable[Arguments, None]:
-    """Return a benchmark that ends after Ctrl-C with a sentence on how far it came, in place of a traceback.
-
-    Args:
-        main: The benchmark, which writes its file when all is measured.
-    """
+    """Return a benchmark that ends after Ctrl-C with a sentence on how far it came, in place of a traceback."""
 
     @functools.wraps(main)
     def interrupted(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
@@ -70,13 +66,6 @@ def interruptible(main: Callable[Arguments, None]) -> Callable[Arguments, None]:
 
 
 class _Counted(Progress):
-    """Progress of one loop.
-
-    Args:
-        doing: What is done.
-        unit: What is counted.
-    """
-
     def __init__(self, doing: str, unit: str) -> None:
         lines = Console(stderr=True, highlight=False, force_terminal=False)
         super().__init__(doing, unit, go_on=NOT_WRITTEN, console=lines)

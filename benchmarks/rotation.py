@@ -81,7 +81,7 @@ class _Load:
 
     async def _use(self, number: int, stopped: asyncio.Event) -> None:
         # each has owners of its own, so that what it reads is what it wrote last
-        chance = random.Random(number)  # noqa: S311 - no secret
+        chance = random.Random(number)
         owners = range(number, self._owners, _WRITERS)
         while not stopped.is_set():
             owner = chance.choice(owners)

@@ -1,4 +1,4 @@
-"""Stand-ins for the slow parts, so that a benchmark of time measures the rest: texts, an embedder and a model.
+"""Stand-ins for the slow parts, so that a benchmark of time measures the rest: texts, memories, embedder and model.
 
 Texts are made of words as common and as rare as in a language, because what a lexical search costs depends on that.
 """
@@ -10,12 +10,13 @@ import json
 import random
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from functools import cache
-from itertools import accumulate
-from typing import Any
+from itertools import accumulate, islice
+from typing import Any, TypeVar
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -24,10 +25,15 @@ from langchain_core.messages.tool import tool_call
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from psycopg.sql import SQL, Identifier
 from pydantic import Field
 
 from react_mem.agents.answering_model import AnsweringModel
-from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.records import Episode, Fact, Message, Record, now, record_id
+from react_mem.memory.store.postgres import MemoryStore, Pool
 from react_mem.memory.store.vectors import DocumentVectors
 
 DIMS = 384
@@ -40,6 +46,17 @@ _COMMON = """
 _WORDS = 20_000
 """Texts of one person in years of chat."""
 
+BATCH = 500
+"""Records written at once."""
+
+_A_CONVERSATION = 20
+"""Messages of one."""
+
+_A_MEMORY = timedelta(hours=1)
+"""Time between two memories: ten thousand span a year."""
+
+_Item = TypeVar("_Item")
+
 _FLOOR = 0.75
 """The share of every vector that all texts have in common: as with e5, no cosine is far below it."""
 
@@ -50,7 +67,7 @@ _CLAUSE = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 @cache
 def _vocabulary() -> tuple[list[str], list[float]]:
     """Return the words, the most common first, and their weights added up, after Zipf."""
-    chance = random.Random(7)  # noqa: S311 - no secret
+    chance = random.Random(7)
     made: dict[str, None] = dict.fromkeys(_COMMON)
     while len(made) < _WORDS:
         syllables = chance.choices("bdfghklmnprstvwz", k=chance.randint(2, 4))
@@ -65,7 +82,7 @@ def words(seed: str, number: int) -> str:
     True
     """
     vocabulary, weights = _vocabulary()
-    return " ".join(random.Random(seed).choices(vocabulary, cum_weights=weights, k=number))  # noqa: S311 - no secret
+    return " ".join(random.Random(seed).choices(vocabulary, cum_weights=weights, k=number))
 
 
 def question(number: int, memory: str) -> str:
@@ -75,25 +92,21 @@ def question(number: int, memory: str) -> str:
 
 
 class HashEmbeddings(Embeddings):
-    """Unit vectors at once: each word adds a vector of its own, so that texts which share words are near."""
+    """Unit vectors at once, without a thread: each word adds a vector of its own, so that texts that share are near."""
 
     def __init__(self) -> None:
         self._of_word: dict[str, Any] = {"": self._random("")}
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts."""
         return [self._embed(text) for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
-        """Embed a text."""
         return self._embed(text)
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts, without a thread."""
         return self.embed_documents(texts)
 
     async def aembed_query(self, text: str) -> list[float]:
-        """Embed a text, without a thread."""
         return self._embed(text)
 
     def _embed(self, text: str) -> list[float]:
@@ -120,45 +133,50 @@ def embed_with(store: MemoryStore, embeddings: Embeddings) -> None:
 
 
 class TimedEmbeddings(Embeddings):
-    """Another embedder, and the time during which it was at work; calls side by side count once."""
+    """Another embedder, and the time during which it was at work; calls side by side count once.
+
+    Attributes:
+        waits_ms: What each question waited for its vector; one that gives up waiting has waited too.
+    """
 
     def __init__(self, inner: Embeddings) -> None:
         self.seconds = 0.0
         self.inner = inner
+        self.waits_ms: list[float] = []
         self._at_work = 0
         self._since = 0.0
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts."""
         with self._timed():
             return self.inner.embed_documents(texts)
 
     def embed_query(self, text: str) -> list[float]:
-        """Embed a text."""
-        with self._timed():
+        with self._timed(self.waits_ms):
             return self.inner.embed_query(text)
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts."""
         with self._timed():
             return await self.inner.aembed_documents(texts)
 
     async def aembed_query(self, text: str) -> list[float]:
-        """Embed a text."""
-        with self._timed():
+        with self._timed(self.waits_ms):
             return await self.inner.aembed_query(text)
 
     @contextmanager
-    def _timed(self) -> Iterator[None]:
+    def _timed(self, waits_ms: list[float] | None = None) -> Iterator[None]:
+        begun = time.perf_counter()
         if not self._at_work:
-            self._since = time.perf_counter()
+            self._since = begun
         self._at_work += 1
         try:
             yield
         finally:
             self._at_work -= 1
+            now = time.perf_counter()
             if not self._at_work:
-                self.seconds += time.perf_counter() - self._since
+                self.seconds += now - self._since
+            if waits_ms is not None:
+                waits_ms.append((now - begun) * 1000)
 
 
 class InstantModel(AnsweringModel):
@@ -175,19 +193,16 @@ class InstantModel(AnsweringModel):
     asked: list[list[BaseMessage]] = Field(default_factory=list)
     offered: list[Any] = Field(default_factory=list)
 
-    def prompt_tokens(self, first: int = 0) -> list[int]:
-        """Return about how many tokens the prompts had, from the `first` on, tools included."""
+    def prompt_tokens(self) -> list[int]:
+        """Return about how many tokens each prompt had, tools included."""
         tools = len(json.dumps(self.offered)) // 4 if self.offered else 0
-        return [count_tokens_approximately(prompt) + tools for prompt in self.asked[first:]]
+        return [count_tokens_approximately(prompt) + tools for prompt in self.asked]
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, AIMessage]:
-        """Return the model itself: it knows its tools."""
         self.offered = [convert_to_openai_tool(tool) for tool in tools]
         return self
 
     def with_structured_output(self, schema: Any, *, include_raw: bool = False, **kwargs: Any) -> Runnable[Any, Any]:
-        """Return what fills in the form."""
-
         def fill(prompt: list[BaseMessage]) -> dict[str, Any]:
             self.asked.append(prompt)
             raw = AIMessage(json.dumps(proposal(prompt[-1].text)))
@@ -221,3 +236,66 @@ def proposal(shown: str) -> dict[str, Any]:
         fact: dict[str, Any] = {"about": "user", "rel": "new", "target": None, "text": text, "when": "", "needs": []}
         facts.append({"c": [int(number)], **fact})
     return {"facts": facts, "others": others, "profile": [], "episode": None, "summary": ""}
+
+
+def memories(user_id: str, number: int) -> Iterator[tuple[MemoryScope, Record]]:
+    """Yield a user's memories: half of them messages, three in ten facts, the others episodes.
+
+    >>> scopes = [str(scope) for scope, _ in memories("ann", 10)]
+    >>> [scopes.count(scope) for scope in ("dialog", "semantic", "episodic")]
+    [5, 3, 2]
+    """
+    start = now() - number * _A_MEMORY
+    for place in range(number):
+        seed = f"{user_id} {place}"
+        common = {
+            "created_at": start + place * _A_MEMORY,
+            "session_id": f"{user_id}-{place // (2 * _A_CONVERSATION)}",
+            "agent_id": "benchmark",
+        }
+        kind = place % 10
+        if kind < 5:
+            role = "assistant" if kind % 2 else "user"
+            text = words(seed, 60 if kind % 2 else 20)
+            turn = place // 2 % _A_CONVERSATION
+            message = Message(id=record_id(seed), text=text, content=text, role=role, turn=turn, **common)
+            yield MemoryScope.DIALOG, message
+        elif kind < 8:
+            yield MemoryScope.SEMANTIC, Fact(id=record_id(seed), text=words(seed, 10), **common)
+        else:
+            goal = words(seed, 25)
+            yield MemoryScope.EPISODIC, Episode(id=record_id(seed), text=goal, goal=goal, **common)
+
+
+async def fill(memory: MemoryFacade, user_id: str, number: int) -> None:
+    """Let a user have so many memories."""
+    await write(memory, (put(user_id, record) for _scope, record in memories(user_id, number)))
+
+
+async def write(memory: MemoryFacade, changes: Iterator[Change]) -> None:
+    """Write changes, `BATCH` at a time."""
+    for batch in in_batches(changes):
+        await memory.apply(batch)
+
+
+def in_batches(items: Iterator[_Item]) -> Iterator[Sequence[_Item]]:
+    """Yield `BATCH` items at a time."""
+    while batch := list(islice(items, BATCH)):
+        yield batch
+
+
+@asynccontextmanager
+async def in_bulk(pool: Pool) -> AsyncIterator[None]:
+    """Fill a store's tables without its vector index, which is made anew at the end: ten times as fast."""
+    async with pool.connection() as conn:
+        cursor = await conn.execute(
+            "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema() AND indexdef ~ 'USING hnsw'"
+        )
+        indexes = await cursor.fetchall()
+        for index in indexes:
+            await conn.execute(SQL("DROP INDEX {}").format(Identifier(index["indexname"])))
+    yield
+    async with pool.connection() as conn:
+        for index in indexes:
+            await conn.execute(index["indexdef"].encode())
+        await conn.execute("ANALYZE")

@@ -104,7 +104,7 @@ async def fill(memory: MemoryFacade, owners: int, each: int) -> float:
 
 async def answers(memory: MemoryFacade, owners: int, each: int) -> list[list[tuple[str, float]]]:
     """Return what a sample of questions is answered with."""
-    chance = random.Random(1)  # noqa: S311 - no secret
+    chance = random.Random(1)
     found = []
     for _ in range(_SAMPLE):
         user_id = user_name(chance.randrange(owners))
@@ -119,7 +119,7 @@ async def load(storage: Storage, tally: Tally, owners: int, each: int, stop: asy
     memory = MemoryFacade(storage.store)
 
     async def write(number: int) -> None:
-        chance, count = random.Random(number), 0  # noqa: S311 - no secret
+        chance, count = random.Random(number), 0
         while not stop.is_set():
             count += 1
             user_id, seed = user_name(chance.randrange(owners)), f"written {number} {count}"
@@ -130,7 +130,7 @@ async def load(storage: Storage, tally: Tally, owners: int, each: int, stop: asy
                 tally.written.append((user_id, fact.id))
 
     async def read(number: int) -> None:
-        chance = random.Random(-number)  # noqa: S311 - no secret
+        chance = random.Random(-number)
         while not stop.is_set():
             user_id = user_name(chance.randrange(owners))
             known = [record for _, record in memories(user_id, each)]

@@ -147,7 +147,7 @@ class Run:
             number: How many.
             name: What the run is called.
         """
-        order = random.Random(self._seed)  # noqa: S311 - no secret
+        order = random.Random(self._seed)
         for place in counted(range(1, number + 1), name, "requests"):
             task = order.choice(self._tasks)
             await self._episode(task, place)
@@ -160,7 +160,7 @@ class Run:
     async def _episode(self, task: Task, place: int) -> None:
         skills, kept_back = await self._offered(task, place) if self._memory is not None else ([], [])
         procedure = next(([step.tool for step in skill.tool_sops] for skill in skills if skill.tool_sops), [])
-        attempt = work(Episode(task, place, self._seed), procedure, random.Random(f"{self._seed} agent {place}"))  # noqa: S311 - no secret
+        attempt = work(Episode(task, place, self._seed), procedure, random.Random(f"{self._seed} agent {place}"))
         self.tally.successes.append(attempt.succeeded)
         self.tally.steps.append(len(attempt.steps))
         if self._memory is None:

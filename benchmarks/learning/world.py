@@ -72,7 +72,7 @@ class Episode:
     def __init__(self, task: Task, number: int, seed: int) -> None:
         self.task = task
         self.item = f"item{seed}x{number}"
-        self._luck = random.Random(f"{seed} {number}")  # noqa: S311 - no secret
+        self._luck = random.Random(f"{seed} {number}")
         self._done = 0
         self._procedure, wrong = task.procedure, task.otherwise
         if task.otherwise and self._luck.random() < _OTHERWISE:
@@ -109,7 +109,7 @@ def tasks(seed: int) -> list[Task]:
     Args:
         seed: Another one makes another world, with the same tools.
     """
-    luck = random.Random(seed)  # noqa: S311 - no secret
+    luck = random.Random(seed)
     made = []
     for number in range(TASK_TYPES):
         length = luck.randint(*_PROCEDURE)
@@ -124,7 +124,7 @@ def harmful_tasks(seed: int) -> list[Task]:
     Args:
         seed: The world's.
     """
-    luck = random.Random(f"{seed} harmful")  # noqa: S311 - no secret
+    luck = random.Random(f"{seed} harmful")
     made = []
     for number in range(HARMFUL_TYPES):
         first, other, common, *idle = luck.sample(TOOLS, 5)

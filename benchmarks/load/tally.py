@@ -107,7 +107,7 @@ class Crowd:
         return tally
 
     async def _converse(self, number: int, tally: Tally, say: Say, end: float) -> None:
-        user_id, thinking = user_name(number), random.Random(number)  # noqa: S311 - no secret
+        user_id, thinking = user_name(number), random.Random(number)
         known = [record.text for _, record in memories(user_id, _KNOWN)]
         # who is there has come at some time, not with all others
         next_at = time.perf_counter() + thinking.uniform(0, self.pause)

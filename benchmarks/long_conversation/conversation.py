@@ -103,7 +103,7 @@ def details_of(turns: int) -> tuple[Detail, ...]:
 
 
 def _message(turn: int, detail: Detail | None) -> str:
-    chance = random.Random(turn)  # noqa: S311 - no secret
+    chance = random.Random(turn)
     bank = chance.choice((ENGLISH, VIETNAMESE))
     if detail is not None:
         bank = VIETNAMESE if "ị" in detail.said or "ã" in detail.said else ENGLISH
@@ -125,6 +125,6 @@ def _message(turn: int, detail: Detail | None) -> str:
 @tool
 async def look_up(topic: str) -> str:
     """Look a topic up in the household's papers."""
-    chance = random.Random(topic)  # noqa: S311 - no secret
+    chance = random.Random(topic)
     # from a page to three: 2,500 to 7,000 characters
     return sentences(chance, ENGLISH, "said", chance.randint(35, 100))

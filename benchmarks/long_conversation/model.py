@@ -99,7 +99,7 @@ def _answer(request: Request) -> Reply:
     if asked is not None:
         # its own line: the question does not have the value
         return Reply(text=f"It is {asked.value}." if asked.value in request.text else UNKNOWN)
-    chance = random.Random(request.last)  # noqa: S311 - no secret
+    chance = random.Random(request.last)
     if request.last_role == "user" and "look_up" in request.tools:
         for trigger in (LOOK_UP, TRA_CUU):
             if trigger in request.last:
