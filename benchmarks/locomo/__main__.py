@@ -1,7 +1,6 @@
 """Evidence recall, time and size of memory search, beside what others use.
 
-    python -m benchmarks.locomo --data locomo.json --json results/locomo.json [--ablate] [--fit] [--graph]
-        [--save-plots results]
+    python -m benchmarks.locomo --data locomo.json --json results/locomo.json [--fit] [--peers NAME ...]
 
 Conversations come in the layout of LoCoMo (https://github.com/snap-research/locomo), which is not part of the project;
 benchmarks/stress has some of our own. `--data` may be given several times. Each is written as its owner's conversation
@@ -29,11 +28,8 @@ no time contains it: `ingest_embedding_seconds` and `p50_with_embedding_ms` say 
 Search is measured one question at a time. `peak_rss_bytes` is this process with the model loaded, without the database
 server; `disk_bytes_per_memory` is tables and indexes by the turn.
 
-`--ablate`, `--fit` and `--graph` look at our own search: without each arm, and with one alone; with weights of the
-arms that are fitted anew, and held out (benchmarks/locomo/fit.py); and with links between the turns as another arm.
-Their metrics are ours, as `without.lexical.recall@10`, `fit.held_out.recall@10` and `graph.with.recall@10`.
-`graph.difference` is in recall@10, question by question: `mean.multi_hop` between the ends `low.` and `high.` of its
-95 % bootstrap interval over questions.
+`--fit` fits the weights of the arms of our own search anew, and holds out each conversation in turn
+(benchmarks/locomo/fit.py): `fit.held_out.recall@10`.
 
 Peers: bm25 (bm25s, stemming), dense (numpy), LangGraph's InMemoryStore and AsyncPostgresStore as they come, LangMem's
 search tool on an InMemoryStore, and mem0 where it is installed (by the extra `mem0`; it keeps the turns as
@@ -43,161 +39,28 @@ embeds questions as it embeds texts; mem0 searches by words only what spaCy prep
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import importlib.util
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.metadata import version
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-from benchmarks.locomo import fit, graph, peers
-from benchmarks.locomo.charts import save_plots
-from benchmarks.locomo.dataset import Conversation, load
-from benchmarks.locomo.embedding import SharedEmbeddings, VectorFile
-from benchmarks.locomo.mem0_peer import open_mem0
+from benchmarks.locomo.dataset import load
 from benchmarks.locomo.metrics import by_group
-from benchmarks.locomo.react_mem import NAME, ReactMem, open_react_mem
-from benchmarks.locomo.run import ablate, ablations, asked, measure, shipped_arms
-from benchmarks.locomo.system import Opener, Setup
-from benchmarks.plots import add_plots_option, check_plots
+from benchmarks.locomo.ours import NAME
+from benchmarks.locomo.peers import PEERS
+from benchmarks.locomo.run import Rows, run
 from benchmarks.progress import interruptible
-from benchmarks.report import add_json_option, how_to_install, print_table, tell_left_out, write_json
-from react_mem.memory.store.embedded import embedded_database
-from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
+from benchmarks.report import Command, flat, how_to_install, print_table, tell_left_out, write_json
+from react_mem.memory.store.embeddings import load_embedding_model
 
-PEERS: dict[str, Opener] = {
-    "bm25": peers.open_bm25,
-    "dense": peers.open_dense,
-    "in_memory_store": peers.open_in_memory_store,
-    "postgres_store": peers.open_postgres_store,
-    "langmem_tool": peers.open_langmem_tool,
-    "mem0": open_mem0,
-}
 _MODULES = {"bm25": ("bm25s", "Stemmer"), "mem0": ("mem0",)}
-_PACKAGES = {"bm25": "bm25s", "mem0": "mem0ai"}
 _EXTRAS = {"bm25": "bench", "mem0": "mem0"}
 
 QUALITY = ("recall@5", "recall@10", "recall@20", "all_evidence@10", "mrr")
 ASKING = ("p50_ms", "p95_ms", "p50_with_embedding_ms", "p95_with_embedding_ms", "context_tokens")
 IN_THE_PROMPT = ("prompt_evidence", "prompt_tokens")
 WRITING = ("ingest_seconds", "ingest_embedding_seconds", "turns_per_s", "disk_bytes_per_memory", "peak_rss_bytes")
-ABLATED = ("recall@10", "all_evidence@10", "mrr", "p50_ms")
 BY_GROUP = "recall@10"
-
-ABLATIONS, FIT, GRAPH = "", "fit", "graph"
-
-Rows = dict[str, dict[str, float]]
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Options: measurements beside every system's search.
-
-    Args:
-        ablations: Whether ours is asked again without each arm, and with each.
-        fit: Whether its weights are fitted anew.
-        graph: Whether it is asked again with links between the turns.
-    """
-
-    ablations: bool = False
-    fit: bool = False
-    graph: bool = False
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Measurements.
-
-    Args:
-        systems: Metrics by system, ours first.
-        ours: Of ours alone, by what was compared (`fit`, ...) and then by row; that of the arms has no name.
-    """
-
-    systems: Rows
-    ours: dict[str, Rows]
-
-    @property
-    def metrics(self) -> dict[str, float]:
-        """Everything about ours, by one name each."""
-        found = dict(self.systems[NAME])
-        for compared, rows in self.ours.items():
-            for row, metrics in rows.items():
-                found |= {".".join(filter(None, (compared, row, metric))): v for metric, v in metrics.items()}
-        return found
-
-
-async def run(
-    conversations: Sequence[Conversation],
-    peer_names: Sequence[str],
-    model: EmbeddingModel,
-    wanted: Wanted,
-    vectors: Path | None = None,
-) -> Measured:
-    """Measure every system, one after another, on a database server that is gone afterwards.
-
-    Args:
-        conversations: What to write and ask.
-        peer_names: Which peers.
-        model: The embedding model.
-        wanted: What else to measure of ours.
-        vectors: The file that keeps vectors from run to run.
-    """
-    embeddings = SharedEmbeddings(model.embeddings, VectorFile(vectors, model.name) if vectors else None)
-    questions = asked(conversations)
-    number = sum(len(conversation.questions) for conversation in conversations)
-    rows: Rows = {}
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeRemainingColumn(elapsed_when_finished=True),
-        console=Console(stderr=True),
-    )
-    with bar, tempfile.TemporaryDirectory() as folder:
-
-        def stage(name: str, steps: int) -> Callable[[], None]:
-            task = bar.add_task(name, total=steps)
-            return lambda: bar.advance(task)
-
-        await embeddings.prepare(questions, stage("questions embedded", len(questions)))
-        async with embedded_database(Path(folder) / "postgres") as server_url:
-            setup = Setup(server_url, model.name, embeddings, model.dims)
-            steps = len(conversations) + 2 * number
-            async with open_react_mem(setup) as memory:
-                rows[NAME] = await measure(memory, conversations, embeddings, stage(NAME, steps))
-                for name in peer_names:
-                    async with PEERS[name](setup) as peer:
-                        rows[name] = await measure(peer, conversations, embeddings, stage(name, steps))
-                # last: what it leaves in this process's memory would be counted as the peers'
-                ours = await _compare(memory, conversations, embeddings, wanted, stage)
-    return Measured(rows, ours)
-
-
-async def _compare(
-    memory: ReactMem,
-    conversations: Sequence[Conversation],
-    embeddings: SharedEmbeddings,
-    wanted: Wanted,
-    stage: Callable[[str, int], Callable[[], None]],
-) -> dict[str, Rows]:
-    number = sum(len(conversation.questions) for conversation in conversations)
-    found: dict[str, Rows] = {}
-    if wanted.ablations:
-        arms = shipped_arms()
-        found[ABLATIONS] = await ablate(
-            memory, arms, conversations, embeddings, stage("ablation", len(ablations(arms)) * number)
-        )
-    if wanted.fit:
-        candidates = await fit.collect(memory, conversations, stage("candidates of the fit", number))
-        found[FIT] = await asyncio.to_thread(fit.study, candidates)
-    if wanted.graph:
-        progress = stage("links between turns", 2 * number + len(conversations))
-        found[GRAPH] = await graph.compare(memory, conversations, embeddings, progress)
-    return found
 
 
 def installed(peer: str) -> bool:
@@ -205,101 +68,27 @@ def installed(peer: str) -> bool:
     return all(importlib.util.find_spec(module) is not None for module in _MODULES.get(peer, ()))
 
 
-def show(measured: Measured, about: str) -> None:
-    """Print everything.
-
-    Args:
-        measured: What was measured.
-        about: What was asked of them.
-    """
-    print_table(f"Evidence found: {about}", QUALITY, measured.systems)
-    _print_groups(measured.systems)
-    _print_intervals(measured.systems[NAME])
-    print_table("In the prompt", IN_THE_PROMPT, measured.systems)
-    print_table("Asking", ASKING, measured.systems)
-    print_table("Writing", WRITING, measured.systems)
-    if compared := measured.ours.get(ABLATIONS):
-        print_table("Without an arm of the search, and with it alone", ABLATED, compared)
-    if fitted := dict(measured.ours.get(FIT, {})):
-        multipliers = fitted.pop("multipliers")
-        print_table("Weights as shipped, fitted anew, and held out", list(fitted["shipped"]), fitted)
-        print_table("What the fit multiplies the shipped weights by", list(multipliers), {"": multipliers})
-    if linked := dict(measured.ours.get(GRAPH, {})):
-        found = linked.pop("difference")
-        print_table("With links between turns as an arm", (*QUALITY, "p50_ms", "p95_ms"), linked)
-        ends = {end: by_group(found, end) for end in ("low", "mean", "high")}
-        rows = {group: {end: ends[end][group] for end in ends} for group in ends["mean"]}
-        print_table("What that adds to recall@10: the mean in its 95 % interval", list(ends), rows)
-
-
-@interruptible
-def main(
-    argv: Sequence[str] | None = None, *, prog: str = "python -m benchmarks.locomo", about: str | None = __doc__
-) -> None:
-    """Measure, print and write.
-
-    Args:
-        argv: The arguments; by default those of the process.
-        prog: The command.
-        about: What it says of itself when asked for help.
-    """
-    parser = _parser(prog, about)
-    arguments = parser.parse_args(argv)
-    check_plots(parser, arguments)
-    missing = [name for name in PEERS if not installed(name)]
-    if arguments.peers is None:
-        names = [name for name in PEERS if name not in missing]
-        for name in missing:
-            tell_left_out(name, _EXTRAS[name])
-    else:
-        names = list(dict.fromkeys(arguments.peers))
-        for name in names:
-            if name in missing:
-                parser.error(f"{name} is not installed. {how_to_install(_EXTRAS[name])}")
-    try:
-        conversations = load(arguments.data)
-        model = load_embedding_model(arguments.embedding)
-    except (ValueError, RuntimeError) as error:
-        parser.error(str(error))
-    if arguments.fit and len(conversations) < 2:
-        parser.error("--fit: there is one conversation, and it cannot be held out of itself; give more data")
-
-    wanted = Wanted(arguments.ablate, arguments.fit, arguments.graph)
-    measured = asyncio.run(run(conversations, names, model, wanted, arguments.vectors))
-    turns = sum(1 for conversation in conversations for _ in conversation.turns)
-    number = sum(len(conversation.questions) for conversation in conversations)
-    skipped = sum(conversation.skipped for conversation in conversations)
-    show(measured, f"{number} questions about {turns:,} turns")
-    measured_on = {
-        "data": [file.name for file in arguments.data],
-        "conversations": len(conversations),
-        "turns": turns,
-        "questions_without_evidence": skipped,
-        "embedding": model.name,
-        **{package: version(package) for name in names if (package := _PACKAGES.get(name))},
-    }
-    theirs = {name: measured.systems[name] for name in names}
-    write_json(arguments.json, measured.metrics, theirs, measured_on)
-    if arguments.save_plots:
-        for file in save_plots(arguments.json, arguments.save_plots):
-            print(file)
-
-
-def _print_groups(rows: Mapping[str, Mapping[str, float]]) -> None:
-    found = {name: by_group(metrics, BY_GROUP) for name, metrics in rows.items()}
-    groups = next(iter(found.values()))
+def show(systems: Rows, fitted: Rows, about: str) -> None:
+    """Print everything."""
+    print_table(f"Evidence found: {about}", QUALITY, systems)
+    found = {name: by_group(metrics, BY_GROUP) for name, metrics in systems.items()}
     # a row a group, and three digits: as many columns as there are systems fit on a line
-    table = {group: {name: round(metrics[group], 3) for name, metrics in found.items()} for group in groups}
-    print_table(f"{BY_GROUP} by category", list(rows), table)
+    table = {group: {name: round(one[group], 3) for name, one in found.items()} for group in found[NAME]}
+    print_table(f"{BY_GROUP} by category", list(systems), table)
+    _print_intervals(systems[NAME])
+    print_table("In the prompt", IN_THE_PROMPT, systems)
+    print_table("Asking", ASKING, systems)
+    print_table("Writing", WRITING, systems)
+    if fitted:
+        print_table("Weights as shipped, fitted anew, and held out", list(fitted["shipped"]), fitted)
+        multipliers = fitted["multipliers"]
+        print_table("Multipliers of the shipped weights", list(multipliers), {"": multipliers})
 
 
 def _print_intervals(metrics: Mapping[str, float]) -> None:
     """Print ours by category, with the ends of the intervals and with what comes into a prompt."""
-    columns = [
-        "questions",
-        *(f"{ends}{BY_GROUP}" for ends in ("", "low.", "high.", "conversations.low.", "conversations.high.")),
-        *IN_THE_PROMPT,
-    ]
+    ends = (f"{end}{BY_GROUP}" for end in ("", "low.", "high.", "conversations.low.", "conversations.high."))
+    columns = ["questions", *ends, *IN_THE_PROMPT]
     rows = {
         group: {column: value for column in columns if (value := metrics.get(f"{column}.{group}")) is not None}
         for group in by_group(metrics, BY_GROUP)
@@ -307,27 +96,48 @@ def _print_intervals(metrics: Mapping[str, float]) -> None:
     print_table(f"{BY_GROUP} in its 95 % intervals, and the prompt: {NAME}", columns, {"": metrics, **rows})
 
 
-def _parser(prog: str, about: str | None) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=prog, description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
+@interruptible
+def main(argv: Sequence[str] | None = None, *, name: str = "locomo", about: str | None = __doc__) -> None:
+    """Measure, print and write; the help is that of the benchmark of this name."""
+    command = Command(name, about)
+    command.add_argument(
         "--data", type=Path, action="append", required=True, help="a file in LoCoMo's or BEAM's layout, or a folder"
     )
-    add_json_option(parser)
-    parser.add_argument(
-        "--peers",
-        nargs="*",
-        choices=PEERS,
-        help="which peers; a bare --peers is none of them (default: all that are installed)",
+    command.add_argument(
+        "--peers", nargs="*", choices=PEERS, help="a bare --peers is none of them; by default all that are installed"
     )
-    parser.add_argument("--embedding", default="local", help="the model for all, as EMBEDDING_MODEL (default: local)")
-    parser.add_argument("--vectors", type=Path, help="keep vectors in this file, for the next run")
-    parser.add_argument(
-        "--ablate", action="store_true", help="ask again without each arm of the search, and with one alone"
+    command.add_argument(
+        "--fit", action="store_true", help="fit the arms' weights anew, and hold each conversation out"
     )
-    parser.add_argument("--fit", action="store_true", help="fit the arms' weights anew, and hold out each conversation")
-    parser.add_argument("--graph", action="store_true", help="ask again with links between the turns as an arm")
-    add_plots_option(parser)
-    return parser
+    told = command.parse_args(argv)
+    missing = [peer for peer in PEERS if not installed(peer)]
+    peers = list(dict.fromkeys(PEERS if told.peers is None else told.peers))
+    for peer in (peer for peer in missing if peer in peers):
+        if told.peers is not None:
+            command.error(f"{peer} is not installed. {how_to_install(_EXTRAS[peer])}")
+        tell_left_out(peer, _EXTRAS[peer])
+        peers.remove(peer)
+    try:
+        conversations = load(told.data)
+        model = load_embedding_model("local")
+    except (ValueError, RuntimeError) as error:
+        command.error(str(error))
+    if told.fit and len(conversations) < 2:
+        command.error("--fit: there is one conversation, and it cannot be held out of itself; give more data")
+
+    systems, fitted = asyncio.run(run(conversations, peers, model, fitting=told.fit))
+    turns = sum(1 for conversation in conversations for _ in conversation.turns)
+    questions = sum(len(conversation.questions) for conversation in conversations)
+    show(systems, fitted, f"{questions} questions about {turns:,} turns")
+    measured_on = {
+        "data": [file.name for file in told.data],
+        "conversations": len(conversations),
+        "turns": turns,
+        "questions_without_evidence": sum(conversation.skipped for conversation in conversations),
+        "embedding": model.name,
+    }
+    ours = {**systems.pop(NAME), **{f"fit.{key}": value for key, value in flat(fitted).items()}}
+    write_json(told.json, ours, systems, measured_on)
 
 
 if __name__ == "__main__":

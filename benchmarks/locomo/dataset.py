@@ -26,14 +26,7 @@ _ROLES = {"user", "assistant"}
 
 @dataclass(frozen=True)
 class Turn:
-    """One message.
-
-    Args:
-        id: `D<session>:<turn>`.
-        speaker: Who says it; None where the data names only the role.
-        role: The user's or the assistant's side of the conversation.
-        text: What is said; a picture by its caption.
-    """
+    """One message, `D<session>:<turn>`; without a speaker where the data names only the role."""
 
     id: str
     speaker: str | None
@@ -43,13 +36,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Session:
-    """Turns of one sitting.
-
-    Args:
-        id: Its name in the data.
-        said_at: When.
-        turns: What was said, in order.
-    """
+    """Turns of one sitting."""
 
     id: str
     said_at: datetime
@@ -94,20 +81,17 @@ class Conversation:
 
 
 def load(files: Sequence[Path]) -> list[Conversation]:
-    """Read conversations.
-
-    Args:
-        files: JSON files in LoCoMo's layout, or with a list of `sessions` in each sample; of a folder, all that end in
-            `.json`.
-
-    Returns:
-        The conversations that have a question, in order.
+    """Read the conversations that have a question: from files in LoCoMo's or BEAM's layout, or of a folder all of them.
 
     Raises:
         ValueError: If a file is not in that layout, or holds no question; the message names the file and the place.
     """
     conversations: list[Conversation] = []
-    found = [(path.resolve().stem, file) for path in files for file in _within(path)]
+    found = [
+        (path.resolve().stem, file)
+        for path in files
+        for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])
+    ]
     for data_set, file in found:
         try:
             samples = json.loads(file.read_text(encoding="utf-8"))
@@ -156,10 +140,6 @@ def _from_sessions(sample: dict[str, Any]) -> dict[str, Any]:
     return {"conversation": said, "qa": questions}
 
 
-def _within(path: Path) -> list[Path]:
-    return sorted(path.glob("*.json")) if path.is_dir() else [path]
-
-
 def _conversation(sample: dict[str, Any], owner: str, *, data_set: str, source: str) -> Conversation:
     said = sample["conversation"]
     names = sorted((int(found[1]), name) for name in said if (found := _SESSION.fullmatch(name)) and said[name])
@@ -192,14 +172,10 @@ def _session(said: dict[str, Any], name: str) -> Session:
         # a name that is a role says which side it is; two people talk, and the second stands on the assistant's side
         second = speaker == "assistant" or (speaker == said["speaker_b"] and speaker not in _ROLES)
         named = None if speaker in _ROLES else speaker
-        turns.append(Turn(id_, named, "assistant" if second else "user", _text(entry)))
-    return Session(name, _date(str(said[f"{name}_date_time"])), tuple(turn for turn in turns if turn.text))
-
-
-def _text(entry: dict[str, Any]) -> str:
-    text = str(entry.get("text") or "").strip()
-    caption = str(entry.get("blip_caption") or "").strip()
-    return f"{text} [shared a photo: {caption}]".strip() if caption else text
+        text, caption = (str(entry.get(part) or "").strip() for part in ("text", "blip_caption"))
+        if text := f"{text} [shared a photo: {caption}]".strip() if caption else text:
+            turns.append(Turn(id_, named, "assistant" if second else "user", text))
+    return Session(name, _date(str(said[f"{name}_date_time"])), tuple(turns))
 
 
 def _date(text: str) -> datetime:

@@ -2,10 +2,8 @@
 
 Each result says what every arm contributed to its score, so that one wide search a question is enough to rank its
 results under any other weights. What is fitted is a multiplier for each arm's shipped weight; that of the words stays,
-as only proportions count. What an arm consists of (the decay of a time, what a neighbour's word counts) stays too, and
-of what no arm proposed nothing can be said.
-
-A data set counts as much as another, whatever its size: the best weights for one fail on the other.
+as only proportions count. Of what no arm proposed nothing can be said. A data set counts as much as another, whatever
+its size: the best weights for one fail on the other.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ import numpy as np
 
 from benchmarks.locomo.dataset import Conversation
 from benchmarks.locomo.metrics import ALL_AT
-from benchmarks.locomo.react_mem import ReactMem
+from benchmarks.locomo.ours import ReactMem
 from react_mem.memory.model.arms import ALL_ARMS, Arm
 
 WIDE = 100
@@ -32,20 +30,15 @@ SEVERAL_RECALL = 0.15
 
 ARMS = tuple(arm for arm in Arm if arm in ALL_ARMS)
 FITTED = tuple(arm for arm in ARMS if arm is not Arm.LEXICAL)
-SHIPPED = (1.0,) * len(FITTED)
 
 STEPS = (0.0, *(2 ** (step / 4) for step in range(-12, 13)))
-"""Multipliers that are tried: none, and from an eighth to eight times, in fourths of an octave. Finer ones move single
-questions."""
+"""Multipliers that are tried: none, and from an eighth to eight times. Finer ones move single questions."""
 
 STARTS = 16
 """Places where the ascent begins, of which the best end counts: it ends on one of several hills. They are drawn from
 `STEPS`, and never the shipped weights, which know of the conversation that is held out."""
 
 _SEVERAL = f"recall@{ALL_AT}.several_turns"
-_BEHIND = 1e6
-_NOTHING = 1e9
-_EPSILON = 1e-9
 
 Multipliers = tuple[float, ...]
 Array = np.ndarray[Any, Any]
@@ -76,19 +69,15 @@ class Candidates:
 async def collect(
     memory: ReactMem, conversations: Sequence[Conversation], progress: Callable[[], None]
 ) -> list[Candidates]:
-    """Ask every question for as many results as there may be.
-
-    Args:
-        memory: With everything written.
-        conversations: What to ask.
-        progress: Called for each question.
-    """
-    wide = memory.under(memory.policy.model_copy(update={"recall": {"max_memories": WIDE}}))
+    """Ask every question of a memory with everything written for as many results as there may be."""
+    wide = memory.returning(WIDE)
     found = []
     for conversation in conversations:
         for question in conversation.questions:
             hits = await wide.search(conversation, question.text)
             scores = [hit.item.score or 0.0 for hit in hits]
+            # what repeats something better begins where the score rises
+            risen = next((n for n in range(1, len(scores)) if scores[n] > scores[n - 1]), len(scores))
             found.append(
                 Candidates(
                     conversation=conversation.owner,
@@ -96,7 +85,7 @@ async def collect(
                     evidence=len(question.evidence),
                     parts=[[hit.item.arms.get(arm, 0.0) for arm in ARMS] for hit in hits],
                     right=[hit.turn_id in question.evidence for hit in hits],
-                    behind=_behind(scores),
+                    behind=[place >= risen for place in range(len(hits))],
                 )
             )
             progress()
@@ -104,10 +93,7 @@ async def collect(
 
 
 def study(candidates: Sequence[Candidates]) -> Rows:
-    """Fit the multipliers, to everything and to everything but each conversation in turn.
-
-    Args:
-        candidates: What every question found, of two conversations at least.
+    """Fit the multipliers to everything, and to everything but each of at least two conversations in turn.
 
     Returns:
         Metrics with the shipped weights, with the `fitted` ones where they were fitted, and `held_out`: each question
@@ -115,23 +101,18 @@ def study(candidates: Sequence[Candidates]) -> Rows:
         `held_out.<data set>`. And the `multipliers`.
     """
     pool = Pool(candidates)
-    everything = np.full(len(candidates), True)
-    multipliers = pool.fit(everything)
+    multipliers = pool.fit(np.full(len(candidates), True))
     held_out = np.zeros(len(candidates))
     for conversation in np.unique(pool.conversations):
         own = pool.conversations == conversation
         held_out[own] = pool.recall(pool.fit(~own))[own]
-    recalls = {"shipped": pool.recall(SHIPPED), "fitted": pool.recall(multipliers), "held_out": held_out}
+    recalls = {"shipped": pool.recall((1.0,) * len(FITTED)), "fitted": pool.recall(multipliers), "held_out": held_out}
     rows = {name: row for what, recall in recalls.items() for name, row in pool.rows(what, recall).items()}
     return {**rows, "multipliers": {arm: round(m, 2) for arm, m in zip(FITTED, multipliers, strict=True)}}
 
 
 class Pool:
-    """Results of all questions, ranked under any weights at once.
-
-    Args:
-        candidates: What every question found.
-    """
+    """Results of all questions, ranked under any weights at once."""
 
     def __init__(self, candidates: Sequence[Candidates]) -> None:
         shape = (len(candidates), max(ALL_AT, *(len(found.parts) for found in candidates)))
@@ -140,19 +121,18 @@ class Pool:
         self._evidence = np.array([found.evidence for found in candidates])
         self._parts = np.zeros((*shape, len(ARMS)))
         self._right = np.zeros(shape, bool)
-        self._offsets = np.full(shape, -_NOTHING)
+        self._offsets = np.full(shape, -1e9)  # below everything that was found, and that below what is better
         for number, found in enumerate(candidates):
             if here := len(found.parts):
                 self._parts[number, :here] = found.parts
                 self._right[number, :here] = found.right
-                self._offsets[number, :here] = np.where(found.behind, -_BEHIND, 0.0)
+                self._offsets[number, :here] = np.where(found.behind, -1e6, 0.0)
         self._known: dict[Multipliers, Array] = {}
 
     def recall(self, multipliers: Multipliers) -> Array:
         """Return every question's recall@10 under some multipliers, which are in the order of `FITTED`."""
         if multipliers not in self._known:
-            by_arm: dict[Arm, float] = {Arm.LEXICAL: 1.0}
-            by_arm.update(zip(FITTED, multipliers, strict=True))
+            by_arm = {Arm.LEXICAL: 1.0, **dict(zip(FITTED, multipliers, strict=True))}
             scores = self._parts @ np.array([by_arm[arm] for arm in ARMS]) + self._offsets
             # a stable order: equal scores stay as the search had them
             best = np.argsort(-scores, axis=1, kind="stable")[:, :ALL_AT]
@@ -160,70 +140,43 @@ class Pool:
         return self._known[multipliers]
 
     def fit(self, among: Array) -> Multipliers:
-        """Return the best multipliers for some of the questions, by coordinate ascent.
-
-        Args:
-            among: Which questions.
-        """
+        """Return the best multipliers for some of the questions, by coordinate ascent."""
         drawn = np.random.default_rng(0).choice(STEPS, size=(STARTS, len(FITTED)))
         ends = [self._ascend(tuple(start), among) for start in drawn.tolist()]
         return max(ends, key=lambda end: self._value(end, among))
 
     def _ascend(self, best: Multipliers, among: Array) -> Multipliers:
-        value = self._value(best, among)
-        while True:
+        value, before = self._value(best, among), -1.0
+        while value > before:
             before = value
             for place in range(len(FITTED)):
                 for step in STEPS:
                     tried = (*best[:place], step, *best[place + 1 :])
-                    if (reached := self._value(tried, among)) > value + _EPSILON:
+                    if (reached := self._value(tried, among)) > value + 1e-9:
                         best, value = tried, reached
-            if value == before:
-                return best
+        return best
 
     def rows(self, name: str, recall: Array) -> Rows:
-        """Return metrics by data set, and their mean.
-
-        Args:
-            name: What was ranked by.
-            recall: Every question's recall@10.
-        """
-        rows = {}
-        for data_set in dict.fromkeys(self._data_sets):
-            metrics = _metrics(recall, self._data_sets == data_set, self._evidence > 1)
-            rows[f"{name}.{data_set}"] = {metric: round(value, 4) for metric, value in metrics.items()}
-        if len(rows) == 1:
-            return {name: next(iter(rows.values()))}
+        """Return the metrics of every question's recall@10 by data set, and their mean."""
+        sets = dict.fromkeys(self._data_sets)
+        rows = {f"{name}.{one}": self._metrics(recall, self._data_sets == one) for one in sets}
         names = dict.fromkeys(metric for row in rows.values() for metric in row)
-        mean = {m: round(fmean(row[m] for row in rows.values() if m in row), 4) for m in names}
-        return {name: mean, **rows}
+        mean = {m: fmean(row[m] for row in rows.values() if m in row) for m in names}
+        every = {name: mean, **(rows if len(rows) > 1 else {})}
+        return {row: {metric: round(value, 4) for metric, value in metrics.items()} for row, metrics in every.items()}
 
     def _value(self, multipliers: Multipliers, among: Array) -> float:
         recall = self.recall(multipliers)
         parts = []
         for data_set in dict.fromkeys(self._data_sets[among]):
-            found = _metrics(recall, among & (self._data_sets == data_set), self._evidence > 1)
-            several = found.get(_SEVERAL, 0.0)
-            whole = found[f"all_evidence@{ALL_AT}"]
+            found = self._metrics(recall, among & (self._data_sets == data_set))
+            whole, several = found[f"all_evidence@{ALL_AT}"], found.get(_SEVERAL, 0.0)
             parts.append(found[f"recall@{ALL_AT}"] + ALL_EVIDENCE * whole + SEVERAL_RECALL * several)
         return fmean(parts)
 
-
-def _metrics(recall: Array, among: Array, several_turns: Array) -> dict[str, float]:
-    found = {
-        f"recall@{ALL_AT}": float(recall[among].mean()),
-        f"all_evidence@{ALL_AT}": float((recall[among] == 1).mean()),
-    }
-    if (several := among & several_turns).any():
-        found[_SEVERAL] = float(recall[several].mean())
-    return found
-
-
-def _behind(scores: Sequence[float]) -> list[bool]:
-    """Return which results come last in spite of their score: those from where it rises.
-
-    >>> _behind([5.0, 3.0, 4.0, 2.0])
-    [False, False, True, True]
-    """
-    risen = next((place for place in range(1, len(scores)) if scores[place] > scores[place - 1]), len(scores))
-    return [place >= risen for place in range(len(scores))]
+    def _metrics(self, recall: Array, among: Array) -> dict[str, float]:
+        whole = float((recall[among] == 1).mean())
+        found = {f"recall@{ALL_AT}": float(recall[among].mean()), f"all_evidence@{ALL_AT}": whole}
+        if (several := among & (self._evidence > 1)).any():
+            found[_SEVERAL] = float(recall[several].mean())
+        return found

@@ -1,49 +1,87 @@
-"""Peers on the same embedding model and the same texts: each turn is one text, with its speaker's name."""
+"""Systems that are measured, and the peers: the same embedding model, and each turn a text with its speaker's name."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
-from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore, IndexConfig, PutOp
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.postgres.aio import AsyncPostgresStore
 from langgraph.store.postgres.base import PostgresIndexConfig
 from langmem import create_search_memory_tool
 
-from benchmarks.locomo.databases import disk_bytes, new_database
-from benchmarks.locomo.dataset import Conversation
+from benchmarks import mem0_memory
+from benchmarks.databases import disk_bytes, new_database
+from benchmarks.locomo.dataset import Conversation, Turn
 from benchmarks.locomo.embedding import SharedEmbeddings
 from benchmarks.locomo.metrics import LIMIT, Prompt
 from benchmarks.locomo.prompt import prompt_of
-from benchmarks.locomo.system import Hit, Setup, as_item, spoken
-from react_mem.memory.model.interface import MemoryResultItem
+from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One result: the turn that it is, empty where it is none, and the item as a prompt would have it."""
+
+    turn_id: str
+    item: MemoryResultItem
+
+
+class System(Protocol):
+    """A memory under measurement."""
+
+    async def write(self, conversation: Conversation) -> None:
+        """Store a conversation, for its owner."""
+
+    async def search(self, conversation: Conversation, question: str) -> Sequence[Hit]:
+        """Return the `LIMIT` best results for a question to this owner's memory, the best first."""
+
+    async def prompt(self, conversation: Conversation, question: str) -> Prompt:
+        """Return what of this owner's memory comes into the prompt that a question is asked with."""
+
+    async def disk_bytes(self) -> int | None:
+        """Return what is on disk once everything is written; None where nothing is."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Input of every system: a database server, where it may make one of its own, and the model that all share."""
+
+    server_url: str
+    embeddings: SharedEmbeddings
+    dims: int
 
 
 class Peer(ABC):
     """Base of peers: it has the turns. Nothing is on disk unless a peer says so."""
 
-    def __init__(self) -> None:
+    def __init__(self, database_url: str | None = None) -> None:
+        self._database_url = database_url
         self._items: dict[str, dict[str, MemoryResultItem]] = {}
 
-    def note(self, conversation: Conversation) -> None:
-        """Remember a conversation's turns, to return them as results."""
+    async def write(self, conversation: Conversation) -> None:
+        """Keep the turns, to return them as results, and store them."""
         self._items[conversation.owner] = {
-            turn.id: as_item(turn, session) for session in conversation.sessions for turn in session.turns
+            turn.id: MemoryResultItem(
+                scope=MemoryScope.DIALOG,
+                id=turn.id,
+                payload={"text": spoken(turn), "created_at": session.said_at.isoformat(), "role": turn.role},
+                source="message",
+            )
+            for session in conversation.sessions
+            for turn in session.turns
         }
+        await self._store(conversation)
 
-    def hits(self, conversation: Conversation, turn_ids: Iterable[str]) -> list[Hit]:
-        """Return turns as results."""
-        items = self._items[conversation.owner]
-        return [Hit(id_, items[id_]) for id_ in turn_ids]
-
-    @abstractmethod
-    async def search(self, conversation: Conversation, question: str) -> Sequence[Hit]:
+    async def search(self, conversation: Conversation, question: str) -> list[Hit]:
         """Return the best results for a question."""
+        items = self._items[conversation.owner]
+        return [Hit(id_, items[id_]) for id_ in await self._find(conversation, question)]
 
     async def prompt(self, conversation: Conversation, question: str) -> Prompt:
         """Return what of all results comes into a prompt like ours."""
@@ -51,7 +89,20 @@ class Peer(ABC):
 
     async def disk_bytes(self) -> int | None:
         """Return what is on disk."""
-        return None
+        return await disk_bytes(self._database_url) if self._database_url else None
+
+    @abstractmethod
+    async def _store(self, conversation: Conversation) -> None:
+        """Store the turns."""
+
+    @abstractmethod
+    async def _find(self, conversation: Conversation, question: str) -> Iterable[str]:
+        """Return the ids of the best turns."""
+
+
+def spoken(turn: Turn) -> str:
+    """Return a turn as a system without a field for the speaker gets it."""
+    return f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
 
 
 class Bm25(Peer):
@@ -66,122 +117,124 @@ class Bm25(Peer):
         self._stemmer = Stemmer.Stemmer("english")
         self._indexes: dict[str, Any] = {}
 
-    async def write(self, conversation: Conversation) -> None:
-        """Index all turns at once: such an index is not added to."""
-        self.note(conversation)
+    async def _store(self, conversation: Conversation) -> None:
+        # all turns at once: such an index is not added to
         index = self._package.BM25()
         index.index(self._tokens([spoken(turn) for turn in conversation.turns]), show_progress=False)
         self._indexes[conversation.owner] = index
 
-    async def search(self, conversation: Conversation, question: str) -> list[Hit]:
-        """Score every turn."""
+    async def _find(self, conversation: Conversation, question: str) -> Iterable[str]:
         ids = [turn.id for turn in conversation.turns]
-        found, _ = self._indexes[conversation.owner].retrieve(
-            self._tokens([question]), k=min(LIMIT, len(ids)), show_progress=False
-        )
-        return self.hits(conversation, (ids[place] for place in found[0]))
+        index = self._indexes[conversation.owner]
+        found, _ = index.retrieve(self._tokens([question]), k=min(LIMIT, len(ids)), show_progress=False)
+        return (ids[place] for place in found[0])
 
     def _tokens(self, texts: list[str]) -> Any:
         return self._package.tokenize(texts, stopwords="en", stemmer=self._stemmer, show_progress=False)
 
 
 class Dense(Peer):
-    """Cosine similarity with every turn, by numpy.
-
-    Args:
-        embeddings: The model.
-    """
+    """Cosine similarity with every turn, by numpy."""
 
     def __init__(self, embeddings: SharedEmbeddings) -> None:
         super().__init__()
         self._embeddings = embeddings
         self._vectors: dict[str, np.ndarray[Any, Any]] = {}
 
-    async def write(self, conversation: Conversation) -> None:
-        """Embed every turn."""
-        self.note(conversation)
+    async def _store(self, conversation: Conversation) -> None:
         texts = [spoken(turn) for turn in conversation.turns]
         self._vectors[conversation.owner] = _unit(await self._embeddings.aembed_documents(texts))
 
-    async def search(self, conversation: Conversation, question: str) -> list[Hit]:
-        """Compare with every turn."""
+    async def _find(self, conversation: Conversation, question: str) -> Iterable[str]:
         query = _unit(await self._embeddings.aembed_query(question))
         best = np.argsort(-(self._vectors[conversation.owner] @ query), kind="stable")[:LIMIT]
         ids = [turn.id for turn in conversation.turns]
-        return self.hits(conversation, (ids[place] for place in best))
+        return (ids[place] for place in best)
+
+
+def _unit(vectors: Any) -> np.ndarray[Any, Any]:
+    array = np.asarray(vectors, dtype=np.float32)
+    array /= np.linalg.norm(array, axis=-1, keepdims=True)
+    return array
 
 
 class Store(Peer):
-    """LangGraph's store interface: one item a turn, a namespace an owner.
-
-    Args:
-        store: The store.
-        database_url: Where its tables are, if it is a database.
-    """
+    """LangGraph's store interface: one item a turn, a namespace an owner."""
 
     def __init__(self, store: BaseStore, database_url: str | None = None) -> None:
-        super().__init__()
+        super().__init__(database_url)
         self.store = store
-        self._database_url = database_url
 
-    async def write(self, conversation: Conversation) -> None:
-        """Put the turns of a session in one batch."""
-        self.note(conversation)
-        namespace = _namespace(conversation)
+    async def _store(self, conversation: Conversation) -> None:
         for session in conversation.sessions:
-            await self.store.abatch([PutOp(namespace, turn.id, {"text": spoken(turn)}) for turn in session.turns])
+            puts = [PutOp(_namespace(conversation), turn.id, {"text": spoken(turn)}) for turn in session.turns]
+            await self.store.abatch(puts)
 
-    async def search(self, conversation: Conversation, question: str) -> list[Hit]:
-        """Search the namespace."""
+    async def _find(self, conversation: Conversation, question: str) -> Iterable[str]:
         found = await self.store.asearch(_namespace(conversation), query=question, limit=LIMIT)
-        return self.hits(conversation, (item.key for item in found))
-
-    async def disk_bytes(self) -> int | None:
-        """Return the size of the store's tables and indexes."""
-        return await disk_bytes(self._database_url) if self._database_url else None
+        return (item.key for item in found)
 
 
 class LangMemTool(Store):
     """LangMem's search tool, as an agent calls it, on LangGraph's store."""
 
-    def __init__(self, store: BaseStore) -> None:
-        super().__init__(store)
-        self._tools: dict[str, BaseTool] = {}
-
-    async def search(self, conversation: Conversation, question: str) -> list[Hit]:
-        """Call the tool."""
-        tool = self._tools.get(conversation.owner)
-        if tool is None:
-            tool = create_search_memory_tool(
-                _namespace(conversation), store=self.store, response_format="content_and_artifact"
-            )
-            self._tools[conversation.owner] = tool
+    async def _find(self, conversation: Conversation, question: str) -> Iterable[str]:
+        tool = create_search_memory_tool(
+            _namespace(conversation), store=self.store, response_format="content_and_artifact"
+        )
         call = {"type": "tool_call", "id": "search", "name": tool.name, "args": {"query": question, "limit": LIMIT}}
-        answer = await tool.ainvoke(call)
-        return self.hits(conversation, (item.key for item in answer.artifact))
+        return (item.key for item in (await tool.ainvoke(call)).artifact)
+
+
+def _namespace(conversation: Conversation) -> tuple[str, ...]:
+    return ("memories", conversation.owner)
+
+
+class Mem0(Peer):
+    """Mem0, which keeps every turn as it is (`infer=False`) in its pgvector store, searched by vector and by words.
+
+    Without spaCy (`mem0ai[nlp]`) it neither lemmatises words nor links entities.
+    """
+
+    def __init__(self, memory: Any, database_url: str) -> None:
+        super().__init__(database_url)
+        self._memory = memory
+        self._turn_ids: dict[str, str] = {}
+
+    async def _store(self, conversation: Conversation) -> None:
+        for session in conversation.sessions:
+            messages = [{"role": turn.role, "content": spoken(turn)} for turn in session.turns]
+            added = await self._memory.add(messages, user_id=conversation.owner, infer=False)
+            ids = [result["id"] for result in added["results"]]
+            self._turn_ids |= dict(zip(ids, (turn.id for turn in session.turns), strict=True))
+
+    async def _find(self, conversation: Conversation, question: str) -> Iterable[str]:
+        found = await self._memory.search(question, top_k=LIMIT, filters={"user_id": conversation.owner})
+        return (self._turn_ids[result["id"]] for result in found["results"])
 
 
 @asynccontextmanager
-async def open_bm25(setup: Setup) -> AsyncIterator[Bm25]:
-    """Open BM25."""
+async def _open_bm25(setup: Setup) -> AsyncIterator[Bm25]:
     yield Bm25()
 
 
 @asynccontextmanager
-async def open_dense(setup: Setup) -> AsyncIterator[Dense]:
-    """Open dense search."""
+async def _open_dense(setup: Setup) -> AsyncIterator[Dense]:
     yield Dense(setup.embeddings)
 
 
 @asynccontextmanager
-async def open_in_memory_store(setup: Setup) -> AsyncIterator[Store]:
-    """Open LangGraph's InMemoryStore."""
-    yield Store(InMemoryStore(index=_index(setup)))
+async def _open_in_memory_store(setup: Setup) -> AsyncIterator[Store]:
+    yield Store(InMemoryStore(index=IndexConfig(dims=setup.dims, embed=setup.embeddings, fields=["text"])))
 
 
 @asynccontextmanager
-async def open_postgres_store(setup: Setup) -> AsyncIterator[Store]:
-    """Open LangGraph's AsyncPostgresStore as it comes, on a database of its own."""
+async def _open_langmem_tool(setup: Setup) -> AsyncIterator[LangMemTool]:
+    yield LangMemTool(InMemoryStore(index=IndexConfig(dims=setup.dims, embed=setup.embeddings, fields=["text"])))
+
+
+@asynccontextmanager
+async def _open_postgres_store(setup: Setup) -> AsyncIterator[Store]:
     url = await new_database(setup.server_url, "postgres_store")
     index = PostgresIndexConfig(dims=setup.dims, embed=setup.embeddings, fields=["text"])
     async with AsyncPostgresStore.from_conn_string(url, index=index, pool_config={"min_size": 1}) as store:
@@ -190,20 +243,21 @@ async def open_postgres_store(setup: Setup) -> AsyncIterator[Store]:
 
 
 @asynccontextmanager
-async def open_langmem_tool(setup: Setup) -> AsyncIterator[LangMemTool]:
-    """Open LangMem's search tool on an InMemoryStore."""
-    yield LangMemTool(InMemoryStore(index=_index(setup)))
+async def _open_mem0(setup: Setup) -> AsyncIterator[Mem0]:
+    url = await new_database(setup.server_url, "mem0")
+    store = {"connection_string": url, "collection_name": "mem0", "embedding_model_dims": setup.dims}
+    async with mem0_memory.open_mem0("pgvector", store, setup.embeddings) as memory:
+        try:
+            yield Mem0(memory, url)
+        finally:
+            memory.vector_store.connection_pool.close()
 
 
-def _index(setup: Setup) -> IndexConfig:
-    return IndexConfig(dims=setup.dims, embed=setup.embeddings, fields=["text"])
-
-
-def _namespace(conversation: Conversation) -> tuple[str, ...]:
-    return ("memories", conversation.owner)
-
-
-def _unit(vectors: Any) -> np.ndarray[Any, Any]:
-    array = np.asarray(vectors, dtype=np.float32)
-    array /= np.linalg.norm(array, axis=-1, keepdims=True)
-    return array
+PEERS: dict[str, Callable[[Setup], AbstractAsyncContextManager[System]]] = {
+    "bm25": _open_bm25,
+    "dense": _open_dense,
+    "in_memory_store": _open_in_memory_store,
+    "postgres_store": _open_postgres_store,
+    "langmem_tool": _open_langmem_tool,
+    "mem0": _open_mem0,
+}

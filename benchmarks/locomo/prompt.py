@@ -19,15 +19,6 @@ _ENOUGH = 40
 """Characters by which a text is known in the prompt: it is shown from its beginning, though not to its end."""
 
 
-def frame_of(question: str) -> Frame:
-    """Return the frame of a new conversation's first turn, under the default policy, for a model nothing is known of.
-
-    Args:
-        question: What the user asks.
-    """
-    return Frame([HumanMessage(question, id="question")], MemoryPolicy(), Window(ASSUMED_WINDOW, known=False))
-
-
 def prompt_of(question: str, results: Sequence[MemoryResultItem], turn_of: Callable[[str], str | None]) -> Prompt:
     """Put a prompt together, and look which turns a line of it stands for.
 
@@ -52,3 +43,8 @@ def _stands_in(part: Fragment, text: str) -> bool:
     said, quoted = said_and_shown({"role": part.role}, part.content)
     begin = flat(said or quoted, MAX_PARTNER_CHARS).removesuffix("…")[:_ENOUGH]
     return bool(begin) and begin in text
+
+
+def frame_of(question: str) -> Frame:
+    """Return the frame of a conversation's first turn, under the default policy, for a model nothing is known of."""
+    return Frame([HumanMessage(question, id="question")], MemoryPolicy(), Window(ASSUMED_WINDOW, known=False))

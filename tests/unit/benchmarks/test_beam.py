@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from benchmarks.beam.__main__ import PROG
 from benchmarks.beam.__main__ import __doc__ as about
 from benchmarks.locomo.__main__ import main
 from benchmarks.locomo.dataset import Conversation, load
 from benchmarks.locomo.embedding import SharedEmbeddings
+from benchmarks.locomo.ours import ReactMem
 from benchmarks.locomo.peers import Bm25
-from benchmarks.locomo.react_mem import ReactMem
 from benchmarks.locomo.run import measure
 from tests.support.databases import WordEmbeddings
 from tests.unit.benchmarks.beam_sample import sample
@@ -37,7 +36,7 @@ def test_kinds_are_categories_and_turns_that_are_not_there_are_no_evidence(tmp_p
 
 def test_the_command_says_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["--help"], prog=PROG, about=about)
+        main(["--help"], name="beam", about=about)
     shown = capsys.readouterr().out
     assert "usage: python -m benchmarks.beam" in shown
     assert "recall@10.instruction_following" in shown

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.locomo.metrics import Prompt, Ranking, interval, intervals, quality
+from benchmarks.locomo.metrics import Prompt, Ranking, intervals, quality
 from benchmarks.locomo.prompt import prompt_of
+from benchmarks.measures import interval
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 from tests.unit.benchmarks.beam_sample import ANSWER
 

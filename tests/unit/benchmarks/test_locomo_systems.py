@@ -5,19 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from benchmarks.locomo.__main__ import main
-from benchmarks.locomo.charts import save_plots
 from benchmarks.locomo.dataset import Conversation, load
-from benchmarks.locomo.embedding import SharedEmbeddings, VectorFile
-from benchmarks.locomo.peers import Bm25, Dense, LangMemTool, Store
-from benchmarks.locomo.react_mem import ReactMem
+from benchmarks.locomo.embedding import SharedEmbeddings
+from benchmarks.locomo.ours import ReactMem
+from benchmarks.locomo.peers import Bm25, Dense, LangMemTool, Store, System
 from benchmarks.locomo.run import measure
-from benchmarks.locomo.system import System
-from benchmarks.report import write_json
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from tests.support.databases import WordEmbeddings
@@ -112,14 +108,6 @@ async def test_a_session_is_written_as_a_conversation_of_the_user(
 # --- embedding once ---
 
 
-class NoModel(Embeddings):
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        raise AssertionError(f"embedded again: {texts}")
-
-    def embed_query(self, text: str) -> list[float]:
-        raise AssertionError(f"embedded again: {text}")
-
-
 def test_a_known_text_is_charged_but_not_embedded_again(embeddings: SharedEmbeddings) -> None:
     [first] = embeddings.embed_documents(["tea"])
     spent, charged = embeddings.spent, embeddings.charged
@@ -140,33 +128,7 @@ def test_a_query_is_not_a_text_and_is_charged_too(embeddings: SharedEmbeddings) 
     assert embeddings.spent == spent
 
 
-async def test_vectors_are_kept_from_run_to_run_for_their_model(tmp_path: Path) -> None:
-    file = tmp_path / "vectors"
-    first = SharedEmbeddings(WordEmbeddings(), VectorFile(file, "words"))
-    tea, coffee = await first.aembed_documents(["tea", "coffee"])
-    asked = await first.aembed_query("tea")
-    again = SharedEmbeddings(NoModel(), VectorFile(file, "words"))
-    kept = [*await again.aembed_documents(["coffee", "tea"]), await again.aembed_query("tea")]
-    for vector, expected in zip(kept, [coffee, tea, asked], strict=True):
-        assert vector == pytest.approx(expected, abs=1e-6)
-    assert again.spent == 0
-    assert again.charged == pytest.approx(first.charged)
-    with pytest.raises(AssertionError, match="embedded again"):
-        await SharedEmbeddings(NoModel(), VectorFile(file, "others")).aembed_query("tea")
-
-
 # --- the command ---
-
-
-def test_plots_are_drawn_from_the_result(tmp_path: Path) -> None:
-    ours = {"recall@10": 0.8, "recall@10.multi_hop": 0.5, "mrr": 0.6}
-    write_json(tmp_path / "result.json", ours, {"bm25": {"recall@10": 0.5}}, {})
-    files = save_plots(tmp_path / "result.json", tmp_path / "charts")
-    # named after the result, so that those of several data sets stand beside each other
-    assert sorted(file.name for file in files) == ["result_recall_at_10.png", "result_recall_at_10.svg"]
-    assert all(file.stat().st_size > 1000 for file in files)
-    before = files[0].read_bytes()
-    assert save_plots(tmp_path / "result.json", tmp_path / "charts")[0].read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -174,7 +136,6 @@ def test_plots_are_drawn_from_the_result(tmp_path: Path) -> None:
     [
         (["--data", "missing.json"], "missing.json cannot be read"),
         (["--data", "set.json", "--peers", "nobody"], "invalid choice: 'nobody'"),
-        (["--data", "set.json", "--embedding", "nowhere:model"], "embedding model 'nowhere:model' cannot be loaded"),
         (["--data", "set.json", "--fit"], "--fit: there is one conversation"),
     ],
 )

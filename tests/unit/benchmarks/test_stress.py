@@ -8,13 +8,14 @@ from statistics import median
 import pytest
 
 from benchmarks.locomo.dataset import Conversation, load
-from benchmarks.stress import files
+from tests.support.documents import ROOT
 
-CONVERSATIONS = [pytest.param(load([file]), id=file.stem) for file in files()]
+FILES = sorted((ROOT / "benchmarks" / "stress").glob("*.json"))
+CONVERSATIONS = [pytest.param(load([file]), id=file.stem) for file in FILES]
 
 
 def test_every_kind_is_there() -> None:
-    assert {file.stem for file in files()} == {
+    assert {file.stem for file in FILES} == {
         "developer",
         "english_long_answers",
         "mixed_languages",
@@ -44,7 +45,7 @@ def test_nothing_is_there_twice(conversations: list[Conversation]) -> None:
         assert len(questions) == len(set(questions))
 
 
-@pytest.mark.parametrize("file", [file for file in files() if file.stem != "two_speakers"], ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", [file for file in FILES if file.stem != "two_speakers"], ids=lambda file: file.stem)
 def test_answers_are_long_and_users_hold_the_evidence(file: Path) -> None:
     for conversation in load([file]):
         answers = [turn for turn in conversation.turns if turn.role == "assistant"]
