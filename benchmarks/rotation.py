@@ -9,31 +9,28 @@ last.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import itertools
 import os
 import random
-import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from langgraph.store.base import PutOp
 
+from benchmarks.databases import database_server, new_database
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import add_json_option, print_table, write_json
+from benchmarks.report import Command, flat, print_table, write_json
 from benchmarks.stand_ins import words
-from react_mem.memory.store.embedded import embedded_database
 from react_mem.memory.store.keys.key_ring import KeyRing
 from react_mem.memory.store.keys.key_rotation import rewrap
 from react_mem.memory.store.keys.master_key import MasterKey
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.sealing.resealing import owners_of, renew, reseal
-from tests.support.databases import fresh_database, open_memory_store, open_pool, word_model
+from tests.support.databases import open_memory_store, open_pool, word_model
 
 DIMS = 384
 _OWNER_ROWS = 1_000
@@ -52,13 +49,7 @@ Work = Callable[[MemoryStore, KeyRing], Awaitable[float]]
 
 
 class _Load:
-    """Owners who write, read and search.
-
-    Args:
-        store: Their store.
-        written: What was last written to each item.
-        owners: How many there are.
-    """
+    """Owners who write, read and search; `written` holds what was last written to each item."""
 
     def __init__(self, store: MemoryStore, written: dict[Item, str], owners: int) -> None:
         self._store = store
@@ -103,46 +94,37 @@ def _value(key: str, text: str) -> dict[str, Any]:
 
 
 async def measure(rows: int) -> tuple[dict[str, Metrics], Metrics]:
-    """Return what each step came to, and what was lost.
-
-    Args:
-        rows: How many memories there are.
-    """
+    """Return what each step came to with so many memories, and what was lost."""
     owners = max(_WRITERS, rows // _OWNER_ROWS)
     written: dict[Item, str] = {}
     old, new = os.urandom(32), os.urandom(32)
     steps: dict[str, Metrics] = {}
     wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        async with embedded_database(Path(folder)) as server, fresh_database(server) as url:
-            async with open_memory_store(url, word_model(DIMS)) as plain:
-                await _fill(plain, written, rows, owners)
+    async with database_server() as server:
+        url = await new_database(server, "rotation")
+        async with open_memory_store(url, word_model(DIMS)) as plain:
+            await _fill(plain, written, rows, owners)
 
-            async def step(name: str, master: MasterKey, work: Work) -> None:
-                nonlocal wrong
-                async with _opened(url, master) as (store, ring):
-                    load = _Load(store, written, owners)
-                    async with load.going_on():
-                        await asyncio.sleep(_BEFORE)
-                        quiet, started = len(load.seconds), time.perf_counter()
-                        done = await work(store, ring)
-                        seconds = time.perf_counter() - started
-                    wrong += load.wrong
-                    during, before = load.seconds[quiet:] or [0.0], load.seconds[:quiet]
-                    steps[name] = {
-                        "seconds": seconds,
-                        "done": done,
-                        "p50_ms_beside": 1_000 * float(np.percentile(during, 50)),
-                        "p95_ms_beside": 1_000 * float(np.percentile(during, 95)),
-                        "p50_ms_before": 1_000 * float(np.percentile(before, 50)),
-                        "p95_ms_before": 1_000 * float(np.percentile(before, 95)),
-                    }
+        async def step(name: str, master: MasterKey, work: Work) -> None:
+            nonlocal wrong
+            async with _opened(url, master) as (store, ring):
+                load = _Load(store, written, owners)
+                async with load.going_on():
+                    await asyncio.sleep(_BEFORE)
+                    quiet, started = len(load.seconds), time.perf_counter()
+                    done = await work(store, ring)
+                    seconds = time.perf_counter() - started
+                wrong += load.wrong
+                steps[name] = {"seconds": seconds, "done": done}
+                for when, taken in (("beside", load.seconds[quiet:] or [0.0]), ("before", load.seconds[:quiet])):
+                    for percent in (50, 95):
+                        steps[name][f"p{percent}_ms_{when}"] = 1_000 * float(np.percentile(taken, percent))
 
-            await step("seal what is in plain", MasterKey.of_bytes(old), _seal)
-            await step("another master key", MasterKey.of_bytes(new, old), _rewrap)
-            await step("new data keys", MasterKey.of_bytes(new), _renew)
-            async with _opened(url, MasterKey.of_bytes(new)) as (store, _):
-                lost = await _lost(store, written)
+        await step("seal what is in plain", MasterKey.of_bytes(old), _seal)
+        await step("another master key", MasterKey.of_bytes(new, old), _rewrap)
+        await step("new data keys", MasterKey.of_bytes(new), _renew)
+        async with _opened(url, MasterKey.of_bytes(new)) as (store, _):
+            lost = await _lost(store, written)
     return steps, {"memories": float(len(written)), "lost": float(lost), "read_wrong": float(wrong)}
 
 
@@ -194,22 +176,14 @@ async def _lost(store: MemoryStore, written: dict[Item, str]) -> int:
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print and write.
-
-    Args:
-        argv: The arguments; by default those of the process.
-    """
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.rotation", description=(__doc__ or "").partition("\n")[0]
-    )
-    parser.add_argument("--rows", type=int, default=100_000, help="memories (default: %(default)s)")
-    add_json_option(parser)
-    arguments = parser.parse_args(argv)
-    steps, metrics = asyncio.run(measure(arguments.rows))
-    print_table(f"{arguments.rows} memories", tuple(next(iter(steps.values()))), steps)
+    """Measure, print and write."""
+    command = Command("rotation", __doc__)
+    command.add_argument("--rows", type=int, default=100_000, help="memories")
+    told = command.parse_args(argv)
+    steps, metrics = asyncio.run(measure(told.rows))
+    print_table(f"{told.rows} memories", tuple(next(iter(steps.values()))), steps)
     print_table("In the end", tuple(metrics), {"react_mem": metrics})
-    found = {f"{name}.{key}": value for name, step in steps.items() for key, value in step.items()}
-    write_json(arguments.json, {**metrics, **found}, {}, {"rows": arguments.rows})
+    write_json(told.json, {**metrics, **flat(steps)}, {}, vars(told))
 
 
 if __name__ == "__main__":

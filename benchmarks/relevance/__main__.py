@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import hashlib
 import json
@@ -23,7 +22,7 @@ from typing import NamedTuple
 from langgraph.store.memory import InMemoryStore
 
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import add_json_option, print_table, write_json
+from benchmarks.report import Command, print_table, write_json
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
@@ -72,14 +71,7 @@ async def fill(store: InMemoryStore, facts: Sequence[str]) -> dict[str, int]:
 async def ask(
     store: InMemoryStore, places: dict[str, int], questions: Sequence[Asked], *, cut: bool
 ) -> list[list[int]]:
-    """Return the places of the facts that each question is shown, the best first.
-
-    Args:
-        store: The memory.
-        places: Of the facts, by id.
-        questions: What is asked, each in a new conversation.
-        cut: Whether what is far below the best is left out.
-    """
+    """Return the places of the facts that each question is shown in a new conversation, the best first."""
     memory = MemoryFacade(store, MemoryPolicy.model_validate({"recall": {"cut": cut}}))
     shown = []
     for question in counted(questions, "Asking", "questions"):
@@ -91,13 +83,7 @@ async def ask(
 
 
 def metrics(questions: Sequence[Asked], shown: Sequence[Sequence[int]], found: Sequence[Sequence[int]]) -> Metrics:
-    """Return the metrics.
-
-    Args:
-        questions: What is asked.
-        shown: The facts that each is shown.
-        found: Those that it would be shown without a cut.
-    """
+    """Return the metrics of the facts that each question is shown, and `found` without a cut."""
     pairs = list(zip(questions, shown, found, strict=True))
     needed = sum(len(question.needs) for question in questions)
     told = sum(len(question.needs & {*facts}) for question, facts, _ in pairs)
@@ -112,11 +98,7 @@ def metrics(questions: Sequence[Asked], shown: Sequence[Sequence[int]], found: S
 
 
 async def measure(half: str) -> tuple[Metrics, Metrics]:
-    """Return the metrics with the cut and without it.
-
-    Args:
-        half: `test`, `tuning` or `all`.
-    """
+    """Return the metrics with the cut and without it."""
     model = load_embedding_model("local")
     store = InMemoryStore(index={"dims": model.dims, "embed": model.embeddings, "fields": ["text"]})
     places = await fill(store, load_facts())
@@ -128,20 +110,13 @@ async def measure(half: str) -> tuple[Metrics, Metrics]:
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print and write.
-
-    Args:
-        argv: The arguments; by default those of the process.
-    """
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.relevance", description=(__doc__ or "").partition("\n")[0]
-    )
-    add_json_option(parser)
-    parser.add_argument("--half", choices=("test", "tuning", "all"), default="test", help="(default: %(default)s)")
-    arguments = parser.parse_args(argv)
-    cut, whole = asyncio.run(measure(arguments.half))
+    """Measure, print and write."""
+    command = Command("relevance", __doc__)
+    command.add_argument("--half", choices=("test", "tuning", "all"), default="test")
+    told = command.parse_args(argv)
+    cut, whole = asyncio.run(measure(told.half))
     print_table("Facts shown", tuple(cut), {"react_mem": cut, "without_cut": whole})
-    write_json(arguments.json, cut, {"without_cut": whole}, {"half": arguments.half})
+    write_json(told.json, cut, {"without_cut": whole}, vars(told))
 
 
 if __name__ == "__main__":

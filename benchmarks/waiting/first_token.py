@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from langgraph_sdk.client import LangGraphClient
 
-from benchmarks.locomo.databases import new_database
-from benchmarks.locomo.metrics import percentile
+from benchmarks.databases import new_database
+from benchmarks.measures import p50_p95
 from benchmarks.stand_ins import proposal, words
 from benchmarks.waiting.server import STATS
 from tests.support.dev_server import DevServer
@@ -27,7 +27,12 @@ LONG_CHARS = 150_000
 _AGENTS = {"remembers": "background", "off": "off"}
 """Background work of each agent behind a turn."""
 
-_HERE = Path(__file__).parent
+_SYSTEMS: dict[str, tuple[str, dict[str, Any]]] = {
+    "react_mem": ("agent", {"agent": "remembers"}),
+    "off": ("agent", {"agent": "off"}),
+    "create_agent": ("peer", {}),
+}
+"""By name, the graph that is run and what the runs are told beside the user."""
 
 Metrics = dict[str, float]
 
@@ -37,10 +42,7 @@ class Served:
     """One system on a server of its own.
 
     Args:
-        graph: The graph that is run.
         context: What the runs are told beside the user.
-        server: The server.
-        folder: Where it runs.
         first_tokens_ms: Of each turn.
         degraded: Events that tell that memory was missing.
     """
@@ -81,8 +83,7 @@ class Served:
         files = self.folder.glob("stats.json.*")
         stalls = [stall for file in files for stall in json.loads(file.read_text(encoding="utf-8"))]
         return {
-            "first_token_p50_ms": percentile(self.first_tokens_ms, 50),
-            "first_token_p95_ms": percentile(self.first_tokens_ms, 95),
+            **p50_p95("first_token", self.first_tokens_ms),
             "loop_stall_ms_max": round(max(stalls), 1),
             "loop_stalls_over_20ms": sum(stall > 20 for stall in stalls),
             "degraded": self.degraded,
@@ -95,13 +96,10 @@ async def measure(database_server: str, folder: Path, turns: int, seconds: float
     Each has a server of its own, so that the work of one is in nobody else's way; they share the machine.
 
     Args:
-        database_server: The database server; each system has a database of its own.
+        database_server: Where each system has a database of its own.
         folder: An empty folder.
         turns: How many turns of each system count.
         seconds: How long the model takes to draw facts from a turn.
-
-    Returns:
-        What the turns of each came to, by system: `react_mem`, `off` and `create_agent`.
     """
     with OpenAIServer() as model:
 
@@ -111,13 +109,20 @@ async def measure(database_server: str, folder: Path, turns: int, seconds: float
         model.add(Reply(text="They spoke of many things."), when=Match(contains="You sum up"), repeat=True)
         model.add(draws, when=Match(schema=True), repeat=True)
         model.add(Reply(text="Noted, and what else is there to tell?"), repeat=True)
-        agents = _agents(folder)
-        async with (
-            _served("agent", {"agent": "remembers"}, "react_mem", database_server, folder, model, agents) as ours,
-            _served("agent", {"agent": "off"}, "off", database_server, folder, model, agents) as off,
-            _served("peer", {}, "create_agent", database_server, folder, model, agents) as peer,
-        ):
-            systems = {"react_mem": ours, "off": off, "create_agent": peer}
+        agents = _agents(folder / "agents")
+        environment = {
+            "EMBEDDING_MODEL": "local",
+            "OPENAI_BASE_URL": model.base_url,
+            "OPENAI_API_KEY": "none",
+            "REACT_MEM_AGENTS": str(agents),
+            "LOG_LEVEL": "WARNING",
+        }
+        async with AsyncExitStack() as stack:
+            systems = {}
+            for name, (graph, context) in _SYSTEMS.items():
+                own = {**environment, "DATABASE_URL": await new_database(database_server, f"waiting_{name}")}
+                (folder / name).mkdir()
+                systems[name] = await stack.enter_async_context(_served(graph, context, folder / name, own))
             for user in USERS:
                 for system in systems.values():
                     await system.turn(user, "Hello.", counts=False)
@@ -134,48 +139,25 @@ async def measure(database_server: str, folder: Path, turns: int, seconds: float
         return {name: system.metrics() for name, system in systems.items()}
 
 
-def ratio(found: Mapping[str, Metrics], percent: int) -> float:
-    """Return how many times as long as without memory work the first token takes, by a percentile of both."""
-    name = f"first_token_p{percent}_ms"
-    return round(found["react_mem"][name] / found["off"][name], 3)
-
-
 def _agents(folder: Path) -> Path:
-    agents = folder / "agents"
-    agents.mkdir()
+    folder.mkdir()
     for name, extraction in _AGENTS.items():
         config = {"manager": "react_mem", "memory": {"extraction": {"mode": extraction, "debounce": 0.1}}}
-        (agents / f"{name}.yaml").write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
-    return agents
+        (folder / f"{name}.yaml").write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
+    return folder
 
 
 @asynccontextmanager
 async def _served(
-    graph: str,
-    context: Mapping[str, Any],
-    name: str,
-    database_server: str,
-    folder: Path,
-    model: OpenAIServer,
-    agents: Path,
+    graph: str, context: dict[str, Any], folder: Path, environment: dict[str, str]
 ) -> AsyncIterator[Served]:
-    own = folder / name
-    own.mkdir()
-    environment = {
-        "DATABASE_URL": await new_database(database_server, f"waiting_{name}"),
-        "EMBEDDING_MODEL": "local",
-        "OPENAI_BASE_URL": model.base_url,
-        "OPENAI_API_KEY": "none",
-        "REACT_MEM_AGENTS": str(agents),
-        "LOG_LEVEL": "WARNING",
-        STATS: str(own / "stats.json"),
-    }
-    server = DevServer(own, environment, {"store": {"path": "benchmarks.waiting.server.open_watched_store"}})
-    config = json.loads((own / "langgraph.json").read_text(encoding="utf-8"))
-    config["graphs"]["peer"] = f"{_HERE / 'server.py'}:peer"
-    (own / "langgraph.json").write_text(json.dumps(config), encoding="utf-8")
+    store = {"store": {"path": "benchmarks.waiting.server.open_watched_store"}}
+    server = DevServer(folder, {**environment, STATS: str(folder / "stats.json")}, store)
+    config = json.loads((folder / "langgraph.json").read_text(encoding="utf-8"))
+    config["graphs"]["peer"] = f"{Path(__file__).with_name('server.py')}:peer"
+    (folder / "langgraph.json").write_text(json.dumps(config), encoding="utf-8")
     await asyncio.to_thread(server.start)
     try:
-        yield Served(graph, dict(context), server, own)
+        yield Served(graph, context, server, folder)
     finally:
         await asyncio.to_thread(server.stop)

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,48 +26,35 @@ _TICK = 0.005
 """Seconds between two looks at the loop."""
 
 
-@dataclass
-class LoopWatch:
-    """A watch on an event loop: how long it was kept from what was due by what its own thread computed.
-
-    A look that comes late because others had the processor says nothing about the loop: only the processor time that
-    the loop's thread took since it was due counts.
-
-    Args:
-        stalls_ms: The milliseconds by which each look came late.
-    """
-
-    stalls_ms: list[float] = field(default_factory=list)
-
-    @asynccontextmanager
-    async def watching(self) -> AsyncIterator[None]:
-        """Watch the running loop for the length of a context."""
-        task = asyncio.create_task(self._watch())
-        try:
-            yield
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    async def _watch(self) -> None:
-        while True:
-            due, computed = time.perf_counter() + _TICK, time.thread_time()
-            await asyncio.sleep(_TICK)
-            late = min(time.perf_counter() - due, time.thread_time() - computed)
-            self.stalls_ms.append(max(late, 0.0) * 1000)
-
-
 @asynccontextmanager
 async def open_watched_store() -> AsyncIterator[BaseStore]:
     """Open the store as the shipped langgraph.json does; at the end, write how long the loop stalled.
 
     A server opens its store in each thread that runs graphs, which has a loop of its own: a file each.
     """
-    watch = LoopWatch()
-    async with open_store() as store, watch.watching():
-        yield store
+    stalls_ms: list[float] = []
+    async with open_store() as store:
+        task = asyncio.create_task(_watch(stalls_ms))
+        try:
+            yield store
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
         stats = Path(f"{os.environ[STATS]}.{threading.get_ident()}")
-        await asyncio.to_thread(stats.write_text, json.dumps(watch.stalls_ms), encoding="utf-8")
+        await asyncio.to_thread(stats.write_text, json.dumps(stalls_ms), encoding="utf-8")
+
+
+async def _watch(stalls_ms: list[float]) -> None:
+    """Note the milliseconds for which the running loop was kept from what was due by what its own thread computed.
+
+    A look that comes late because others had the processor says nothing about the loop: only the processor time that
+    the loop's thread took since it was due counts.
+    """
+    while True:
+        due, computed = time.perf_counter() + _TICK, time.thread_time()
+        await asyncio.sleep(_TICK)
+        late = min(time.perf_counter() - due, time.thread_time() - computed)
+        stalls_ms.append(max(late, 0.0) * 1000)
 
 
 def peer() -> Any:
