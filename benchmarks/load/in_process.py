@@ -1,89 +1,40 @@
-"""One system in a process of its own, with the users that it serves; or in several processes behind one database."""
+"""One system in a process of its own, with the users that it serves."""
 
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import time
-from collections.abc import AsyncIterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import AsyncExitStack
-from dataclasses import replace
+from collections.abc import AsyncIterator
 from typing import Any
 
 from langchain.agents import create_agent
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
-from benchmarks.load.server import resources
-from benchmarks.load.tally import Crowd, Metrics, Tally
+from benchmarks.databases import opened
+from benchmarks.load.crowd import Crowd, Metrics, Tally
 from benchmarks.loops import SYSTEM_PROMPT
-from benchmarks.stand_ins import HashEmbeddings, InstantModel, embed_with
+from benchmarks.measures import peak_rss_bytes
+from benchmarks.stand_ins import HashEmbeddings, InstantModel
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.maintenance.worker import close_workers, drain
 from react_mem.memory.model.namespaces import WORK
-from react_mem.memory.opening import Storage, open_storage
-from react_mem.memory.store import StorageSettings
+from react_mem.memory.opening import Storage
 
 PEER = "create_agent"
 _BEHIND_SECONDS = 300.0
-_READY_SECONDS = 120.0
 _WORK_ITEMS = 100_000
 
-_ready: Any = None
-"""A barrier: the processes of one measurement wait for each other."""
 
-
-async def measure(system: str, name: str, crowd: Crowd, url: str, processes: int) -> Metrics:
-    """Measure a system in new processes that share the users.
-
-    Args:
-        system: `react`, `react_mem` or `create_agent`.
-        name: What is measured; each measurement has conversations and work of its own.
-        crowd: The users.
-        url: The database.
-        processes: How many there are.
-    """
-    context = multiprocessing.get_context("spawn")
-    shares = [replace(crowd, users=crowd.users[number::processes]) for number in range(processes)]
-    async with AsyncExitStack() as stack:
-        initargs = (context.Barrier(processes),)
-        alone = [
-            stack.enter_context(ProcessPoolExecutor(1, context, initializer=_meet, initargs=initargs)) for _ in shares
-        ]
-        jobs = [
-            asyncio.wrap_future(executor.submit(_run, system, name, share, url))
-            for executor, share in zip(alone, shares, strict=True)
-        ]
-        return together(await asyncio.gather(*jobs))
-
-
-def _meet(ready: Any) -> None:
-    global _ready
-    _ready = ready
-
-
-def together(found: Sequence[tuple[Tally, Metrics]]) -> Metrics:
-    """Return what processes came to that ran side by side: the turns of each, and what it spent."""
-    tally = sum((tally for tally, _ in found), Tally())
-    spent = [spent for _, spent in found]
-    most = ("peak_rss_bytes", "behind_s", "behind_left")
-    used = {key: max(s[key] for s in spent) if key in most else sum(s[key] for s in spent) for key in spent[0]}
-    turns = max(1, len(tally.turns))
-    a_turn = {"pool_requests_a_turn": round(used["pool_requests"] / turns, 2)}
-    return {**tally.metrics(), **used, **a_turn, "cpu_ms": round(used["cpu_ms"] / turns, 2)}
-
-
-def _run(system: str, name: str, crowd: Crowd, url: str) -> tuple[Tally, Metrics]:
+def measure(system: str, name: str, crowd: Crowd, url: str) -> Metrics:
+    """Measure `react`, `react_mem` or `create_agent`; each measurement has conversations and work of its own."""
     return asyncio.run(_measured(system, name, crowd, url))
 
 
-async def _measured(system: str, name: str, crowd: Crowd, url: str) -> tuple[Tally, Metrics]:
-    settings = StorageSettings.model_validate({"database_url": url, "embedding": "local"})
+async def _measured(system: str, name: str, crowd: Crowd, url: str) -> Metrics:
     agent = f"benchmark-{name.replace('.', '-')}"
-    async with open_storage(settings) as storage:
-        embed_with(storage.store, HashEmbeddings())
+    async with opened(url, HashEmbeddings()) as storage:
         model = InstantModel()
         graph = _graph(system, agent, storage, model)
 
@@ -100,15 +51,25 @@ async def _measured(system: str, name: str, crowd: Crowd, url: str) -> tuple[Tal
 
         await Tally().turn(say(f"warm-up of {system}", name, "Hello."))
         await drain(_BEHIND_SECONDS)
-        await asyncio.to_thread(_ready.wait, _READY_SECONDS)
         storage.pool.pop_stats()
         computed = time.process_time()
         tally = await crowd.talk(say)
-        cpu_ms = (time.process_time() - computed) * 1000
+        turns = max(1, len(tally.turns))
+        cpu_ms = round((time.process_time() - computed) * 1000 / turns, 2)
         behind = await _behind(storage, agent, crowd)
-        spent = {**behind, **resources(storage.pool), "cpu_ms": cpu_ms}
+        stats = storage.pool.get_stats()
         await close_workers(storage.store, 0)
-        return tally, spent
+        return {
+            **tally.metrics(),
+            **behind,
+            "pool_requests": stats.get("requests_num", 0),
+            "pool_waits": stats.get("requests_queued", 0),
+            "pool_wait_ms": stats.get("requests_wait_ms", 0),
+            "pool_errors": stats.get("requests_errors", 0),
+            "pool_requests_a_turn": round(stats.get("requests_num", 0) / turns, 2),
+            "peak_rss_bytes": peak_rss_bytes(),
+            "cpu_ms": cpu_ms,
+        }
 
 
 def _graph(system: str, name: str, storage: Storage, model: InstantModel) -> Any:

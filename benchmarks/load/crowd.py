@@ -9,9 +9,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.filling import memories
-from benchmarks.locomo.metrics import percentile
-from benchmarks.stand_ins import question
+from benchmarks.measures import p50_p95
+from benchmarks.stand_ins import memories, question
 
 _KNOWN = 20
 """Memories of a user that are asked about in turn."""
@@ -26,11 +25,7 @@ class Tally:
     """Results of the turns.
 
     Args:
-        turns: Milliseconds of each.
-        first_tokens: Milliseconds until its first word.
-        errors: Turns that failed.
         degraded: Turns that were answered without memory, or not stored, because memory was too slow or failed.
-        seconds: How long all of them took.
     """
 
     turns: list[float] = field(default_factory=list)
@@ -38,16 +33,6 @@ class Tally:
     errors: list[str] = field(default_factory=list)
     degraded: int = 0
     seconds: float = 0.0
-
-    def __add__(self, other: Tally) -> Tally:
-        """Return the results of two that ran side by side."""
-        return Tally(
-            self.turns + other.turns,
-            self.first_tokens + other.first_tokens,
-            self.errors + other.errors,
-            self.degraded + other.degraded,
-            max(self.seconds, other.seconds),
-        )
 
     async def turn(self, streamed: AsyncIterator[dict[str, Any]]) -> None:
         """Wait for a turn."""
@@ -69,12 +54,11 @@ class Tally:
 
     def metrics(self) -> Metrics:
         """Return what the turns came to."""
-        times = {"turn": self.turns or [0.0], "first_token": self.first_tokens or [0.0]}
         return {
             "turns": len(self.turns),
             "turns_per_s": round(len(self.turns) / self.seconds, 1),
-            **{f"{name}_p50_ms": percentile(values, 50) for name, values in times.items()},
-            **{f"{name}_p95_ms": percentile(values, 95) for name, values in times.items()},
+            **p50_p95("turn", self.turns or [0.0]),
+            **p50_p95("first_token", self.first_tokens or [0.0]),
             "errors": len(self.errors),
             "degraded": self.degraded,
         }
