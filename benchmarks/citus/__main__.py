@@ -11,7 +11,6 @@ afterwards the third worker joins and gets its share. In the end everything that
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import random
@@ -19,8 +18,7 @@ import signal
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,11 +28,13 @@ from psycopg.rows import DictRow, dict_row
 
 from benchmarks.citus.cluster import Server, cluster
 from benchmarks.citus.plans import recorded, tasks_of
-from benchmarks.filling import in_batches, memories
-from benchmarks.locomo.metrics import percentile
+from benchmarks.databases import opened
+from benchmarks.load.crowd import user_name
+from benchmarks.measures import p50_p95
 from benchmarks.progress import interruptible
-from benchmarks.report import add_json_option, write_json
-from benchmarks.stand_ins import HashEmbeddings, InstantModel, embed_with, words
+from benchmarks.report import Command, write_json
+from benchmarks.stand_ins import HashEmbeddings, InstantModel, memories, words
+from benchmarks.stand_ins import write as write_all
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
@@ -43,7 +43,7 @@ from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.records import Fact, now, record_id
-from react_mem.memory.opening import Storage, open_storage
+from react_mem.memory.opening import Storage
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.distribute import distribute
 
@@ -83,11 +83,6 @@ class Tally:
         return result
 
 
-def user_name(number: int) -> str:
-    """Return who the owner of this number is."""
-    return f"user-{number}"
-
-
 def asked(user_id: str, query: str) -> MemoryQuery:
     """Return a question about an owner's memories."""
     return MemoryQuery(user_id=user_id, session_id="load", agent_id="benchmark", scopes=_SCOPES, query=query)
@@ -97,8 +92,7 @@ async def fill(memory: MemoryFacade, owners: int, each: int) -> float:
     """Let each owner have so many memories; return how many were written a second."""
     start = time.perf_counter()
     changes = (put(user_name(n), record) for n in range(owners) for _, record in memories(user_name(n), each))
-    for batch in in_batches(changes):
-        await memory.apply(batch)
+    await write_all(memory, changes)
     return owners * each / (time.perf_counter() - start)
 
 
@@ -123,9 +117,8 @@ async def load(storage: Storage, tally: Tally, owners: int, each: int, stop: asy
         while not stop.is_set():
             count += 1
             user_id, seed = user_name(chance.randrange(owners)), f"written {number} {count}"
-            fact = Fact(
-                id=record_id(seed), text=words(seed, 10), session_id="load", agent_id="benchmark", created_at=now()
-            )
+            told: Any = {"session_id": "load", "agent_id": "benchmark", "created_at": now()}
+            fact = Fact(id=record_id(seed), text=words(seed, 10), **told)
             if await tally.measure("write", _true(memory.apply([put(user_id, fact)]))):
                 tally.written.append((user_id, fact.id))
 
@@ -190,29 +183,20 @@ async def tasks_of_a_turn(storage: Storage, url: str) -> dict[str, int]:
         return await tasks_of(conn, statements)
 
 
-@asynccontextmanager
-async def opened(url: str) -> AsyncIterator[Storage]:
-    """Open storage with an embedder that takes no time."""
-    settings = StorageSettings.model_validate({"database_url": url, "embedding": "local"})
-    async with open_storage(settings) as storage:
-        embed_with(storage.store, HashEmbeddings())
-        yield storage
-
-
 async def run(programs: Path, owners: int, each: int, seconds: float) -> dict[str, float]:
     """Measure, and return the metrics."""
     metrics: dict[str, float] = {"owners": owners, "memories": owners * each}
     with tempfile.TemporaryDirectory() as folder:
         async with cluster(programs, Path(folder), 3) as servers:
             url = servers[0].url
-            async with opened(url) as storage:
+            async with opened(url, HashEmbeddings()) as storage:
                 memory = MemoryFacade(storage.store)
                 metrics["fill_memories_per_s"] = round(await fill(memory, owners, each), 1)
                 before = await answers(memory, owners, each)
             start = time.perf_counter()
             await distribute(StorageSettings.model_validate({"database_url": url}), print)
             metrics["distribute_s"] = round(time.perf_counter() - start, 1)
-            async with opened(url) as storage:
+            async with opened(url, HashEmbeddings()) as storage:
                 after = await answers(MemoryFacade(storage.store), owners, each)
                 metrics["different_answers"] = sum(one != other for one, other in zip(before, after, strict=True))
                 tasks = await tasks_of_a_turn(storage, url)
@@ -250,8 +234,8 @@ async def under_load(
         "seconds": round(took, 1),
         "reads_per_s": round(len(tally.times["read"]) / took, 1),
         "writes_per_s": round(len(tally.times["write"]) / took, 1),
-        **{f"{what}_p50_ms": round(percentile(times, 50), 1) for what, times in tally.times.items()},
-        **{f"{what}_p95_ms": round(percentile(times, 95), 1) for what, times in tally.times.items()},
+        **p50_p95("read", tally.times["read"]),
+        **p50_p95("write", tally.times["write"]),
         "errors": sum(tally.errors.values()) - outage,
         "outage_errors": outage,
         "outage_errors_naming_the_node": named,
@@ -262,20 +246,13 @@ async def under_load(
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the benchmark.
-
-    Args:
-        argv: The command line; the process's own by default.
-    """
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.citus", description=__doc__)
-    parser.add_argument(
-        "--postgres", type=Path, required=True, help="the folder of a PostgreSQL with Citus and pgvector"
-    )
-    add_json_option(parser)
-    parser.add_argument("--owners", type=int, default=200)
-    parser.add_argument("--memories", type=int, default=10, help="of each owner")
-    parser.add_argument("--seconds", type=float, default=60.0, help="of load, not counting outage and rebalancing")
-    told = parser.parse_args(argv)
+    """Measure, print and write."""
+    command = Command("citus", __doc__)
+    command.add_argument("--postgres", type=Path, required=True, help="folder of a PostgreSQL with Citus and pgvector")
+    command.add_argument("--owners", type=int, default=200)
+    command.add_argument("--memories", type=int, default=10, help="of each owner")
+    command.add_argument("--seconds", type=float, default=60.0, help="of load, not counting outage and rebalancing")
+    told = command.parse_args(argv)
     os.environ.setdefault("OPENAI_API_KEY", "")
     metrics = asyncio.run(run(told.postgres / "bin", told.owners, told.memories, told.seconds))
     print(metrics)

@@ -33,13 +33,7 @@ citus.node_connection_timeout=5000
 
 @dataclass
 class Server:
-    """A PostgreSQL with Citus.
-
-    Args:
-        programs: The folder of its programs.
-        data: The folder of its data.
-        port: Where it listens.
-    """
+    """A PostgreSQL with Citus, of programs in one folder and data in another."""
 
     programs: Path
     data: Path
@@ -105,16 +99,7 @@ class Server:
 
 @asynccontextmanager
 async def cluster(programs: Path, folder: Path, workers: int) -> AsyncIterator[list[Server]]:
-    """Run a coordinator and workers, all but the last of which belong to the cluster.
-
-    Args:
-        programs: The folder of PostgreSQL's programs, with Citus and pgvector.
-        folder: For the data.
-        workers: How many.
-
-    Yields:
-        The coordinator, and the workers.
-    """
+    """Run a coordinator and so many workers, all but the last of which belong to the cluster, and yield them all."""
     os.chmod(folder, 0o755)  # noqa: S103 - the servers run as another user where this is root
     servers = [Server(programs, folder / f"node{n}", port) for n, port in enumerate(_free_ports(workers + 1))]
     try:

@@ -15,7 +15,6 @@ Statement = tuple[bytes, Any]
 
 _TASKS = re.compile(r"Task Count: (\d+)")
 _PLANNED = re.compile(rb"\s*(?:\(*\s*SELECT|INSERT|UPDATE|DELETE|WITH)\b", re.IGNORECASE)
-_DELEGATED = re.compile(rb"SELECT (memory_\w+)\(")
 
 
 @contextmanager
@@ -44,12 +43,7 @@ def recorded() -> Iterator[list[Statement]]:
 
 
 async def tasks_of(conn: AsyncConnection[DictRow], statements: Sequence[Statement]) -> dict[str, int]:
-    """Return how many tasks each statement has: one where it goes to one shard, none where it reads no shard.
-
-    Args:
-        conn: A connection to the coordinator.
-        statements: The statements.
-    """
+    """Return how many tasks each statement has: one where it goes to one shard, none where it reads no shard."""
     found: dict[str, int] = {}
     for query, params in statements:
         if not _PLANNED.match(query):

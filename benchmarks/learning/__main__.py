@@ -1,4 +1,4 @@
-"""`python -m benchmarks.learning [--json OUT]`; see `--help`. No network, no model."""
+"""Effect of learning: a simulated world of tools, with skills and without. No network, no model."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from contextlib import asynccontextmanager
 
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
-from rich.console import Console
 
 from benchmarks.learning.run import Run, harm_of
 from benchmarks.progress import interruptible
-from benchmarks.report import Metrics, add_json_option, print_table, write_json
+from benchmarks.report import Command, Metrics, print_table, write_json
 from benchmarks.writing.drivers import open_store
 from react_mem.memory.facade import MemoryFacade
 
@@ -29,26 +28,18 @@ _SHOWN = (
 
 
 @interruptible
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the benchmark.
-
-    Args:
-        arguments: Those of the command line by default.
-    """
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.learning", description=__doc__)
-    add_json_option(parser)
-    parser.add_argument(
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run, print and write."""
+    command = Command("learning", __doc__)
+    command.add_argument(
         "--store", choices=("postgres", "memory"), default="postgres", help="memory has no embedder, and is fast"
     )
-    parser.add_argument("--episodes", type=int, default=500, metavar="N", help="requests of each run")
-    parser.add_argument(
-        "--harmful", type=int, default=1_200, metavar="N", help="requests for tasks where every skill does harm"
-    )
-    asyncio.run(_run(parser.parse_args(arguments)))
+    command.add_argument("--episodes", type=int, default=500, metavar="N", help="requests of each run")
+    command.add_argument("--harmful", type=int, default=1_200, metavar="N", help="tasks where every skill does harm")
+    asyncio.run(_run(command.parse_args(argv)))
 
 
 async def _run(options: argparse.Namespace) -> None:
-    console = Console()
     off = Run(None, "ann", _SEED)
     await off.episodes(options.episodes, "Learning off")
     async with _open(options.store) as store:
@@ -71,16 +62,15 @@ async def _run(options: argparse.Namespace) -> None:
     print_table("Success rate by episode", list(runs), _by_metric(found, curve))
     bad = {key: value for key, value in found["bad skills given"].items() if key.startswith("bad_")}
     crossed = sum(run.tally.crossed for run in runs.values())
-    console.print(f"skills offered to a user that come from another one: {crossed}")
+    print(f"skills offered to a user that come from another one: {crossed}")
     harm = harm_of(harmed.tally, unharmed.tally)
     low, high = harm["low.harm.difference"], harm["high.harm.difference"]
-    console.print(
+    print(
         f"harm in the second half of the harmful tasks: {harm['harm']:.3f} "
         f"(success without learning less success with it: {harm['harm.difference']:+.3f}, {low:+.3f} to {high:+.3f})"
     )
     ours = {**found.pop("learning on"), "skills_from_other_users": crossed, **bad, **harm}
-    facts = {"store": options.store, "seed": _SEED}
-    await asyncio.to_thread(write_json, options.json, ours, found, facts)
+    await asyncio.to_thread(write_json, options.json, ours, found, {"store": options.store, "seed": _SEED})
 
 
 @asynccontextmanager

@@ -25,13 +25,7 @@ class Attempt:
 
 
 def work(episode: Episode, procedure: Sequence[str], luck: random.Random) -> Attempt:
-    """Work on a request until it is done or the budget is spent.
-
-    Args:
-        episode: The request.
-        procedure: The tools of the skill to follow; empty to explore.
-        luck: The agent's own.
-    """
+    """Work on a request by the tools of a skill, or by exploring, until it is done or the budget is spent."""
     attempt = Attempt()
 
     def use(tool: str) -> bool:

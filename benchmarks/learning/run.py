@@ -38,13 +38,9 @@ class Tally:
     """Counts of a run.
 
     Args:
-        successes: Of each episode, whether it succeeded.
-        steps: Of each episode, how many steps it took.
         offered: Of each episode, how many skills were offered.
         crossed: Skills offered to a user that come from another one.
-        maintenance: Seconds of each run of maintenance.
-        reads: Seconds of each read of skills.
-        records: Seconds of each log of an outcome.
+        maintenance: Seconds of each run of maintenance; so of each read of skills and of each log of an outcome.
         bad_trials: By the id of a bad skill, how often it was followed.
         archived_after: By the id of a bad skill, after how many trials it was archived.
     """
@@ -97,10 +93,6 @@ def harm_of(learning: Tally, without: Tally) -> dict[str, float]:
 
     `harm.difference` is the share of successes without learning less that with it, over the same requests, `low` and
     `high` its 95 % interval; `harm` is what of it is certain: 0 where the interval holds 0 or learning is better.
-
-    Args:
-        learning: Counts of the run that learns.
-        without: Counts of the one that does not.
     """
     half = len(without.successes) // 2
     pairs = zip(without.successes[half:], learning.successes[half:], strict=True)
@@ -112,14 +104,7 @@ def harm_of(learning: Tally, without: Tally) -> dict[str, float]:
 
 
 class Run:
-    """A user's episodes in one world.
-
-    Args:
-        memory: The memory; None where nothing is learnt.
-        user_id: The user.
-        seed: The world's.
-        harmful: Whether it has the kinds of task where every skill does harm, instead of the others.
-    """
+    """A user's episodes in the world of a seed; without a memory nothing is learnt."""
 
     def __init__(self, memory: MemoryFacade | None, user_id: str, seed: int, *, harmful: bool = False) -> None:
         self.tally = Tally()
@@ -141,12 +126,7 @@ class Run:
             self.tally.bad_trials[skill.id] = 0
 
     async def episodes(self, number: int, name: str) -> None:
-        """Work on so many requests, kinds of task in turn, with maintenance now and then.
-
-        Args:
-            number: How many.
-            name: What the run is called.
-        """
+        """Work on so many requests, kinds of task in turn, with maintenance now and then."""
         order = random.Random(self._seed)
         for place in counted(range(1, number + 1), name, "requests"):
             task = order.choice(self._tasks)

@@ -61,13 +61,7 @@ class Result:
 
 
 class Episode:
-    """One request for a task.
-
-    Args:
-        task: The kind of task.
-        number: Which request; the same one is as lucky whoever works on it.
-        seed: The world's.
-    """
+    """One request for a task; that of a number is as lucky whoever works on it."""
 
     def __init__(self, task: Task, number: int, seed: int) -> None:
         self.task = task
@@ -104,11 +98,7 @@ class Episode:
 
 
 def tasks(seed: int) -> list[Task]:
-    """Return the kinds of task of a world.
-
-    Args:
-        seed: Another one makes another world, with the same tools.
-    """
+    """Return the kinds of task of a world; another seed makes another world, with the same tools."""
     luck = random.Random(seed)
     made = []
     for number in range(TASK_TYPES):
@@ -119,11 +109,7 @@ def tasks(seed: int) -> list[Task]:
 
 
 def harmful_tasks(seed: int) -> list[Task]:
-    """Return kinds of task where every skill does harm.
-
-    Args:
-        seed: The world's.
-    """
+    """Return kinds of task where every skill does harm."""
     luck = random.Random(f"{seed} harmful")
     made = []
     for number in range(HARMFUL_TYPES):
@@ -134,12 +120,7 @@ def harmful_tasks(seed: int) -> list[Task]:
 
 
 def bad_procedure(task: Task, kind: int) -> tuple[str, ...]:
-    """Return a procedure that does not do a task: in the wrong order, with a step left out, or beside the point.
-
-    Args:
-        task: The kind of task.
-        kind: Which of these, by its rest.
-    """
+    """Return a procedure that does not do a task: in the wrong order, with a step left out, or beside the point."""
     right = task.procedure
     others = tuple(tool for tool in task.plausible if tool not in right)
     return (right[::-1], (*right[:1], *right[2:]), (*others[:2], right[-1]))[kind % 3]

@@ -9,25 +9,23 @@ it find what there is: an index scan that goes on until it has enough, and no in
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import statistics
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import psutil  # type: ignore[import-untyped]
 
+from benchmarks.databases import database_server
+from benchmarks.measures import percentile
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import Metrics, add_json_option, print_table, write_json
+from benchmarks.report import Command, Metrics, print_table, write_json
 from benchmarks.tenants.data import PROBES, WANTED, Data, Question
-from benchmarks.tenants.systems import System, opened
-from react_mem.memory.store.embedded import embedded_database
+from benchmarks.tenants.systems import System, on_server, settle
 from react_mem.memory.store.storage_settings import INDEX_LIMIT
 
 OURS = "react_mem"
@@ -46,13 +44,7 @@ _SEARCHING = ("p50_ms", "p95_ms", "p50_ms_by_rows", "p95_ms_by_rows", "recall_to
 
 @dataclass(frozen=True)
 class Answer:
-    """Answer of a system to a question.
-
-    Args:
-        question: The question.
-        milliseconds: How long it took.
-        recall: The share of what should have been found that was.
-    """
+    """Answer of a system to a question, with the share of what should have been found that was."""
 
     question: Question
     milliseconds: float
@@ -62,17 +54,14 @@ class Answer:
 async def measure(url: str, data: Data, peers: Sequence[str]) -> dict[str, dict[str, float]]:
     """Measure every system with the same memories; return its metrics."""
     found: dict[str, dict[str, float]] = {}
-    async with opened(url, data) as server:
-        systems: dict[str, System] = {OURS: await server.ours()}
-        if "stock" in peers:
-            systems["stock"] = await server.stock()
-        if "raw" in peers:
-            systems["raw SQL"] = await server.raw_sql()
+    async with on_server(url, data) as server:
+        systems: dict[str, System] = {}
+        for name in (OURS, *(["stock"] if "stock" in peers else []), *(["raw SQL"] if "raw" in peers else [])):
+            systems[name] = await server.open[name]()
         for name, system in systems.items():
             found[name] = await _write(system, data)
-        if "stock" in peers:
-            systems |= {"stock, iterative": await server.stock_iterative()}
-            systems |= {"stock, no index": await server.stock_without_index()}
+        for name in ("stock, iterative", "stock, no index") if "stock" in peers else ():
+            systems[name] = await server.open[name]()
         for name, metrics in (await _search(systems, data)).items():
             found.setdefault(name, {}).update(metrics)
     return found
@@ -82,15 +71,13 @@ async def _write(system: System, data: Data) -> dict[str, float]:
     order = data.arrivals()
     with _peak_memory() as peak:
         start = time.perf_counter()
-        for place in counted(
-            range(0, len(order), _WRITTEN_AT_ONCE), "Writing", f"batches of {_WRITTEN_AT_ONCE} memories"
-        ):
+        places = range(0, len(order), _WRITTEN_AT_ONCE)
+        for place in counted(places, "Writing", f"batches of {_WRITTEN_AT_ONCE} memories"):
             await system.write([int(row) for row in order[place : place + _WRITTEN_AT_ONCE]])
         seconds = time.perf_counter() - start
-    await system.settle()
     return {
         "writes_per_second": round(data.rows / seconds, 1),
-        "disk_bytes_per_memory": round(await system.disk_bytes() / data.rows),
+        "disk_bytes_per_memory": round(await settle(system) / data.rows),
         "peak_memory_bytes": peak[0],
     }
 
@@ -108,7 +95,7 @@ async def _search(systems: Mapping[str, System], data: Data) -> dict[str, dict[s
         for system in systems.values():
             await system.search(question)
     for system in systems.values():
-        await system.settle()
+        await settle(system)
     tenants, rows = await _ask(systems, data, by_tenant), await _ask(systems, data, by_rows)
     found: dict[str, dict[str, float]] = {}
     for name in systems:
@@ -144,8 +131,7 @@ async def _ask(systems: Mapping[str, System], data: Data, questions: Sequence[Qu
 
 
 def _times(answers: Sequence[Answer]) -> dict[str, float]:
-    times = sorted(answer.milliseconds for answer in answers)
-    return {"p50_ms": round(statistics.median(times), 2), "p95_ms": round(times[int(0.95 * len(times))], 2)}
+    return {f"p{part}_ms": percentile([answer.milliseconds for answer in answers], part) for part in (50, 95)}
 
 
 def _recall(answers: Sequence[Answer]) -> float:
@@ -180,9 +166,8 @@ async def run(
     for rows in sizes:
         data = Data(rows, tenants or max(2, rows // 100), dims)
         data.vectors  # noqa: B018 - made before anything is measured
-        with tempfile.TemporaryDirectory() as folder:
-            async with embedded_database(Path(folder)) as url:
-                found = await measure(url, data, [peer for peer in peers if peer != "stock" or rows <= STOCK_ROWS])
+        async with database_server() as url:
+            found = await measure(url, data, [peer for peer in peers if peer != "stock" or rows <= STOCK_ROWS])
         _show(data, found)
         for name, metrics in found.items():
             everything.setdefault(name, {}).update({f"{rows}.{metric}": value for metric, value in metrics.items()})
@@ -194,35 +179,22 @@ def _show(data: Data, found: Mapping[str, Metrics]) -> None:
     written = {name: metrics for name, metrics in found.items() if "writes_per_second" in metrics}
     print_table(f"{title}: writing", _WRITING, written)
     print_table(f"{title}: the nearest {WANTED}, questions by tenants and by rows", _SEARCHING, found)
-    probes = [size for size in PROBES if f"p50_ms_tenant_of_{size}" in found[OURS]]
-    for size in probes:
-        print_table(
-            f"{title}: the tenant of {size:,}",
-            [f"{metric}_tenant_of_{size}" for metric in ("p50_ms", "p95_ms", "recall")],
-            found,
-        )
+    for size in (size for size in PROBES if f"p50_ms_tenant_of_{size}" in found[OURS]):
+        columns = [f"{metric}_tenant_of_{size}" for metric in ("p50_ms", "p95_ms", "recall")]
+        print_table(f"{title}: the tenant of {size:,}", columns, found)
 
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the benchmark.
-
-    Args:
-        argv: The command line; the process's own by default.
-    """
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.tenants", description=(__doc__ or "").splitlines()[0])
-    add_json_option(parser)
-    parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000, 100_000], help="default: %(default)s")
-    parser.add_argument("--tenants", type=int, help="default: one for every 100 rows")
-    parser.add_argument("--dims", type=int, default=DIMS, help="length of the vectors (default: %(default)s)")
-    parser.add_argument(
-        "--peers", nargs="*", choices=("stock", "raw"), default=["stock", "raw"], help="default: %(default)s"
-    )
-    arguments = parser.parse_args(argv)
-    found = asyncio.run(run(arguments.rows, arguments.tenants, arguments.dims, arguments.peers))
-    ours = found.pop(OURS)
-    settings = {"rows": arguments.rows, "dims": arguments.dims, "stock_up_to_rows": STOCK_ROWS}
-    write_json(arguments.json, ours, found, settings)
+    """Measure, print and write."""
+    command = Command("tenants", __doc__)
+    command.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000, 100_000])
+    command.add_argument("--tenants", type=int, help="by default one for every 100 rows")
+    command.add_argument("--dims", type=int, default=DIMS, help="length of the vectors")
+    command.add_argument("--peers", nargs="*", choices=("stock", "raw"), default=["stock", "raw"])
+    told = command.parse_args(argv)
+    found = asyncio.run(run(told.rows, told.tenants, told.dims, told.peers))
+    write_json(told.json, found.pop(OURS), found, {**vars(told), "stock_up_to_rows": STOCK_ROWS})
 
 
 if __name__ == "__main__":

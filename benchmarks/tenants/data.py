@@ -44,12 +44,7 @@ def tenant_sizes(rows: int, tenants: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Question:
-    """A search of one tenant.
-
-    Args:
-        tenant: Whose.
-        text: What stands for its vector.
-    """
+    """A search of one tenant by a text that stands for its vector."""
 
     tenant: int
     text: str
@@ -57,13 +52,7 @@ class Question:
 
 @dataclass
 class Data:
-    """Everything that is stored, and asked.
-
-    Args:
-        rows: How many memories.
-        tenants: Of how many tenants.
-        dims: The length of a vector.
-    """
+    """Everything that is stored, and asked: memories of tenants with vectors of a length."""
 
     rows: int
     tenants: int

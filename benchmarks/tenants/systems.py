@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from types import MappingProxyType
 from typing import Any, Protocol
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -16,6 +15,7 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
 from psycopg_pool import AsyncConnectionPool
 
+from benchmarks.databases import disk_bytes
 from benchmarks.tenants.data import WANTED, Data, GivenEmbeddings, Question, key
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.pool import DatabasePool
@@ -26,6 +26,7 @@ _ITERATIVE = {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": "400", "h
 
 _COPY_ATTEMPTS = 24
 """Each waits five seconds for others to leave the database that is copied."""
+
 _POOL: dict[str, Any] = {
     "kwargs": {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None},
     "min_size": 1,
@@ -37,62 +38,53 @@ _LEAVE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname =
 class System(Protocol):
     """Something that stores memories and finds them."""
 
+    url: str
+
     async def write(self, rows: Sequence[int]) -> None:
         """Store these memories."""
 
     async def search(self, question: Question) -> list[str]:
         """Return the keys of what is nearest to a question."""
 
-    async def disk_bytes(self) -> int:
-        """Return what the memories take on disk, indexes included."""
-
     async def settle(self) -> None:
-        """Wait for what goes on in the background, and do what the database's own housekeeping would have done."""
+        """Wait for what goes on in the background."""
 
 
 class StoreSystem:
-    """A LangGraph store.
+    """A LangGraph store."""
 
-    Args:
-        store: The store.
-        pool: Its database.
-        data: What it stores.
-    """
-
-    def __init__(self, store: BaseStore, pool: Pool, data: Data) -> None:
+    def __init__(self, url: str, store: BaseStore, data: Data) -> None:
+        self.url = url
         self._store = store
-        self._pool = pool
         self._data = data
 
     async def write(self, rows: Sequence[int]) -> None:
         """Store these memories."""
+        tenants, text = self._data.owners, self._data.text
         await self._store.abatch(
-            [
-                PutOp(_namespace(self._data, row), key(row), {"kind": "message", "text": self._data.text(row)})
-                for row in rows
-            ]
+            [PutOp(_namespace(tenants[row]), key(row), {"kind": "message", "text": text(row)}) for row in rows]
         )
 
     async def search(self, question: Question) -> list[str]:
         """Return the keys of what is nearest to a question."""
-        namespace = ("memory", f"user{question.tenant}", "dialog")
-        return [hit.key for hit in await self._store.asearch(namespace, query=question.text, limit=WANTED)]
-
-    async def disk_bytes(self) -> int:
-        """Return what the memories take on disk."""
-        return await _disk_bytes(self._pool, ("store", "store_vectors"))
+        found = await self._store.asearch(_namespace(question.tenant), query=question.text, limit=WANTED)
+        return [hit.key for hit in found]
 
     async def settle(self) -> None:
         """Wait for indexes that are being built."""
         if isinstance(self._store, MemoryStore):
             await self._store.indexes.settle()
-        await _vacuum(self._pool, ("store", "store_vectors"))
+
+
+def _namespace(tenant: int) -> tuple[str, ...]:
+    return ("memory", f"user{tenant}", "dialog")
 
 
 class RawSql:
     """A table, an index by tenant and the plainest query: what nothing can be faster than, and exact."""
 
-    def __init__(self, pool: Pool, data: Data) -> None:
+    def __init__(self, url: str, pool: Pool, data: Data) -> None:
+        self.url = url
         self._pool = pool
         self._data = data
 
@@ -126,111 +118,93 @@ class RawSql:
             )
             return [row["key"] for row in await cursor.fetchall()]
 
-    async def disk_bytes(self) -> int:
-        """Return what the memories take on disk."""
-        return await _disk_bytes(self._pool, ("memories",))
-
     async def settle(self) -> None:
-        """Do what the database's own housekeeping would have done."""
-        await _vacuum(self._pool, ("memories",))
+        """Wait for nothing."""
+
+
+async def settle(system: System) -> int:
+    """Do what a database's own housekeeping would have done, and return what the memories take on disk."""
+    await system.settle()
+    async with await AsyncConnection.connect(system.url, autocommit=True) as conn:
+        await conn.execute("VACUUM ANALYZE")
+        await conn.execute("CHECKPOINT")
+    return await disk_bytes(system.url)
 
 
 class Server:
-    """Makes databases on one server, one a system.
+    """Makes databases on one server, one a system, which holds the data."""
 
-    Args:
-        url: The server.
-        data: What is stored in each.
-    """
-
-    def __init__(self, url: str, data: Data) -> None:
+    def __init__(self, url: str, data: Data, stack: AsyncExitStack) -> None:
         self._url = url
         self._data = data
-        self._stack = AsyncExitStack()
-        self._names: list[str] = []
+        self._stack = stack
         self._pools: list[Pool] = []
+        self.open: dict[str, Callable[[], Any]] = {
+            "react_mem": self._ours,
+            "stock": lambda: self._stock("stock", {}),
+            "raw SQL": self._raw,
+            # an index scan that goes on until it has enough
+            "stock, iterative": lambda: self._stock("stock", _ITERATIVE, made=True),
+            "stock, no index": self._stock_without_index,
+        }
 
-    async def ours(self) -> System:
-        """Open `MemoryStore`, empty."""
-        pool = await self._opened(DatabasePool(await self._database("ours"), revive=None, **_POOL))
+    async def _ours(self) -> System:
+        url = await self._database("ours")
+        pool = await self._opened(DatabasePool(url, revive=None, **_POOL))
         store = MemoryStore(pool, EmbeddingModel("benchmark:given", self._data.dims, GivenEmbeddings(self._data)))
         await store.setup()
         await self._stack.enter_async_context(store)
-        return StoreSystem(store, pool, self._data)
+        return StoreSystem(url, store, self._data)
 
-    async def stock(self) -> System:
-        """Open LangGraph's own store as it is by default, empty."""
-        return await self._stock(await self._database("stock"), {}, setup=True)
-
-    async def stock_iterative(self) -> System:
-        """Open the stock store's database with an index scan that goes on until it has enough."""
-        return await self._stock(self._at("stock"), _ITERATIVE)
-
-    async def stock_without_index(self) -> System:
-        """Open a copy of the stock store's database without its index: exact, too."""
-        url = await self._database("stock_exact", template="stock")
-        system = await self._stock(url, {})
-        async with await AsyncConnection.connect(url, autocommit=True) as conn:
-            await conn.execute("DROP INDEX store_vectors_embedding_idx")
-            await conn.execute("VACUUM ANALYZE store, store_vectors")
-        return system
-
-    async def raw_sql(self) -> System:
-        """Open a plain table, empty."""
-        system = RawSql(await self._pool(await self._database("raw")), self._data)
+    async def _raw(self) -> System:
+        url = await self._database("raw")
+        system = RawSql(url, await self._pool(url, {}), self._data)
         await system.setup()
         return system
 
-    async def close(self) -> None:
-        """Close everything, and drop the databases."""
-        await self._stack.aclose()
-        async with await AsyncConnection.connect(self._url, autocommit=True) as conn:
-            for name in self._names:
-                await conn.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
+    async def _stock_without_index(self) -> System:
+        """Open a copy of the stock store's database without its index: exact, too."""
+        url = await self._database("stock_exact", template="stock")
+        system = await self._stock("stock_exact", {}, made=True)
+        async with await AsyncConnection.connect(url, autocommit=True) as conn:
+            await conn.execute("DROP INDEX store_vectors_embedding_idx")
+        await settle(system)
+        return system
 
-    async def _stock(self, url: str, settings: Mapping[str, str], *, setup: bool = False) -> System:
-        pool = await self._pool(url, settings)
-        store = AsyncPostgresStore(
-            pool,
-            index={"dims": self._data.dims, "embed": GivenEmbeddings(self._data), "fields": ["text"]},
-        )
-        if setup:
+    async def _stock(self, name: str, settings: Mapping[str, str], *, made: bool = False) -> System:
+        """Open LangGraph's own store, as it is by default or under settings, in a new database or one that is made."""
+        url = self._at(name) if made else await self._database(name)
+        index: Any = {"dims": self._data.dims, "embed": GivenEmbeddings(self._data), "fields": ["text"]}
+        store = AsyncPostgresStore(await self._pool(url, settings), index=index)
+        if not made:
             await store.setup()
-        return StoreSystem(store, pool, self._data)
+        return StoreSystem(url, store, self._data)
 
     async def _database(self, name: str, template: str | None = None) -> str:
-        full = f"bench_{name}"
         async with await AsyncConnection.connect(self._url, autocommit=True) as conn:
-            await conn.execute(SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(Identifier(full)))
             statement = SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(
-                Identifier(full), Identifier(f"bench_{template}" if template else "template1")
+                Identifier(name), Identifier(template or "template1")
             )
             for attempt in range(_COPY_ATTEMPTS):
                 if template:
-                    await conn.execute(_LEAVE, (f"bench_{template}",))
+                    await conn.execute(_LEAVE, (template,))
                 try:
                     await conn.execute(statement)
                     break
                 except errors.ObjectInUse:
-                    # The database's own vacuum of a large index takes its time to leave.
+                    # the database's own vacuum of a large index takes its time to leave
                     if attempt == _COPY_ATTEMPTS - 1:
                         raise
-        self._names.append(full)
         for pool in self._pools:
             await pool.check()  # a database is copied while nobody uses it
         return self._at(name)
 
     def _at(self, name: str) -> str:
-        return urlunsplit(urlsplit(self._url)._replace(path=f"/bench_{name}"))
+        return urlunsplit(urlsplit(self._url)._replace(path=f"/{name}"))
 
-    async def _pool(
-        self,
-        url: str,
-        settings: Mapping[str, str] = MappingProxyType({}),
-    ) -> Pool:
-        options = " ".join(f"-c {name}={value}" for name, value in settings.items())
-        separator = "&" if "?" in url else "?"
-        pool = AsyncConnectionPool(f"{url}{separator}options={quote(options)}", open=False, **_POOL)
+    async def _pool(self, url: str, settings: Mapping[str, str]) -> Pool:
+        options = quote(" ".join(f"-c {name}={value}" for name, value in settings.items()))
+        pool = AsyncConnectionPool(f"{url}{'&' if '?' in url else '?'}options={options}", open=False, **_POOL)
         return await self._opened(pool)
 
     async def _opened(self, pool: Pool) -> Pool:
@@ -240,33 +214,7 @@ class Server:
 
 
 @asynccontextmanager
-async def opened(url: str, data: Data) -> AsyncIterator[Server]:
-    """Use a server, and leave nothing on it."""
-    server = Server(url, data)
-    try:
-        yield server
-    finally:
-        await server.close()
-
-
-def _namespace(data: Data, row: int) -> tuple[str, ...]:
-    return ("memory", f"user{int(data.owners[row])}", "dialog")
-
-
-async def _vacuum(pool: Pool, tables: Sequence[str]) -> None:
-    async with pool.connection() as conn:
-        for table in tables:
-            await conn.execute(SQL("VACUUM ANALYZE {}").format(Identifier(table)))
-        await conn.execute("CHECKPOINT")
-
-
-async def _disk_bytes(pool: Pool, tables: Sequence[str]) -> int:
-    async with pool.connection() as conn:
-        row: dict[str, Any] | None = await (
-            await conn.execute(
-                "SELECT sum(pg_total_relation_size(name::regclass))::bigint AS size FROM unnest(%s::text[]) AS name",
-                (list(tables),),
-            )
-        ).fetchone()
-    assert row is not None
-    return int(row["size"])
+async def on_server(url: str, data: Data) -> AsyncIterator[Server]:
+    """Use a server."""
+    async with AsyncExitStack() as stack:
+        yield Server(url, data, stack)
