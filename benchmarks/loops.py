@@ -43,43 +43,15 @@ PEERS = ("create_agent", "langmem")
 SYSTEM_PROMPT = "You help."
 _BEHIND_SECONDS = 60.0
 
-
-@dataclass(frozen=True)
-class Turn:
-    """Cost of a turn, and of what is done behind it, before the next one.
-
-    Args:
-        cpu_ms: What of its time this process computed, which other work on the machine does not change.
-        embedding_ms: How much of it the embedder was at work.
-        database_cpu_ms: What the database computed, for the turn and for what was done behind it.
-    """
-
-    first_token_ms: float
-    turn_ms: float
-    cpu_ms: float
-    embedding_ms: float
-    prompt_tokens: int
-    model_calls: int
-    behind_ms: float = 0.0
-    behind_cpu_ms: float = 0.0
-    behind_embedding_ms: float = 0.0
-    behind_model_calls: int = 0
-    database_cpu_ms: float = 0.0
-    behind_database_cpu_ms: float = 0.0
+Turn = dict[str, float]
+"""Cost of a turn: `turn_ms`, `first_token_ms`, `cpu_ms` of this process, `embedding_ms` of the embedder at work,
+`database_cpu_ms`, `model_calls`, `prompt_tokens`; and of what is done behind it, as `behind_ms` and so on. The
+database's is of both."""
 
 
 @dataclass
 class System:
-    """One of the loops that are compared.
-
-    Args:
-        name: Its name.
-        graph: The loop.
-        model: What answers.
-        embedder: What embeds for it.
-        small: The model that draws facts; None where nothing is done behind a turn.
-        database: The processor time of the database server; None where it is not known.
-    """
+    """One of the loops that are compared; `small` draws facts, where something is done behind a turn."""
 
     name: str
     graph: Any
@@ -100,58 +72,33 @@ class System:
         ):
             if not first and isinstance(message, AIMessageChunk) and message.text:
                 first = 1000 * time.perf_counter()
-        answered = await self._spent()
+        turn = await self._since(before)
+        turn |= {"turn_ms": turn.pop("ms"), "first_token_ms": first - before["ms"]}
         prompts = self.model.prompt_tokens()
-        self.model.asked.clear()
-        turn_ms, cpu_ms, embedding_ms, database_ms = (end - start for start, end in zip(before, answered, strict=True))
-        turn = Turn(
-            first_token_ms=first - before[0],
-            turn_ms=turn_ms,
-            cpu_ms=cpu_ms,
-            embedding_ms=embedding_ms,
-            prompt_tokens=sum(prompts),
-            model_calls=len(prompts),
-            database_cpu_ms=database_ms,
-        )
-        if self.small is None:
-            return turn
-        begun = await self._spent()
-        if not await drain(_BEHIND_SECONDS):
+        turn |= {"prompt_tokens": sum(prompts), "model_calls": len(prompts)}
+        before = await self._spent()
+        if self.small and not await drain(_BEHIND_SECONDS):
             raise RuntimeError(f"what {self.name} does behind a turn took more than {_BEHIND_SECONDS:.0f} seconds")
-        behind_ms, cpu_ms, embedding_ms, behind = (
-            end - start for start, end in zip(begun, await self._spent(), strict=True)
-        )
-        calls = len(self.small.asked)
-        self.small.asked.clear()
-        return replace(
-            turn,
-            behind_ms=behind_ms,
-            behind_cpu_ms=cpu_ms,
-            behind_embedding_ms=embedding_ms,
-            behind_model_calls=calls,
-            database_cpu_ms=database_ms + behind,
-            behind_database_cpu_ms=behind,
-        )
+        behind = await self._since(before) if self.small else dict.fromkeys(before, 0.0)
+        behind["model_calls"] = len(self.small.asked) if self.small else 0
+        for model in filter(None, (self.model, self.small)):
+            model.asked.clear()
+        turn["database_cpu_ms"] += behind["database_cpu_ms"]
+        return turn | {f"behind_{name}": value for name, value in behind.items()}
 
-    async def _spent(self) -> tuple[float, float, float, float]:
+    async def _since(self, before: Turn) -> Turn:
+        return {name: value - before[name] for name, value in (await self._spent()).items()}
+
+    async def _spent(self) -> Turn:
         """Return the milliseconds of the clock, of this process, of the embedder and of the database."""
-        now, cpu, embedder = time.perf_counter(), time.process_time(), self.embedder.seconds
+        found = {"ms": time.perf_counter(), "cpu_ms": time.process_time(), "embedding_ms": self.embedder.seconds}
         database = await self.database.milliseconds() if self.database is not None else 0.0
-        return 1000 * now, 1000 * cpu, 1000 * embedder, database
+        return {**{name: 1000 * seconds for name, seconds in found.items()}, "database_cpu_ms": database}
 
 
 @dataclass(frozen=True)
 class Bench:
-    """Everything that is measured, open.
-
-    Args:
-        systems: The loops.
-        storage: Where ours keep what they keep, and all of them their threads.
-        peer: Where LangMem keeps its memories.
-        embedder: What embeds for all of them.
-        local: The local embedder.
-        thread_turns: Turns of a conversation.
-    """
+    """Everything that is measured, open: LangMem's memories are in `peer`, ours and all threads in `storage`."""
 
     systems: Sequence[System]
     storage: Storage

@@ -60,6 +60,13 @@ def interval(
     return round(float(low), 4), round(float(values.mean()), 4), round(float(high), 4)
 
 
+def unit(vectors: Any) -> np.ndarray[Any, Any]:
+    """Return vectors of length 1."""
+    array = np.asarray(vectors, dtype=np.float32)
+    found: np.ndarray[Any, Any] = array / np.linalg.norm(array, axis=-1, keepdims=True)
+    return found
+
+
 def reset_peak() -> None:
     """Count the most memory of this process anew. Only Linux can; elsewhere the peak stays that of the whole run."""
     with suppress(OSError):

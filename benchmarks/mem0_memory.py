@@ -14,16 +14,7 @@ from langchain_core.embeddings import Embeddings
 
 @asynccontextmanager
 async def open_mem0(provider: str, store: dict[str, Any], embeddings: Embeddings) -> AsyncIterator[Any]:
-    """Open an `AsyncMemory` without a model and with its telemetry off.
-
-    Args:
-        provider: Of its vector store.
-        store: The settings of that.
-        embeddings: The model.
-
-    Raises:
-        ImportError: If Mem0 is not installed.
-    """
+    """Open an `AsyncMemory` over a vector store, without a model; raise ImportError where Mem0 is not installed."""
     with TemporaryDirectory() as folder:
         # read when the package is imported: otherwise it writes to the home folder and reports its use
         os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": folder}

@@ -18,13 +18,13 @@ import asyncio
 import importlib.util
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.loops import MANAGERS, PEERS, System, Turn, open_bench
 from benchmarks.measures import p50_p95
 from benchmarks.progress import interruptible
-from benchmarks.report import Command, how_to_install, print_table, write_rows
+from benchmarks.report import Command, Metrics, how_to_install, print_table, write_rows
 from benchmarks.stand_ins import HashEmbeddings
 
 EMBEDDERS = ("stub", "local")
@@ -46,8 +46,6 @@ _MEANS = ("database_cpu_ms", "behind_database_cpu_ms")
 _COLOURS = {"react_mem": "#0072b2", "react": "#009e73", "create_agent": "#e69f00"}
 """Okabe and Ito's palette, which the colour-blind can tell apart too."""
 
-Metrics = dict[str, float]
-
 
 def results(systems: Sequence[System]) -> dict[str, Metrics]:
     """Return what the turns cost, by system."""
@@ -62,11 +60,10 @@ def results(systems: Sequence[System]) -> dict[str, Metrics]:
 
 
 def _summary(turns: Sequence[Turn]) -> Metrics:
-    series = {f.name: [float(getattr(turn, f.name)) for turn in turns] for f in fields(Turn)}
-    # a question is embedded before the first word
-    series["net_first_token_ms"] = [turn.first_token_ms - turn.embedding_ms for turn in turns]
-    series["net_turn_ms"] = [turn.turn_ms - turn.embedding_ms for turn in turns]
-    series["net_behind_ms"] = [turn.behind_ms - turn.behind_embedding_ms for turn in turns]
+    series = {name: [turn[name] for turn in turns] for name in turns[0]}
+    for name, embedding in (("first_token", "embedding"), ("turn", "embedding"), ("behind", "behind_embedding")):
+        # a question is embedded before the first word
+        series[f"net_{name}_ms"] = [turn[f"{name}_ms"] - turn[f"{embedding}_ms"] for turn in turns]
     metrics: Metrics = {}
     for name, values in series.items():
         if name.endswith("_ms") and name not in _MEANS:
@@ -79,17 +76,7 @@ def _summary(turns: Sequence[Turn]) -> Metrics:
 async def measure(
     sizes: Sequence[int], samples: int, turns: int, embedders: Sequence[str]
 ) -> tuple[dict[str, Metrics], dict[str, Metrics]]:
-    """Measure turns beside so many memories, and one conversation that grows.
-
-    Args:
-        sizes: Memories of a user.
-        samples: Turns for each number of memories.
-        turns: Turns of the growing conversation.
-        embedders: Which of `EMBEDDERS`.
-
-    Returns:
-        What a turn costs, by `system.embedder.size`; and as the conversation grows, by `system.turn_N`.
-    """
+    """Return what turns cost by `system.embedder.size` of memories, and by `system.turn_N` as a conversation grows."""
     async with open_bench() as bench:
         await bench.fill(sizes)
         costs: dict[str, Metrics] = {}
@@ -145,7 +132,6 @@ def save_plot(growth: Mapping[str, Metrics], folder: Path) -> None:
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print and write."""
     command = Command("overhead", __doc__)
     command.add_argument("--memories", type=int, nargs="+", default=SIZES, help="memories of a user")
     command.add_argument("--samples", type=int, default=60, help="turns for each number")

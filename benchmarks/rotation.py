@@ -23,8 +23,8 @@ from langgraph.store.base import PutOp
 
 from benchmarks.databases import database_server, new_database
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import Command, flat, print_table, write_json
-from benchmarks.stand_ins import words
+from benchmarks.report import Command, Metrics, flat, print_table, write_json
+from benchmarks.stand_ins import DIMS, words
 from react_mem.memory.store.keys.key_ring import KeyRing
 from react_mem.memory.store.keys.key_rotation import rewrap
 from react_mem.memory.store.keys.master_key import MasterKey
@@ -32,7 +32,6 @@ from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.sealing.resealing import owners_of, renew, reseal
 from tests.support.databases import open_memory_store, open_pool, word_model
 
-DIMS = 384
 _OWNER_ROWS = 1_000
 _BATCH = 500
 _WRITERS = 4
@@ -42,8 +41,6 @@ _PAUSE = 0.1
 
 _BEFORE = 3.0
 """Seconds of load alone, to compare with."""
-
-Metrics = dict[str, float]
 Item = tuple[tuple[str, ...], str]
 Work = Callable[[MemoryStore, KeyRing], Awaitable[float]]
 
@@ -176,7 +173,6 @@ async def _lost(store: MemoryStore, written: dict[Item, str]) -> int:
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print and write."""
     command = Command("rotation", __doc__)
     command.add_argument("--rows", type=int, default=100_000, help="memories")
     told = command.parse_args(argv)

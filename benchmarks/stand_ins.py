@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -35,6 +34,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.records import Episode, Fact, Message, Record, now, record_id
 from react_mem.memory.store.postgres import MemoryStore, Pool
 from react_mem.memory.store.vectors import DocumentVectors
+from tests.support import labels
 
 DIMS = 384
 """As many as the local embedder's."""
@@ -59,9 +59,6 @@ _Item = TypeVar("_Item")
 
 _FLOOR = 0.75
 """The share of every vector that all texts have in common: as with e5, no cosine is far below it."""
-
-_CLAUSE = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
-"""A clause of the user's, as the extraction shows it."""
 
 
 @cache
@@ -91,25 +88,26 @@ def question(number: int, memory: str) -> str:
     return f"I keep {words(f'new {number}', 6)}. What did I say about {' '.join(rare)}?"
 
 
-class HashEmbeddings(Embeddings):
-    """Unit vectors at once, without a thread: each word adds a vector of its own, so that texts that share are near."""
-
-    def __init__(self) -> None:
-        self._of_word: dict[str, Any] = {"": self._random("")}
+class InstantEmbeddings(Embeddings):
+    """Base of embedders that take next to no time, and so no thread; texts are embedded as questions are."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [self._embed(text) for text in texts]
-
-    def embed_query(self, text: str) -> list[float]:
-        return self._embed(text)
+        return [self.embed_query(text) for text in texts]
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         return self.embed_documents(texts)
 
     async def aembed_query(self, text: str) -> list[float]:
-        return self._embed(text)
+        return self.embed_query(text)
 
-    def _embed(self, text: str) -> list[float]:
+
+class HashEmbeddings(InstantEmbeddings):
+    """Unit vectors at once: each word adds a vector of its own, so that texts which share words are near."""
+
+    def __init__(self) -> None:
+        self._of_word: dict[str, Any] = {"": self._random("")}
+
+    def embed_query(self, text: str) -> list[float]:
         total = np.zeros(DIMS, dtype=np.float32)
         for word in text.lower().split() or [""]:
             if word not in self._of_word:
@@ -182,11 +180,8 @@ class TimedEmbeddings(Embeddings):
 class InstantModel(AnsweringModel):
     """Answers at once, and fills in the form of `memory.write.extraction` with what the user said they keep.
 
-    Args:
-        remembers: The tools that it calls once a turn before it answers, with their arguments, made from what the user
-            says.
-        asked: Every prompt, by reference, so that counting its tokens takes no time of the turn.
-        offered: The tools, as they are sent.
+    `remembers` makes calls of tools, once a turn before the answer, from what the user says. Prompts are `asked` by
+    reference, so that counting their tokens takes no time of the turn.
     """
 
     remembers: Callable[[str], list[tuple[str, dict[str, Any]]]] | None = None
@@ -225,17 +220,11 @@ class InstantModel(AnsweringModel):
 
 def proposal(shown: str) -> dict[str, Any]:
     """Return a label for every clause of the user's in a conversation: what they keep is a fact, else they ask."""
-    block = shown.partition("<conversation>\n")[2].partition("\n</conversation>")[0]
-    facts: list[dict[str, Any]] = []
-    others: list[dict[str, Any]] = []
-    for number, clause in _CLAUSE.findall(block):
-        if clause.endswith("?"):
-            others.append({"c": [int(number)], "kind": "question"})
-            continue
-        text = f"User keeps {clause.removeprefix('I keep ')}"
-        fact: dict[str, Any] = {"about": "user", "rel": "new", "target": None, "text": text, "when": "", "needs": []}
-        facts.append({"c": [int(number)], **fact})
-    return {"facts": facts, "others": others, "profile": [], "episode": None, "summary": ""}
+    clauses = labels.clauses_in(shown.partition("<conversation>\n")[2].partition("\n</conversation>")[0])
+    said = {number: f"User keeps {text.removeprefix('I keep ')}" for number, text in clauses.items()}
+    facts = [labels.fact(number, text) for number, text in said.items() if not text.endswith("?")]
+    asked = [labels.other(number, "question") for number, text in said.items() if text.endswith("?")]
+    return labels.proposal(facts, asked)
 
 
 def memories(user_id: str, number: int) -> Iterator[tuple[MemoryScope, Record]]:

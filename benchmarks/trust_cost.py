@@ -21,10 +21,10 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.databases import database_server, new_database, watch_database
-from benchmarks.loops import System, Turn, open_manager
+from benchmarks.loops import System, open_manager
 from benchmarks.measures import interval, percentile
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import Command, flat, print_table, write_json
+from benchmarks.report import Command, Metrics, flat, print_table, write_json
 from benchmarks.stand_ins import DIMS, HashEmbeddings, TimedEmbeddings, fill, in_bulk, memories, question
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.opening import Storage
@@ -49,8 +49,6 @@ COSTS = {
 _KINDS = ("turn_cpu", "behind_cpu", "turn_database_cpu", "behind_database_cpu")
 _WARM_UP = 10
 _THREAD_TURNS = 10
-
-Metrics = dict[str, float]
 Series = dict[str, list[float]]
 
 
@@ -103,15 +101,11 @@ async def _run(systems: dict[str, System], size: int, turns: int) -> dict[str, S
             gc.collect()
             gc.freeze()
             turn = await system.turn(str(size), f"{size} {number // _THREAD_TURNS}", said)
-            if number >= _WARM_UP:
-                for kind, milliseconds in zip(_KINDS, _spent(turn), strict=True):
-                    series[system.name][kind].append(milliseconds)
+            turn["turn_cpu_ms"] = turn["cpu_ms"]
+            turn["turn_database_cpu_ms"] = turn["database_cpu_ms"] - turn["behind_database_cpu_ms"]
+            for kind in _KINDS if number >= _WARM_UP else ():
+                series[system.name][kind].append(turn[f"{kind}_ms"])
     return series
-
-
-def _spent(turn: Turn) -> tuple[float, float, float, float]:
-    behind = turn.behind_database_cpu_ms
-    return turn.cpu_ms, turn.behind_cpu_ms, turn.database_cpu_ms - behind, behind
 
 
 def _summary(series: Series) -> Metrics:
@@ -137,7 +131,6 @@ def _added(with_it: Series, without: Series) -> Metrics:
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print and write."""
     command = Command("trust_cost", __doc__)
     command.add_argument("--memories", type=int, nargs="+", default=SIZES, help="memories of a user")
     command.add_argument("--turns", type=int, default=100, help="turns of each")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 
-from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from benchmarks.learning.run import Run, harm_of
 from benchmarks.progress import interruptible
-from benchmarks.report import Command, Metrics, print_table, write_json
+from benchmarks.report import Command, by_metric, print_table, write_json
 from benchmarks.writing.drivers import open_store
 from react_mem.memory.facade import MemoryFacade
 
@@ -29,7 +28,6 @@ _SHOWN = (
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run, print and write."""
     command = Command("learning", __doc__)
     command.add_argument(
         "--store", choices=("postgres", "memory"), default="postgres", help="memory has no embedder, and is fast"
@@ -42,7 +40,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 async def _run(options: argparse.Namespace) -> None:
     off = Run(None, "ann", _SEED)
     await off.episodes(options.episodes, "Learning off")
-    async with _open(options.store) as store:
+    # one in memory has no embedder
+    opened = nullcontext(InMemoryStore()) if options.store == "memory" else open_store(options.store)
+    async with opened as store:
         memory = MemoryFacade(store)
         on = Run(memory, "ann", _SEED)
         await on.episodes(options.episodes, "Learning on")
@@ -57,9 +57,9 @@ async def _run(options: argparse.Namespace) -> None:
     runs = {"learning on": on, "learning off": off, "another user": stranger, "bad skills given": poisoned}
     runs |= {"harmful tasks": harmed, "harmful tasks, learning off": unharmed}
     found = {name: run.tally.metrics() for name, run in runs.items()}
-    print_table("Learning: a simulated world of tools", list(runs), _by_metric(found, _SHOWN))
+    print_table("Learning: a simulated world of tools", list(runs), by_metric(found, _SHOWN))
     curve = [name for name in found["learning on"] if name.startswith("success_rate.")]
-    print_table("Success rate by episode", list(runs), _by_metric(found, curve))
+    print_table("Success rate by episode", list(runs), by_metric(found, curve))
     bad = {key: value for key, value in found["bad skills given"].items() if key.startswith("bad_")}
     crossed = sum(run.tally.crossed for run in runs.values())
     print(f"skills offered to a user that come from another one: {crossed}")
@@ -71,21 +71,6 @@ async def _run(options: argparse.Namespace) -> None:
     )
     ours = {**found.pop("learning on"), "skills_from_other_users": crossed, **bad, **harm}
     await asyncio.to_thread(write_json, options.json, ours, found, {"store": options.store, "seed": _SEED})
-
-
-@asynccontextmanager
-async def _open(kind: str) -> AsyncIterator[BaseStore]:
-    if kind == "memory":
-        yield InMemoryStore()
-        return
-    async with open_store(kind) as store:
-        yield store
-
-
-def _by_metric(found: Mapping[str, Metrics], names: Iterable[str]) -> dict[str, dict[str, float]]:
-    """Return a row a metric; one that no run has is left out."""
-    rows = {name: {run: metrics[name] for run, metrics in found.items() if name in metrics} for name in names}
-    return {name: row for name, row in rows.items() if row}
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
-"""Episodes over the real memory, and what is counted of them."""
+"""World of tools, an agent by script that works in it with skills and without, and what is counted of its episodes."""
 
 from __future__ import annotations
 
 import random
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from statistics import fmean, median, stdev
+from typing import Any
 
-from benchmarks.learning.agent import work
-from benchmarks.learning.world import TOOLS, Episode, Task, bad_procedure, harmful_tasks, tasks
 from benchmarks.progress import counted
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.skill_life import withhold
@@ -21,6 +21,172 @@ from react_mem.memory.reflect.driver import run
 from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.reflect.skills.outcomes import record_turn
 from react_mem.memory.scopes import steps_to_experience
+
+TASK_TYPES = 20
+
+_VERBS = ("find", "check", "open", "compare", "update", "send", "reserve", "confirm")
+_THINGS = ("order", "stock", "account", "ticket", "route")
+TOOLS = tuple(f"{verb}_{thing}" for thing in _THINGS for verb in _VERBS)
+
+_PROCEDURE = (3, 5)
+"""Steps of a right procedure, at least and at most."""
+
+_DISTRACTORS = 4
+"""Tools beside those of the procedure that look as if they were for the task, and work without bringing it on."""
+
+_FLAKY = 0.1
+"""Share of calls that fail for no reason."""
+
+HARMFUL_TYPES = 3
+"""Kinds of task where every skill does harm."""
+
+_OTHERWISE = 0.35
+"""Share of the requests for such a task that take the other procedure: a skill for the first one works more often than
+not, and looks good by itself."""
+
+_READ = 0.9
+"""Share of such requests in which an agent without a skill to follow sees which procedure it takes."""
+
+_LOST = 1_000
+"""Steps that a spoilt request lacks: nothing makes it good again."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A kind of task: tools that do it, in an order that is hidden from the agent, among others that are plausible.
+
+    Some requests take it `otherwise` and say so themselves: whoever reads them sees it most of the time, and whoever
+    follows a procedure without reading spoils them. So every skill for such a task does harm.
+    """
+
+    name: str
+    procedure: tuple[str, ...]
+    plausible: tuple[str, ...]
+    otherwise: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """Answer of a tool."""
+
+    output: str = ""
+    error: str = ""
+
+
+class Episode:
+    """One request for a task; that of a number is as lucky whoever works on it."""
+
+    def __init__(self, task: Task, number: int, seed: int) -> None:
+        self.task = task
+        self.item = f"item{seed}x{number}"
+        self._luck = random.Random(f"{seed} {number}")
+        self._done = 0
+        self._procedure, wrong = task.procedure, task.otherwise
+        if task.otherwise and self._luck.random() < _OTHERWISE:
+            self._procedure, wrong = wrong, self._procedure
+        self._spoiling = set(wrong) - set(self._procedure)
+        read = task.otherwise and self._luck.random() < _READ
+        self.hint = self._procedure if read else ()
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether the task is done."""
+        return self._done == len(self._procedure)
+
+    def call(self, tool: str) -> Result:
+        """Use a tool."""
+        if self._luck.random() < _FLAKY:
+            return Result(error="temporarily unavailable")
+        if tool in self._spoiling:
+            # nothing tells that it was the wrong thing to do
+            self._done = -_LOST
+            return Result(output=f"{tool} of {self.item}: done")
+        rest = self._procedure[self._done :] if self._done >= 0 else ()
+        if rest and tool == rest[0]:
+            self._done += 1
+            return Result(output=f"{tool} of {self.item}: done")
+        if tool in rest:
+            return Result(error="something has to be done first")
+        return Result(output="nothing to do")
+
+
+def tasks(seed: int) -> list[Task]:
+    """Return the kinds of task of a world; another seed makes another world, with the same tools."""
+    luck = random.Random(seed)
+    made = []
+    for number in range(TASK_TYPES):
+        length = luck.randint(*_PROCEDURE)
+        plausible = luck.sample(TOOLS, length + _DISTRACTORS)
+        made.append(Task(f"task_{number:02d}", tuple(plausible[:length]), tuple(sorted(plausible))))
+    return made
+
+
+def harmful_tasks(seed: int) -> list[Task]:
+    """Return kinds of task where every skill does harm."""
+    luck = random.Random(f"{seed} harmful")
+    made = []
+    for number in range(HARMFUL_TYPES):
+        first, other, common, *idle = luck.sample(TOOLS, 5)
+        plausible = tuple(sorted((first, other, common, *idle)))
+        made.append(Task(f"harmful_{number:02d}", (first, common), plausible, (other, common)))
+    return made
+
+
+def bad_procedure(task: Task, kind: int) -> tuple[str, ...]:
+    """Return a procedure that does not do a task: in the wrong order, with a step left out, or beside the point."""
+    right = task.procedure
+    others = tuple(tool for tool in task.plausible if tool not in right)
+    return (right[::-1], (*right[:1], *right[2:]), (*others[:2], right[-1]))[kind % 3]
+
+
+BUDGET = 14
+"""Steps that the agent has for a request."""
+
+_RETRIES = 2
+"""Times that it tries a step of a skill again: tools are flaky."""
+
+
+@dataclass
+class Attempt:
+    """Steps of the agent for one request, as working memory has them."""
+
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    succeeded: bool = False
+
+
+def work(episode: Episode, procedure: Sequence[str], luck: random.Random) -> Attempt:
+    """Work on a request by the tools of a skill, or by exploring, until it is done or the budget is spent."""
+    attempt = Attempt()
+
+    def use(tool: str) -> bool:
+        result = episode.call(tool)
+        attempt.steps.append(
+            {"action": tool, "arguments": {"item": episode.item}, "observation": result.output, "error": result.error}
+        )
+        attempt.succeeded = episode.is_done
+        return not result.error
+
+    def is_over() -> bool:
+        return episode.is_done or len(attempt.steps) >= BUDGET
+
+    done: set[str] = set()
+    # what the request itself says is read only where there is no procedure to follow
+    for tool in procedure or episode.hint:
+        if not any(use(tool) for _ in range(_RETRIES + 1) if not is_over()):
+            break
+        done.add(tool)
+    # what has worked is not tried again; what has failed, once something else has worked
+    failed: set[str] = set()
+    while not is_over():
+        open_ = [tool for tool in episode.task.plausible if tool not in done]
+        tool = luck.choice([tool for tool in open_ if tool not in failed] or open_ or list(episode.task.plausible))
+        if use(tool):
+            done.add(tool)
+            failed.clear()
+        else:
+            failed.add(tool)
+    return attempt
+
 
 AGENT = "benchmark"
 A_RUN = 20
@@ -35,14 +201,9 @@ _MAX_TRIALS = 20
 
 @dataclass
 class Tally:
-    """Counts of a run.
+    """Counts of a run, by episode or in seconds; of bad skills by id, how often one was followed and when archived.
 
-    Args:
-        offered: Of each episode, how many skills were offered.
-        crossed: Skills offered to a user that come from another one.
-        maintenance: Seconds of each run of maintenance; so of each read of skills and of each log of an outcome.
-        bad_trials: By the id of a bad skill, how often it was followed.
-        archived_after: By the id of a bad skill, after how many trials it was archived.
+    `crossed` are skills offered to a user that come from another one.
     """
 
     successes: list[bool] = field(default_factory=list)
@@ -89,10 +250,9 @@ class Tally:
 
 
 def harm_of(learning: Tally, without: Tally) -> dict[str, float]:
-    """Return the harm that learning does once it has seen half of the episodes.
+    """Return the harm that learning does once it has seen half of the episodes: what is certain of `harm.difference`.
 
-    `harm.difference` is the share of successes without learning less that with it, over the same requests, `low` and
-    `high` its 95 % interval; `harm` is what of it is certain: 0 where the interval holds 0 or learning is better.
+    That is the share of successes without learning less that with it, over the same requests, in its 95 % interval.
     """
     half = len(without.successes) // 2
     pairs = zip(without.successes[half:], learning.successes[half:], strict=True)

@@ -1,6 +1,6 @@
 """Evidence recall, time and size of memory search, beside what others use.
 
-    python -m benchmarks.locomo --data locomo.json --json results/locomo.json [--fit] [--peers NAME ...]
+    python -m benchmarks.locomo --data locomo.json --json results/locomo.json [--peers NAME ...]
 
 Conversations come in the layout of LoCoMo (https://github.com/snap-research/locomo), which is not part of the project;
 benchmarks/stress has some of our own. `--data` may be given several times. Each is written as its owner's conversation
@@ -28,9 +28,6 @@ no time contains it: `ingest_embedding_seconds` and `p50_with_embedding_ms` say 
 Search is measured one question at a time. `peak_rss_bytes` is this process with the model loaded, without the database
 server; `disk_bytes_per_memory` is tables and indexes by the turn.
 
-`--fit` fits the weights of the arms of our own search anew, and holds out each conversation in turn
-(benchmarks/locomo/fit.py): `fit.held_out.recall@10`.
-
 Peers: bm25 (bm25s, stemming), dense (numpy), LangGraph's InMemoryStore and AsyncPostgresStore as they come, LangMem's
 search tool on an InMemoryStore, and mem0 where it is installed (by the extra `mem0`; it keeps the turns as
 they are, no model call, telemetry off). They have no field for the speaker and get "name: text". AsyncPostgresStore
@@ -41,16 +38,15 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.locomo.dataset import load
 from benchmarks.locomo.metrics import by_group
-from benchmarks.locomo.ours import NAME
-from benchmarks.locomo.peers import PEERS
-from benchmarks.locomo.run import Rows, run
+from benchmarks.locomo.run import run
+from benchmarks.locomo.systems import NAME, PEERS
 from benchmarks.progress import interruptible
-from benchmarks.report import Command, flat, how_to_install, print_table, tell_left_out, write_json
+from benchmarks.report import Command, Metrics, how_to_install, print_table, tell_left_out, write_json
 from react_mem.memory.store.embeddings import load_embedding_model
 
 _MODULES = {"bm25": ("bm25s", "Stemmer"), "mem0": ("mem0",)}
@@ -58,7 +54,6 @@ _EXTRAS = {"bm25": "bench", "mem0": "mem0"}
 
 QUALITY = ("recall@5", "recall@10", "recall@20", "all_evidence@10", "mrr")
 ASKING = ("p50_ms", "p95_ms", "p50_with_embedding_ms", "p95_with_embedding_ms", "context_tokens")
-IN_THE_PROMPT = ("prompt_evidence", "prompt_tokens")
 WRITING = ("ingest_seconds", "ingest_embedding_seconds", "turns_per_s", "disk_bytes_per_memory", "peak_rss_bytes")
 BY_GROUP = "recall@10"
 
@@ -68,46 +63,28 @@ def installed(peer: str) -> bool:
     return all(importlib.util.find_spec(module) is not None for module in _MODULES.get(peer, ()))
 
 
-def show(systems: Rows, fitted: Rows, about: str) -> None:
-    """Print everything."""
+def show(systems: dict[str, Metrics], about: str) -> None:
+    """Print everything; of intervals by category there are more in the JSON."""
     print_table(f"Evidence found: {about}", QUALITY, systems)
     found = {name: by_group(metrics, BY_GROUP) for name, metrics in systems.items()}
     # a row a group, and three digits: as many columns as there are systems fit on a line
     table = {group: {name: round(one[group], 3) for name, one in found.items()} for group in found[NAME]}
     print_table(f"{BY_GROUP} by category", list(systems), table)
-    _print_intervals(systems[NAME])
-    print_table("In the prompt", IN_THE_PROMPT, systems)
+    ends = (f"{end}{BY_GROUP}" for end in ("", "low.", "high.", "conversations.low.", "conversations.high."))
+    print_table(f"{BY_GROUP} in its 95 % intervals", ("questions", *ends), systems)
+    print_table("In the prompt", ("prompt_evidence", "prompt_tokens"), systems)
     print_table("Asking", ASKING, systems)
     print_table("Writing", WRITING, systems)
-    if fitted:
-        print_table("Weights as shipped, fitted anew, and held out", list(fitted["shipped"]), fitted)
-        multipliers = fitted["multipliers"]
-        print_table("Multipliers of the shipped weights", list(multipliers), {"": multipliers})
-
-
-def _print_intervals(metrics: Mapping[str, float]) -> None:
-    """Print ours by category, with the ends of the intervals and with what comes into a prompt."""
-    ends = (f"{end}{BY_GROUP}" for end in ("", "low.", "high.", "conversations.low.", "conversations.high."))
-    columns = ["questions", *ends, *IN_THE_PROMPT]
-    rows = {
-        group: {column: value for column in columns if (value := metrics.get(f"{column}.{group}")) is not None}
-        for group in by_group(metrics, BY_GROUP)
-    }
-    print_table(f"{BY_GROUP} in its 95 % intervals, and the prompt: {NAME}", columns, {"": metrics, **rows})
 
 
 @interruptible
 def main(argv: Sequence[str] | None = None, *, name: str = "locomo", about: str | None = __doc__) -> None:
-    """Measure, print and write; the help is that of the benchmark of this name."""
     command = Command(name, about)
     command.add_argument(
         "--data", type=Path, action="append", required=True, help="a file in LoCoMo's or BEAM's layout, or a folder"
     )
     command.add_argument(
         "--peers", nargs="*", choices=PEERS, help="a bare --peers is none of them; by default all that are installed"
-    )
-    command.add_argument(
-        "--fit", action="store_true", help="fit the arms' weights anew, and hold each conversation out"
     )
     told = command.parse_args(argv)
     missing = [peer for peer in PEERS if not installed(peer)]
@@ -122,13 +99,10 @@ def main(argv: Sequence[str] | None = None, *, name: str = "locomo", about: str 
         model = load_embedding_model("local")
     except (ValueError, RuntimeError) as error:
         command.error(str(error))
-    if told.fit and len(conversations) < 2:
-        command.error("--fit: there is one conversation, and it cannot be held out of itself; give more data")
-
-    systems, fitted = asyncio.run(run(conversations, peers, model, fitting=told.fit))
+    systems = asyncio.run(run(conversations, peers, model))
     turns = sum(1 for conversation in conversations for _ in conversation.turns)
     questions = sum(len(conversation.questions) for conversation in conversations)
-    show(systems, fitted, f"{questions} questions about {turns:,} turns")
+    show(systems, f"{questions} questions about {turns:,} turns")
     measured_on = {
         "data": [file.name for file in told.data],
         "conversations": len(conversations),
@@ -136,8 +110,7 @@ def main(argv: Sequence[str] | None = None, *, name: str = "locomo", about: str 
         "questions_without_evidence": sum(conversation.skipped for conversation in conversations),
         "embedding": model.name,
     }
-    ours = {**systems.pop(NAME), **{f"fit.{key}": value for key, value in flat(fitted).items()}}
-    write_json(told.json, ours, systems, measured_on)
+    write_json(told.json, systems.pop(NAME), systems, measured_on)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-MULTI_HOP = "multi_hop"
-CATEGORIES = {1: MULTI_HOP, 2: "temporal", 3: "open_domain", 4: "single_hop"}
+CATEGORIES = {1: "multi_hop", 2: "temporal", 3: "open_domain", 4: "single_hop"}
 """The names of LoCoMo's numbers; another data set may name its categories itself."""
 ADVERSARIAL = 5
 """Questions without an answer: there is no evidence to find."""
@@ -54,20 +53,12 @@ class Question:
 
 @dataclass(frozen=True)
 class Conversation:
-    """Everything between two speakers: what one owner's memory holds.
+    """Everything between two speakers: what one owner's memory holds, and the questions that can be judged.
 
-    Args:
-        owner: Unique among all that is loaded.
-        data_set: The name of the file or folder that was asked for, without its ending.
-        source: The file's name, without its ending.
-        sessions: In order of time.
-        asked_at: When the questions are asked.
-        questions: Those that can be judged.
-        skipped: How many name no turn that is there; adversarial ones are not counted.
+    `skipped` are those that name no turn that is there; adversarial ones are not counted.
     """
 
     owner: str
-    data_set: str
     source: str
     sessions: tuple[Session, ...]
     asked_at: datetime
@@ -87,12 +78,7 @@ def load(files: Sequence[Path]) -> list[Conversation]:
         ValueError: If a file is not in that layout, or holds no question; the message names the file and the place.
     """
     conversations: list[Conversation] = []
-    found = [
-        (path.resolve().stem, file)
-        for path in files
-        for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])
-    ]
-    for data_set, file in found:
+    for file in (file for path in files for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])):
         try:
             samples = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -103,7 +89,7 @@ def load(files: Sequence[Path]) -> list[Conversation]:
             try:
                 owner = f"{len(conversations)}/{file.stem}"
                 known = _from_sessions(sample) if "sessions" in sample else sample
-                conversations.append(_conversation(known, owner, data_set=data_set, source=file.stem))
+                conversations.append(_conversation(known, owner, file.stem))
             except KeyError as error:
                 raise ValueError(f"{file}, sample {number}: {error.args[0]!r} is missing") from error
             except (AttributeError, TypeError, ValueError) as error:
@@ -140,7 +126,7 @@ def _from_sessions(sample: dict[str, Any]) -> dict[str, Any]:
     return {"conversation": said, "qa": questions}
 
 
-def _conversation(sample: dict[str, Any], owner: str, *, data_set: str, source: str) -> Conversation:
+def _conversation(sample: dict[str, Any], owner: str, source: str) -> Conversation:
     said = sample["conversation"]
     names = sorted((int(found[1]), name) for name in said if (found := _SESSION.fullmatch(name)) and said[name])
     sessions = tuple(_session(said, name) for _, name in names)
@@ -161,7 +147,7 @@ def _conversation(sample: dict[str, Any], owner: str, *, data_set: str, source: 
             skipped += 1
     asked = sample.get("asked_date_time")
     asked_at = _date(str(asked)) if asked else max(session.said_at for session in sessions) + ASKED_AFTER
-    return Conversation(owner, data_set, source, sessions, asked_at, tuple(questions), skipped)
+    return Conversation(owner, source, sessions, asked_at, tuple(questions), skipped)
 
 
 def _session(said: dict[str, Any], name: str) -> Session:

@@ -33,7 +33,6 @@ class SharedEmbeddings(Embeddings):
         self.charged = 0.0
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts that will be searched."""
         new = [text for text in dict.fromkeys(texts) if text not in self._texts]
         for start in range(0, len(new), BATCH):
             part = new[start : start + BATCH]
@@ -49,7 +48,6 @@ class SharedEmbeddings(Embeddings):
         return [self._texts[text][0].tolist() for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
-        """Embed what is searched for."""
         if text not in self._queries:
             started = time.perf_counter()
             vector = np.asarray(self._model.embed_query(text), np.float32)
@@ -61,13 +59,11 @@ class SharedEmbeddings(Embeddings):
         return floats
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embed texts that will be searched, off the event loop; what is known is returned at once."""
         if all(text in self._texts for text in texts):
             return self.embed_documents(texts)
         return await asyncio.to_thread(self.embed_documents, texts)
 
     async def aembed_query(self, text: str) -> list[float]:
-        """Embed what is searched for, off the event loop; what is known is returned at once."""
         if text in self._queries:
             return self.embed_query(text)
         return await asyncio.to_thread(self.embed_query, text)

@@ -30,17 +30,10 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Results of a question.
+    """Results of a question, best first; a result that is no turn takes its place as well.
 
-    Args:
-        found: The turns, best first; a result that is no turn takes its place as well.
-        evidence: The turns that answer the question.
-        groups: What it counts towards, beside the whole: its category, its file.
-        conversation: The owner of the memory that was asked.
-        context_tokens: Of what was found, rendered for a prompt.
-        milliseconds: What the search took, without the embedding of the question.
-        embedding_milliseconds: What that took.
-        prompt: What comes into a prompt; None where only the search is looked at.
+    `groups` are what it counts towards, beside the whole: its category, its file. Milliseconds are without the
+    embedding of the question. Without a prompt only the search is looked at.
     """
 
     found: Sequence[str]

@@ -1,4 +1,6 @@
-"""`python -m benchmarks.long_conversation --json OUT [--turns 500] [--server]`; see `--help`.
+"""Prompts of one long conversation, and what of its beginning is known at the end.
+
+    python -m benchmarks.long_conversation --json results/long_conversation.json [--turns 500]
 
 One conversation of 500 turns, in English and Vietnamese, with long tool results, long pasted texts and things that are
 much alike. What is said in passing in turn 3, and in three more, is asked for at the end; the model answers where its
@@ -9,109 +11,216 @@ summary could have kept, because the model was shown them.
 
 All models are one scripted server, over HTTP and the real client; it counts the tokens of what it is sent, for all of
 them alike. `react_mem` runs on an embedded database with the local embedder. What is done behind a turn is done
-between the turns here. With `--server` `react_mem` also runs on a `langgraph dev` of its own, over HTTP; what its turns
-leave to do is then done as it is shipped, after a moment of quiet, and every 25 turns there is one.
+between the turns here.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import os
-import tempfile
+import statistics
 import time
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from benchmarks.locomo.databases import new_database
-from benchmarks.long_conversation.conversation import Said, conversation, details_of
-from benchmarks.long_conversation.measure import Held, Metrics, hold, marks
-from benchmarks.long_conversation.model import Counter, serve
-from benchmarks.long_conversation.systems import FULL, ON_SERVER, PEER, WINDOW, Talk, in_process, on_server
-from benchmarks.progress import interruptible
-from benchmarks.report import add_json_option, print_table, write_json
-from react_mem.memory.opening import open_storage
-from react_mem.memory.store import StorageSettings
-from react_mem.memory.store.embedded import embedded_database
+from langchain.agents import create_agent
+from langchain.agents.middleware import SummarizationMiddleware
+from langchain_openai import ChatOpenAI
+
+from benchmarks.databases import database_server, new_database, opened
+from benchmarks.long_conversation.conversation import Detail, Said, conversation, details_of, look_up
+from benchmarks.long_conversation.model import CHAT, SMALL, Call, Counter, serve
+from benchmarks.progress import counted, interruptible
+from benchmarks.report import Command, Metrics, print_table, write_rows
+from react_mem.agents.config import AgentConfig, load_agent_config
+from react_mem.agents.context import AgentContext
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.maintenance.worker import drain
+from react_mem.memory.opening import Storage
+from react_mem.tools.registry import load_tools
 from tests.support.openai_server import OpenAIServer
 
-_TOKENS = ("peak", "total", "small_total")
+FULL, OURS, PEER = "react", "react_mem", "summarization"
+
+MARKS = (10, 50, 100, 250, 500)
+"""Turns at which the prompt is looked at."""
+
+_WINDOW = 10
+"""Turns up to a mark that count for it: some call a tool, most do not."""
+
+WINDOW = 16_000
+"""Tokens: what react_mem takes a model to read when nobody says, and so what the peer's settings are made for."""
+
+USER = "ann"
+_TRIGGER, _KEEP = int(0.8 * WINDOW), 20
+"""LangChain's middleware sums up when four fifths of the window are full, and keeps, as by default, 20 messages."""
+
+_BEHIND_SECONDS = 120.0
+
+
+class Talk:
+    """A conversation with the graph of a system."""
+
+    def __init__(self, name: str, graph: Any) -> None:
+        self.name = name
+        self.degraded = 0
+        self._graph = graph
+
+    async def say(self, text: str) -> str:
+        """Send a message and return the answer."""
+        answer = ""
+        streamed: Any = self._graph.astream(
+            {"messages": [("user", text)]},
+            {"configurable": {"thread_id": self.name}},
+            context=AgentContext(user_id=USER),
+            stream_mode=["custom", "updates"],
+        )
+        async for mode, part in streamed:
+            if mode == "custom":
+                self.degraded += part.get("status") == "degraded"
+                continue
+            for update in part.values():
+                if update and update.get("messages"):
+                    answer = update["messages"][-1].text
+        return answer
+
+    async def rest(self) -> None:
+        """Do now what waits for a moment of quiet."""
+        if not await drain(_BEHIND_SECONDS):
+            raise RuntimeError(f"what {self.name} does behind a turn took more than {_BEHIND_SECONDS:.0f} seconds")
+
+
+def in_process(storage: Storage, base_url: str) -> list[Talk]:
+    """Return a conversation with each system, on a storage and a model over HTTP."""
+    chat, small = (_model(name, base_url) for name in (CHAT, SMALL))
+    talks: list[Talk] = []
+    for name, shipped in ((FULL, "plain"), (OURS, "assistant")):
+        config = _shipped(shipped)
+        # what is done behind a turn waits until it is asked for
+        config = config.model_copy(
+            update={"memory": config.memory.model_copy(update={"extraction": {"debounce": 3600.0}})}
+        )
+        agent = resolve_agent(config, model=chat, small_model=small, tools=[look_up])
+        talks.append(Talk(name, build_agent(agent, store=storage.store, checkpointer=storage.checkpointer)))
+    plain = load_agent_config("plain")
+    peer: Any = create_agent(
+        chat,
+        [*load_tools(plain.tools), look_up],
+        system_prompt=plain.system_prompt,
+        middleware=[SummarizationMiddleware(small, trigger=("tokens", _TRIGGER), keep=("messages", _KEEP))],
+        context_schema=AgentContext,
+        checkpointer=storage.checkpointer,
+    )
+    return [*talks, Talk(PEER, peer)]
+
+
+def _shipped(name: str) -> AgentConfig:
+    """Return an agent as it is shipped, but a failure of the model is one of the benchmark."""
+    config = load_agent_config(name)
+    return config.model_copy(update={"models": config.models.model_copy(update={"fallback": ()})})
+
+
+def _model(name: str, base_url: str) -> ChatOpenAI:
+    return ChatOpenAI(model=name, base_url=base_url, api_key="none", max_retries=0, timeout=60)
+
+
+@dataclass
+class Held:
+    """A conversation that was held: the calls of each turn, the details that were answered, or were in the prompt."""
+
+    turns: list[list[Call]] = field(default_factory=list)
+    seconds: float = 0.0
+    verbatim: list[Detail] = field(default_factory=list)
+    answered: list[Detail] = field(default_factory=list)
+    degraded: int = 0
+
+    def metrics(self, details: Sequence[Detail], baseline: Held) -> Metrics:
+        """Return what it came to: tokens, calls, and what of the details was known; time beside that of a baseline."""
+        calls = [call for turn in self.turns for call in turn]
+        chats = [call for call in calls if call.model == CHAT]
+        small = [call for call in calls if call.model == SMALL]
+        sent = [sum(call.prompt_tokens for call in turn if call.model == CHAT) for turn in self.turns]
+        return {
+            **{
+                f"prompt_tokens.turn_{mark}": round(statistics.mean(sent[:mark][-_WINDOW:]))
+                for mark in marks(len(self.turns))
+            },
+            "peak": max(call.prompt_tokens for call in chats),
+            "total": sum(sent),
+            "small_total": sum(call.prompt_tokens for call in small),
+            "calls": len(chats),
+            "small_calls": len(small),
+            "waited_for": sum(not call.behind for call in small),
+            "asked": len(details),
+            "recovered": len(self.verbatim),
+            "shown_to_small": len(frozenset().union(*(call.verbatim for call in small))),
+            "answered": len(self.answered),
+            "turn_3_recovered": int(details[0] in self.verbatim),
+            "turn_3_answered": int(details[0] in self.answered),
+            "degraded": self.degraded,
+            "time_over_react": round(self.seconds / baseline.seconds, 2),
+        }
+
+
+async def hold(talk: Talk, said: Sequence[Said], counter: Counter) -> Held:
+    """Hold the conversation with one system, while the calls of its models are counted."""
+    held = Held()
+    for turn in counted(said, talk.name, "turns"):
+        counter.behind = False
+        started = time.perf_counter()
+        answer = await talk.say(turn.text)
+        held.seconds += time.perf_counter() - started
+        counter.behind = True
+        await talk.rest()
+        calls = counter.take()
+        held.turns.append(calls)
+        if turn.asks_for is None:
+            continue
+        if turn.asks_for.value in answer:
+            held.answered.append(turn.asks_for)
+        if any(turn.asks_for in call.verbatim for call in calls if call.model == CHAT):
+            held.verbatim.append(turn.asks_for)
+    held.degraded = talk.degraded
+    return held
+
+
+def marks(turns: int) -> list[int]:
+    """Return the turns at which a conversation of so many is looked at; always its last."""
+    return list(dict.fromkeys([*(mark for mark in MARKS if mark < turns), turns]))
+
+
 _CALLS = ("calls", "small_calls", "waited_for", "degraded", "time_over_react")
 _KNOWN = ("asked", "answered", "recovered", "turn_3_recovered", "shown_to_small")
 
 
-async def measure(turns: int, *, server: bool) -> dict[str, Metrics]:
-    """Hold the conversation with every system.
-
-    Args:
-        turns: Its length.
-        server: Whether with a LangGraph server too.
-
-    Returns:
-        What it came to, by system.
-    """
-    said, details = list(conversation(turns)), details_of(turns)
-    counter = Counter()
+async def measure(turns: int) -> dict[str, Metrics]:
+    """Hold a conversation of so many turns with every system; return what it came to, by system."""
+    said, counter = list(conversation(turns)), Counter()
     held: dict[str, Held] = {}
-    with tempfile.TemporaryDirectory() as folder, OpenAIServer() as model:
+    with OpenAIServer() as model:
         serve(model, counter)
-        async with embedded_database(Path(folder) / "postgres") as url:
-            settings = StorageSettings.model_validate(
-                {"database_url": await new_database(url, "ours"), "embedding": "local"}
-            )
-            async with open_storage(settings) as storage:
-                for talk in in_process(storage, model.base_url):
-                    held[talk.name] = await _hold(talk, said, counter)
-            if server:
-                runs_in = Path(folder) / "server"
-                runs_in.mkdir()
-                async with on_server(runs_in, await new_database(url, "server"), model.base_url) as talk:
-                    held[talk.name] = await _hold(talk, said, counter)
-    # a server does more for a turn than run it, and each of its turns is another process's
-    return {name: one.metrics(details, held[FULL] if name != ON_SERVER else None) for name, one in held.items()}
-
-
-async def _hold(talk: Talk, said: Sequence[Said], counter: Counter) -> Held:
-    started = time.perf_counter()
-    held = await hold(talk, said, counter)
-    print(f"{talk.name}: {len(said)} turns in {time.perf_counter() - started:.0f} seconds", flush=True)
-    return held
-
-
-def _print(found: Mapping[str, Metrics], turns: int) -> None:
-    by_mark = {
-        name: {f"turn_{mark}": row[f"prompt_tokens.turn_{mark}"] for mark in marks(turns)}
-        for name, row in found.items()
-    }
-    print_table("Prompt tokens of a turn, at", [f"turn_{mark}" for mark in marks(turns)], by_mark)
-    print_table("The largest prompt, and the tokens of all", _TOKENS, found)
-    print_table("Model calls", _CALLS, found)
-    print_table("What was said long ago, and whether its own message was in the prompt", _KNOWN, found)
+        async with database_server() as url, opened(await new_database(url, "ours")) as storage:
+            for talk in in_process(storage, model.base_url):
+                started = time.perf_counter()
+                held[talk.name] = await hold(talk, said, counter)
+                print(f"{talk.name}: {turns} turns in {time.perf_counter() - started:.0f} seconds", flush=True)
+    return {name: one.metrics(details_of(turns), held[FULL]) for name, one in held.items()}
 
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print and write.
-
-    Args:
-        argv: The arguments; by default those of the process.
-    """
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.long_conversation", description=(__doc__ or "").partition("\n\n")[2].strip()
-    )
-    add_json_option(parser)
-    parser.add_argument("--turns", type=int, default=500, help="turns of the conversation (default: %(default)s)")
-    parser.add_argument("--server", action="store_true", help="measure one `langgraph dev` too")
-    arguments = parser.parse_args(argv)
-    if not details_of(arguments.turns):
-        parser.error("--turns: nothing could be asked for at the end of so short a conversation; 7 are the least")
-    load = [os.getloadavg()[0]]
-    found = asyncio.run(measure(arguments.turns, server=arguments.server))
-    _print(found, arguments.turns)
-    ours = {f"{name}.{metric}": value for name in found if name != PEER for metric, value in found[name].items()}
-    load.append(os.getloadavg()[0])
-    told = {"turns": arguments.turns, "window": WINDOW, "load_average": load}
-    write_json(arguments.json, ours, {PEER: found[PEER]}, told)
+    command = Command("long_conversation", __doc__)
+    command.add_argument("--turns", type=int, default=500, help="turns of the conversation")
+    told = command.parse_args(argv)
+    if not details_of(told.turns):
+        command.error("--turns: nothing could be asked for at the end of so short a conversation; 7 are the least")
+    found = asyncio.run(measure(told.turns))
+    by_mark = [f"prompt_tokens.turn_{mark}" for mark in marks(told.turns)]
+    print_table("Prompt tokens of a turn, at", by_mark, found)
+    print_table("The largest prompt, and the tokens of all", ("peak", "total", "small_total"), found)
+    print_table("Model calls", _CALLS, found)
+    print_table("What was said long ago, and whether its own message was in the prompt", _KNOWN, found)
+    write_rows(told.json, found, [PEER], {**vars(told), "window": WINDOW})
 
 
 if __name__ == "__main__":

@@ -1,14 +1,24 @@
-"""The conversation: what the user says in each turn, and what of it is asked for at the end."""
+"""The conversation: what the user says in each turn, and what of it is asked for at the end.
+
+Small talk of a household is put together of parts (wording.yaml), so that no two of a thousand sentences are alike, in
+two languages that mix from turn to turn, as they do where a family speaks both.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import yaml
 from langchain_core.tools import tool
 
-from benchmarks.long_conversation.wording import ENGLISH, VIETNAMESE, sentences
+Bank = Mapping[str, Sequence[str]]
+
+WORDING: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("wording.yaml").read_text(encoding="utf-8"))
+ENGLISH: Bank = WORDING["english"]
+VIETNAMESE: Bank = WORDING["vietnamese"]
 
 LOOK_UP = "Please look up"
 TRA_CUU = "Nhờ bạn tra cứu"
@@ -19,16 +29,8 @@ _ALIKE_EVERY = 4
 """Every fourth turn says something that reads like one of the details, of another thing."""
 
 
-@dataclass(frozen=True)
-class Detail:
-    """Something that is said once, in passing.
-
-    Args:
-        turn: In which turn.
-        said: The sentence, in the middle of a message.
-        question: What is asked at the end.
-        value: What has to be in the answer.
-    """
+class Detail(NamedTuple):
+    """Something that is said once, in passing, in a turn: the sentence, the question and what its answer must have."""
 
     turn: int
     said: str
@@ -36,43 +38,11 @@ class Detail:
     value: str
 
 
-DETAILS = (
-    Detail(
-        3,
-        "The spare key of the boat house hangs behind the blue barometer in the hallway.",
-        "Where does the spare key of the boat house hang?",
-        "behind the blue barometer",
-    ),
-    Detail(
-        10,
-        "Mã mở cổng nhà nghỉ ở Tam Đảo là 4827, thợ vừa đổi hôm qua.",
-        "Mã mở cổng nhà nghỉ ở Tam Đảo là bao nhiêu nhỉ?",
-        "4827",
-    ),
-    Detail(
-        50,
-        "Dr. Ferreira moved Nora's allergy test to the 17th of June at twenty to ten.",
-        "When is Nora's allergy test with Dr. Ferreira?",
-        "17th of June at twenty to ten",
-    ),
-    Detail(
-        200,
-        "Bà ngoại dặn không cho tôm khô vào nồi canh vì bé Na bị dị ứng.",
-        "Bà ngoại dặn không cho gì vào nồi canh vì bé Na bị dị ứng?",
-        "tôm khô",
-    ),
-)
+DETAILS = tuple(Detail(**detail) for detail in WORDING["details"])
 
 
-@dataclass(frozen=True)
-class Said:
-    """Turn of the user.
-
-    Args:
-        turn: Its number, from 1.
-        text: The message.
-        asks_for: The detail that it asks for, if it does.
-    """
+class Said(NamedTuple):
+    """Turn of the user, with its number from 1 and the detail that it asks for, if it does."""
 
     turn: int
     text: str
@@ -80,10 +50,9 @@ class Said:
 
 
 def conversation(turns: int) -> Iterator[Said]:
-    """Yield the turns of the conversation; in the last ones the details are asked for, the oldest in the very last.
+    """Yield so many turns; in the last ones the details are asked for, the oldest in the very last.
 
-    Args:
-        turns: How many; details that would come after the questions are left out.
+    Details that would come after the questions are left out.
 
     >>> said = list(conversation(20))
     >>> said[2].text.count(DETAILS[0].said), said[-1].asks_for == DETAILS[0], said[-1].turn
@@ -128,3 +97,13 @@ async def look_up(topic: str) -> str:
     chance = random.Random(topic)
     # from a page to three: 2,500 to 7,000 characters
     return sentences(chance, ENGLISH, "said", chance.randint(35, 100))
+
+
+def sentences(chance: random.Random, bank: Bank, kind: str, number: int) -> str:
+    """Return so many sentences of a kind in a language: `said`, `asked`, `answered` or `alike`."""
+    made = []
+    for _ in range(number):
+        parts = {name: chance.choice(bank[name]) for name in ("who", "thing", "place", "when", "what", "how")}
+        sentence = chance.choice(bank[kind]).format(**parts, number=chance.randint(1000, 9999))
+        made.append(sentence[:1].upper() + sentence[1:])
+    return " ".join(made)

@@ -15,8 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from benchmarks.long_conversation.conversation import DETAILS, LOOK_UP, TRA_CUU, Detail
-from benchmarks.long_conversation.wording import ENGLISH, VIETNAMESE, sentences
+from benchmarks.long_conversation.conversation import DETAILS, ENGLISH, LOOK_UP, TRA_CUU, VIETNAMESE, Detail, sentences
 from tests.support.labels import clauses_in, fact, other, proposal
 from tests.support.openai_server import OpenAIServer, Reply, Request, ToolCall
 
@@ -34,14 +33,7 @@ _BYTES_PER_TOKEN = 4
 
 @dataclass(frozen=True)
 class Call:
-    """One request to the model.
-
-    Args:
-        model: `CHAT` or `SMALL`.
-        prompt_tokens: What it was sent, tools included.
-        behind: Whether nobody waited for it.
-        verbatim: The details whose sentence stands in the prompt, word for word.
-    """
+    """One request to a model; `verbatim` are the details in its prompt, and nobody waits for one `behind`."""
 
     model: str
     prompt_tokens: int
@@ -51,11 +43,7 @@ class Call:
 
 @dataclass
 class Counter:
-    """Usage of the model since the last reading.
-
-    Args:
-        behind: Whether what is asked now is asked behind a turn.
-    """
+    """Usage of the model since the last reading; `behind` says whether what is asked now is asked behind a turn."""
 
     behind: bool = False
     calls: list[Call] = field(default_factory=list)

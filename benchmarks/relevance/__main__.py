@@ -22,7 +22,7 @@ from typing import NamedTuple
 from langgraph.store.memory import InMemoryStore
 
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import Command, print_table, write_json
+from benchmarks.report import Command, Metrics, print_table, write_json
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
@@ -30,8 +30,6 @@ from react_mem.memory.store.embeddings import load_embedding_model
 
 _DATA = Path(__file__).with_name("data")
 _USER = "user"
-
-Metrics = dict[str, float]
 
 
 class Asked(NamedTuple):
@@ -110,7 +108,6 @@ async def measure(half: str) -> tuple[Metrics, Metrics]:
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print and write."""
     command = Command("relevance", __doc__)
     command.add_argument("--half", choices=("test", "tuning", "all"), default="test")
     told = command.parse_args(argv)

@@ -1,11 +1,11 @@
 """Tool routing: accuracy, model calls saved and prompt tokens, beside sending all tools.
 
-    python -m benchmarks.routing --json results/routing.json [--half test] [--model openai:NAME --requests 30]
+    python -m benchmarks.routing --json results/routing.json [--half test]
 
 158 tools, many of them near duplicates, and 384 requests in English and Vietnamese, of which half (by a checksum of
 their text) chose the constants in `tools/routing` and the other half is reported. Sending all tools is the peer in
 tokens; plain BM25 and plain vector search over the tools are the peers in accuracy. `model, oracle` asks a stand-in
-that always picks right from what it is shown: what asking can come to at best. `--model` asks a real one.
+that always picks right from what it is shown: what asking can come to at best.
 
 Accuracy@1: the first tool is one of those that are needed. Accuracy@5, and `offered` for all that reach the model:
 every tool that is needed is among them. Requests that need no tool are counted apart.
@@ -13,42 +13,207 @@ every tool that is needed is among them. Requests that need no tool are counted 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
+import json
+import re
 import statistics
 import time
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
-from langchain_core.tools import BaseTool
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.store.memory import InMemoryStore
+from pydantic import BaseModel, ConfigDict
 
 from benchmarks.progress import counted, interruptible
-from benchmarks.report import add_json_option, print_table, write_json
-from benchmarks.routing.data import Request, load_requests, load_tools
-from benchmarks.routing.systems import Chosen, Cosines, Meter, Oracle, Switched, System, Words, make_tools
-from react_mem.agents.models import load_chat_model
-from react_mem.memory.context import fence, tool_tokens
+from benchmarks.report import Command, Metrics, flat, print_table, write_json
+from react_mem.agents.answering_model import AnsweringModel
+from react_mem.memory.context import count_tokens, fence, tool_tokens
 from react_mem.memory.store.embeddings import load_embedding_model
+from react_mem.tools.routing.find_tools import make_find_tools
+from react_mem.tools.routing.route_vectors import PREPARING
+from react_mem.tools.routing.routes import tool_routes
 from react_mem.tools.routing.routing_settings import SwitchSettings
+from react_mem.tools.routing.switch import Switch
+from react_mem.tools.routing.words import WordIndex
 
-Metrics = dict[str, float]
+Half = Literal["tune", "test"]
+_DATA = Path(__file__).with_name("data")
 
-_RIGHT = ("accuracy_where_clear", "no_tool_recognised", "layer_right")
+
+class ToolData(BaseModel):
+    """A tool as the data file describes it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    description: str
+    arguments: dict[str, str]
+    examples: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+
+    def as_tool(self, *, described: bool = True) -> BaseTool:
+        """Return the tool as a model gets it, `described` by what is known of it beside its description as well."""
+        first, *_ = self.arguments
+        properties = {name: {"type": "string", "description": about} for name, about in self.arguments.items()}
+        known: dict[str, Any] = {"examples": self.examples, "after": self.after, "requires": self.requires}
+        return StructuredTool.from_function(
+            lambda **arguments: str(arguments),
+            name=self.name,
+            description=self.description,
+            args_schema={"type": "object", "properties": properties, "required": [first]},
+            metadata=known if described else None,
+        )
+
+
+class Request(BaseModel):
+    """A request, with the tools that it needs (none where it is talk) and the layers of memory that it asks for."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    lang: Literal["en", "vi"]
+    text: str
+    tools: tuple[str, ...]
+    layers: tuple[str, ...] = ()
+
+    @property
+    def half(self) -> Half:
+        """Return the half it is in: constants may be chosen with one half, and are judged by the other."""
+        return "test" if zlib.crc32(self.text.encode()) % 2 else "tune"
+
+
+def load_tools() -> list[ToolData]:
+    """Return the tools."""
+    return [ToolData.model_validate(row) for row in _rows("tools")]
+
+
+def load_requests(half: Half) -> list[Request]:
+    """Return the requests of one half."""
+    return [request for row in _rows("requests") if (request := Request.model_validate(row)).half == half]
+
+
+def _rows(name: str) -> Sequence[Any]:
+    rows: Sequence[Any] = json.loads((_DATA / f"{name}.json").read_text(encoding="utf-8"))
+    return rows
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Choice of a system.
+
+    Args:
+        tools: The names, the most likely first.
+        picked: Those it is sure of; empty for none needed, where `by` is a model, else for not being sure.
+        by: What decided.
+        layers: The layers of memory.
+    """
+
+    tools: Sequence[str]
+    picked: Sequence[str] = ()
+    by: str = ""
+    layers: Sequence[str] = ()
+
+
+class System(NamedTuple):
+    """Way to choose for a request, with the tokens that it adds to every prompt beside the tools."""
+
+    choose: Callable[[str], Awaitable[Chosen]]
+    overhead: int = 0
+
+
+def by_words(tools: Sequence[BaseTool], top: int) -> System:
+    """Choose by BM25 over name, description, arguments and examples."""
+    routes = tool_routes(tools, SwitchSettings())
+    index = WordIndex(routes)
+
+    async def choose(request: str) -> Chosen:
+        scored = zip(routes, index.scores(request), strict=True)
+        return Chosen([route.name for route, _ in sorted(scored, key=lambda pair: -pair[1])][:top])
+
+    return System(choose)
+
+
+async def by_vectors(tools: Sequence[BaseTool], top: int, embeddings: Embeddings) -> System:
+    """Choose by plain vector search over "name: description", as tool registries on a vector store do it."""
+    store = _in_memory(embeddings)
+    for tool in tools:
+        await store.aput(("tools",), tool.name, {"text": f"{tool.name}: {tool.description}"})
+
+    async def choose(request: str) -> Chosen:
+        return Chosen([item.key for item in await store.asearch(("tools",), query=request, limit=top)])
+
+    return System(choose)
+
+
+async def by_switch(
+    tools: Sequence[BaseTool], settings: SwitchSettings, embeddings: Embeddings, model: BaseChatModel | None = None
+) -> System:
+    """Choose by the switching engine, whose tools have vectors already."""
+    switch, store = Switch(tools, settings, [model] if model else ()), _in_memory(embeddings)
+    await switch.router.rank("", store, 60)
+    await asyncio.gather(*(task for task in asyncio.all_tasks() if task.get_name() == PREPARING))
+
+    async def choose(request: str) -> Chosen:
+        choice = await switch.choose(request, store)
+        if choice.missing:
+            print(f"  {request}: {choice.missing}")
+        names = choice.tools if choice.tools is not None else [tool.name for tool in tools]
+        return Chosen(names, choice.picked, choice.by, choice.layers)
+
+    return System(choose, tool_tokens([make_find_tools(switch.routes, switch.router, 1)]))
+
+
+def _in_memory(embeddings: Embeddings) -> InMemoryStore:
+    return InMemoryStore(index={"dims": 384, "embed": embeddings, "fields": ["text"]})
+
+
+class Oracle(AnsweringModel):
+    """Stands in for a small model that always picks right from what it is shown: the best that can come of asking.
+
+    `needed` has, by request as it is shown, the tools and the layers that it needs.
+    """
+
+    needed: Mapping[str, tuple[Sequence[str], Sequence[str]]]
+
+    def with_structured_output(self, schema: Any, **kwargs: Any) -> Runnable[Any, Any]:
+        return RunnableLambda(lambda messages, config: {"raw": self.invoke(messages, config), "parsed": None})
+
+    def _answer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
+        shown = messages[-1].text
+        request = shown[shown.index("<request>") + 9 : shown.index("</request>")].strip()
+        tools, layers = self.needed[request]
+        seen = set(re.findall(r"^(\w+):", shown.partition("</tools>")[0], re.MULTILINE))
+        return AIMessage(json.dumps({"tools": [name for name in tools if name in seen], "layers": list(layers)}))
+
+
+class Meter(BaseCallbackHandler):
+    """Counts the calls of a model and the tokens of its prompts."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.tokens = 0
+
+    def on_chat_model_start(self, serialized: dict[str, Any], messages: list[list[BaseMessage]], **kwargs: Any) -> None:
+        self.calls += 1
+        self.tokens += sum(count_tokens(message.text) for batch in messages for message in batch)
+
+
+OURS = ("semantic", "model, oracle")
 
 
 async def measure(
     system: System, requests: Sequence[Request], tools: Sequence[BaseTool], meter: Meter | None = None
 ) -> Metrics:
-    """Let a system choose for every request.
-
-    Args:
-        system: The system, prepared.
-        requests: The requests.
-        tools: The tools, to count what the chosen ones take of a prompt.
-        meter: Of the model that the system asks.
-
-    Returns:
-        Its metrics.
-    """
+    """Let a system that is prepared choose for every request, and return its metrics."""
     costs = {tool.name: tool_tokens([tool]) for tool in tools}
     chosen: list[tuple[Request, Chosen]] = []
     times: list[float] = []
@@ -96,69 +261,46 @@ def _share(right: Iterable[bool]) -> float:
     return round(sum(told) / len(told), 3) if told else 0.0
 
 
-async def run(options: argparse.Namespace) -> None:
-    """Run the benchmark.
-
-    Args:
-        options: Of the command line.
-    """
+async def run(half: Half) -> dict[str, Metrics]:
+    """Measure every system with the requests of a half, and return its metrics by name."""
     data = load_tools()
-    tools, bare = make_tools(data), make_tools(data, described=False)
-    requests = load_requests(options.half)
-    if options.requests:
-        number = min(options.requests, len(requests))
-        requests = [requests[place * len(requests) // number] for place in range(number)]
+    tools, bare = ([tool.as_tool(described=described) for tool in data] for described in (True, False))
+    requests = load_requests(half)
     embeddings = load_embedding_model("local").embeddings
     top = SwitchSettings().max_tools
-    semantic, model = SwitchSettings(mode="semantic"), SwitchSettings(mode="model", timeout=options.timeout)
+    semantic, model = SwitchSettings(mode="semantic"), SwitchSettings(mode="model", timeout=30.0)
     meter = Meter()
     needed = {fence(request.text): (request.tools, request.layers) for request in requests}
+    oracle = Oracle(needed=needed, callbacks=[meter])
+    systems = {
+        "bm25": by_words(tools, top),
+        "vector": await by_vectors(tools, top, embeddings),
+        "semantic, no examples": await by_switch(bare, semantic, embeddings),
+        "semantic": await by_switch(tools, semantic, embeddings),
+        "model, oracle": await by_switch(tools, model, embeddings, oracle),
+    }
     rows: dict[str, Metrics] = {}
-    planned: list[tuple[System, Meter | None]] = [
-        (Words(tools, top), None),
-        (Cosines(tools, top, embeddings), None),
-        (Switched("semantic, no examples", bare, semantic, embeddings), None),
-        (Switched("semantic", tools, semantic, embeddings), None),
-        (Switched("model, oracle", tools, model, embeddings, Oracle(needed=needed, callbacks=[meter])), meter),
-    ]
-    if options.model:
-        real = Meter()
-        chat = await asyncio.to_thread(load_chat_model, options.model)
-        watched_chat = chat.model_copy(update={"callbacks": [real]})
-        planned.append((Switched(f"model, {options.model}", tools, model, embeddings, watched_chat), real))
-    for system, watched in planned:
-        await system.prepare()
-        rows[system.name] = await measure(system, requests, tools, watched)
-    rows["all tools"] = {"tools_sent": len(tools), "tool_tokens": tool_tokens(tools)}
-    title = f"Which of {len(tools)} tools, {len(requests)} requests ({options.half})"
-    print_table(title, ("accuracy_at_1", "accuracy_at_5", "offered"), rows)
-    print_table("By language", ("accuracy_at_1_en", "accuracy_at_5_en", "accuracy_at_1_vi", "accuracy_at_5_vi"), rows)
-    print_table("What it takes of a prompt, and of time", ("tools_sent", "tool_tokens", "choice_ms_p50"), rows)
-    asking = {name: row for name, row in rows.items() if "model_calls" in row}
-    print_table("Where the model is asked", ("model_calls", "model_calls_saved", "switch_prompt_tokens"), asking)
-    print_table("Right where clear, and of talk and memory", _RIGHT, asking)
-    ours = {f"{name}.{metric}": value for name in ("semantic", "model, oracle") for metric, value in rows[name].items()}
-    peers = {name: row for name, row in rows.items() if name not in ("semantic", "model, oracle")}
-    facts = {"half": options.half, "requests": len(requests), "embedding": "local"}
-    await asyncio.to_thread(write_json, options.json, ours, peers, facts)
+    for name, system in systems.items():
+        rows[name] = await measure(system, requests, tools, meter if name == "model, oracle" else None)
+    return rows | {"all tools": {"tools_sent": len(tools), "tool_tokens": tool_tokens(tools)}}
 
 
 @interruptible
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the benchmark.
-
-    Args:
-        arguments: Those of the command line by default.
-    """
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.routing", description=(__doc__ or "").partition("\n")[0]
-    )
-    add_json_option(parser)
-    parser.add_argument("--half", choices=("tune", "test"), default="test")
-    parser.add_argument("--model", metavar="PROVIDER:NAME", help="a real small model, asked beside the stand-in")
-    parser.add_argument("--requests", type=int, metavar="N", help="only N requests, from all over the data")
-    parser.add_argument("--timeout", type=float, default=30.0, metavar="S", help="seconds for one choice")
-    asyncio.run(run(parser.parse_args(arguments)))
+def main(argv: Sequence[str] | None = None) -> None:
+    command = Command("routing", __doc__)
+    command.add_argument("--half", choices=("tune", "test"), default="test")
+    told = command.parse_args(argv)
+    rows = asyncio.run(run(told.half))
+    title = f"Which of {len(load_tools())} tools, {len(load_requests(told.half))} requests ({told.half})"
+    print_table(title, ("accuracy_at_1", "accuracy_at_5", "offered"), rows)
+    print_table("By language", [f"accuracy_at_{n}_{lang}" for lang in ("en", "vi") for n in (1, 5)], rows)
+    print_table("What it takes of a prompt, and of time", ("tools_sent", "tool_tokens", "choice_ms_p50"), rows)
+    asking = {name: row for name, row in rows.items() if "model_calls" in row}
+    print_table("Where the model is asked", ("model_calls", "model_calls_saved", "switch_prompt_tokens"), asking)
+    right = ("accuracy_where_clear", "no_tool_recognised", "layer_right")
+    print_table("Right where clear, and of talk and memory", right, asking)
+    ours = flat({name: rows.pop(name) for name in OURS})
+    write_json(told.json, ours, rows, {"half": told.half, "embedding": "local"})
 
 
 if __name__ == "__main__":

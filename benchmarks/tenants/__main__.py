@@ -11,27 +11,26 @@ from __future__ import annotations
 
 import asyncio
 import statistics
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 import numpy as np
 import psutil  # type: ignore[import-untyped]
 
 from benchmarks.databases import database_server
-from benchmarks.measures import percentile
+from benchmarks.measures import peak_rss_bytes, percentile, reset_peak
 from benchmarks.progress import counted, interruptible
 from benchmarks.report import Command, Metrics, print_table, write_json
+from benchmarks.stand_ins import DIMS
 from benchmarks.tenants.data import PROBES, WANTED, Data, Question
-from benchmarks.tenants.systems import System, on_server, settle
+from benchmarks.tenants.systems import Server, System, settle
 from react_mem.memory.store.storage_settings import INDEX_LIMIT
 
 OURS = "react_mem"
 STOCK_ROWS = 100_000
 """The stock store is measured up to here: it writes some 400 rows a second, and slower the more there are."""
-DIMS = 384
 
 _WRITTEN_AT_ONCE = 500
 _QUESTIONS = 200
@@ -54,7 +53,8 @@ class Answer:
 async def measure(url: str, data: Data, peers: Sequence[str]) -> dict[str, dict[str, float]]:
     """Measure every system with the same memories; return its metrics."""
     found: dict[str, dict[str, float]] = {}
-    async with on_server(url, data) as server:
+    async with AsyncExitStack() as stack:
+        server = Server(url, data, stack)
         systems: dict[str, System] = {}
         for name in (OURS, *(["stock"] if "stock" in peers else []), *(["raw SQL"] if "raw" in peers else [])):
             systems[name] = await server.open[name]()
@@ -69,16 +69,18 @@ async def measure(url: str, data: Data, peers: Sequence[str]) -> dict[str, dict[
 
 async def _write(system: System, data: Data) -> dict[str, float]:
     order = data.arrivals()
-    with _peak_memory() as peak:
-        start = time.perf_counter()
-        places = range(0, len(order), _WRITTEN_AT_ONCE)
-        for place in counted(places, "Writing", f"batches of {_WRITTEN_AT_ONCE} memories"):
-            await system.write([int(row) for row in order[place : place + _WRITTEN_AT_ONCE]])
-        seconds = time.perf_counter() - start
+    reset_peak()
+    before = psutil.Process().memory_info().rss
+    start = time.perf_counter()
+    places = range(0, len(order), _WRITTEN_AT_ONCE)
+    for place in counted(places, "Writing", f"batches of {_WRITTEN_AT_ONCE} memories"):
+        await system.write([int(row) for row in order[place : place + _WRITTEN_AT_ONCE]])
+    seconds = time.perf_counter() - start
+    peak = peak_rss_bytes() - before
     return {
         "writes_per_second": round(data.rows / seconds, 1),
         "disk_bytes_per_memory": round(await settle(system) / data.rows),
-        "peak_memory_bytes": peak[0],
+        "peak_memory_bytes": peak,
     }
 
 
@@ -139,25 +141,6 @@ def _recall(answers: Sequence[Answer]) -> float:
     return round(statistics.mean(answer.recall for answer in answers), 4) if answers else float("nan")
 
 
-@contextmanager
-def _peak_memory() -> Iterator[list[int]]:
-    """Yield the most memory, in bytes, that this process takes meanwhile above what it had."""
-    process = psutil.Process()
-    before, peak, done = process.memory_info().rss, [0], threading.Event()
-
-    def watch() -> None:
-        while not done.wait(0.02):
-            peak[0] = max(peak[0], process.memory_info().rss - before)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        yield peak
-    finally:
-        done.set()
-        watcher.join()
-
-
 async def run(
     sizes: Sequence[int], tenants: int | None, dims: int, peers: Sequence[str]
 ) -> dict[str, dict[str, float]]:
@@ -186,7 +169,6 @@ def _show(data: Data, found: Mapping[str, Metrics]) -> None:
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print and write."""
     command = Command("tenants", __doc__)
     command.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     command.add_argument("--tenants", type=int, help="by default one for every 100 rows")

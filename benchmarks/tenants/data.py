@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from langchain_core.embeddings import Embeddings
+
+from benchmarks.measures import unit
+from benchmarks.stand_ins import InstantEmbeddings
 
 WANTED = 10
 """Results of a search."""
@@ -78,12 +80,12 @@ class Data:
     def vectors(self) -> np.ndarray:
         """The vector of each memory, of length 1."""
         random = np.random.default_rng(11)
-        topics = _unit(random.normal(size=(_TOPICS, self.dims)))
+        topics = unit(random.normal(size=(_TOPICS, self.dims)))
         vectors = np.empty((self.rows, self.dims), dtype=np.float32)
         for start in range(0, self.rows, 10_000):
             part = slice(start, min(start + 10_000, self.rows))
             chosen = topics[random.integers(_TOPICS, size=part.stop - start)]
-            vectors[part] = _unit(chosen + _SPREAD * _unit(random.normal(size=chosen.shape)))
+            vectors[part] = unit(chosen + _SPREAD * unit(random.normal(size=chosen.shape)))
         return vectors
 
     def arrivals(self) -> np.ndarray:
@@ -101,7 +103,7 @@ class Data:
         """Return a question that one of a tenant's memories answers."""
         random = np.random.default_rng(seed)
         row = self.starts[tenant] + random.integers(self.sizes[tenant])
-        vector = _unit(self.vectors[row] + _ASKED * _unit(random.normal(size=self.dims)))
+        vector = unit(self.vectors[row] + _ASKED * unit(random.normal(size=self.dims)))
         self.asked.append(vector.astype(np.float32))
         return Question(tenant, f"q{len(self.asked) - 1}")
 
@@ -123,34 +125,12 @@ def key(row: int) -> str:
     return f"{row:032x}"
 
 
-class GivenEmbeddings(Embeddings):
-    """Vectors that are there already, so that only storing and finding them takes time.
-
-    Args:
-        data: Has them.
-    """
+class GivenEmbeddings(InstantEmbeddings):
+    """Vectors that are there already, so that only storing and finding them takes time."""
 
     def __init__(self, data: Data) -> None:
         self._data = data
 
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vectors of memories."""
-        return [self.embed_query(text) for text in texts]
-
     def embed_query(self, text: str) -> list[float]:
-        """Return the vector of a question."""
         vector: list[float] = self._data.vector_of(text).tolist()
         return vector
-
-    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return the vectors of memories."""
-        return self.embed_documents(texts)
-
-    async def aembed_query(self, text: str) -> list[float]:
-        """Return the vector of a question."""
-        return self.embed_query(text)
-
-
-def _unit(vectors: np.ndarray) -> np.ndarray:
-    unit: np.ndarray = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return unit

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from langgraph.store.base import BaseStore, PutOp
@@ -35,45 +35,23 @@ _POOL: dict[str, Any] = {
 _LEAVE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
 
 
-class System(Protocol):
-    """Something that stores memories and finds them."""
-
-    url: str
-
-    async def write(self, rows: Sequence[int]) -> None:
-        """Store these memories."""
-
-    async def search(self, question: Question) -> list[str]:
-        """Return the keys of what is nearest to a question."""
-
-    async def settle(self) -> None:
-        """Wait for what goes on in the background."""
-
-
 class StoreSystem:
     """A LangGraph store."""
 
     def __init__(self, url: str, store: BaseStore, data: Data) -> None:
         self.url = url
-        self._store = store
+        self.store = store
         self._data = data
 
     async def write(self, rows: Sequence[int]) -> None:
-        """Store these memories."""
         tenants, text = self._data.owners, self._data.text
-        await self._store.abatch(
+        await self.store.abatch(
             [PutOp(_namespace(tenants[row]), key(row), {"kind": "message", "text": text(row)}) for row in rows]
         )
 
     async def search(self, question: Question) -> list[str]:
-        """Return the keys of what is nearest to a question."""
-        found = await self._store.asearch(_namespace(question.tenant), query=question.text, limit=WANTED)
+        found = await self.store.asearch(_namespace(question.tenant), query=question.text, limit=WANTED)
         return [hit.key for hit in found]
-
-    async def settle(self) -> None:
-        """Wait for indexes that are being built."""
-        if isinstance(self._store, MemoryStore):
-            await self._store.indexes.settle()
 
 
 def _namespace(tenant: int) -> tuple[str, ...]:
@@ -98,7 +76,6 @@ class RawSql:
             await conn.execute("CREATE INDEX ON memories (tenant)")
 
     async def write(self, rows: Sequence[int]) -> None:
-        """Store these memories."""
         async with (
             self._pool.connection() as conn,
             conn.cursor() as cursor,
@@ -109,7 +86,6 @@ class RawSql:
                 await copy.write_row((int(self._data.owners[row]), key(row), self._data.text(row), vector))
 
     async def search(self, question: Question) -> list[str]:
-        """Return the keys of what is nearest to a question."""
         vector = Vector(self._data.vector_of(question.text)).to_text()
         async with self._pool.connection() as conn:
             cursor = await conn.execute(
@@ -118,13 +94,14 @@ class RawSql:
             )
             return [row["key"] for row in await cursor.fetchall()]
 
-    async def settle(self) -> None:
-        """Wait for nothing."""
+
+System = StoreSystem | RawSql
 
 
 async def settle(system: System) -> int:
     """Do what a database's own housekeeping would have done, and return what the memories take on disk."""
-    await system.settle()
+    if isinstance(system, StoreSystem) and isinstance(system.store, MemoryStore):
+        await system.store.indexes.settle()  # those that are being built
     async with await AsyncConnection.connect(system.url, autocommit=True) as conn:
         await conn.execute("VACUUM ANALYZE")
         await conn.execute("CHECKPOINT")
@@ -211,10 +188,3 @@ class Server:
         await self._stack.enter_async_context(pool)
         self._pools.append(pool)
         return pool
-
-
-@asynccontextmanager
-async def on_server(url: str, data: Data) -> AsyncIterator[Server]:
-    """Use a server."""
-    async with AsyncExitStack() as stack:
-        yield Server(url, data, stack)

@@ -35,18 +35,7 @@ _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 
 @dataclass(frozen=True)
 class Statement:
-    """One thing that the model says, with what it changes found among what it was shown.
-
-    Args:
-        quote: The user's words.
-        rel: How it relates to the target.
-        target: The id of what it changes.
-        about: Whom it is about.
-        text: The fact as a sentence.
-        when: Its dates.
-        needs: Patterns of what it depends on.
-        drop: Set where the words state nothing lasting.
-    """
+    """One thing that the model says (see `case.Line`), with the id of what it changes found among what it was shown."""
 
     quote: str
     rel: Relation = "new"
@@ -66,14 +55,7 @@ def turn_of(case: Case, said: str) -> Turn | None:
 
 
 def statements(case: Case, turn: Turn, manner: Manner, known: Mapping[str, str]) -> list[Statement]:
-    """Return what the model says about a turn.
-
-    Args:
-        case: The case.
-        turn: The turn.
-        manner: How the model answers.
-        known: What it is shown that a statement may change, by id.
-    """
+    """Return what the model says about a turn, shown texts by id that a statement may change."""
     before = case.turns[: case.turns.index(turn)] if turn in case.turns else case.turns
     said = [line for one in before for line in one.correct if line.drop is None]
     if manner == "careless":
@@ -87,12 +69,9 @@ def statements(case: Case, turn: Turn, manner: Manner, known: Mapping[str, str])
 
 
 def find(expression: str, known: Mapping[str, str], said: Sequence[Line] = ()) -> str | None:
-    """Return the id of what a pattern means: what an earlier line came to, else the shortest text that it fits.
+    """Return the id of what a pattern means: what a line of an earlier turn came to, else the shortest fitting text.
 
-    Args:
-        expression: The pattern.
-        known: The texts by id.
-        said: The lines of earlier turns: a memory may keep them as the user's words or as the sentence.
+    A memory may keep a line as the user's words or as the sentence.
     """
     pattern = Pattern(says=(expression,))
     plain = {id_: normalise(text) for id_, text in known.items()}

@@ -77,12 +77,7 @@ Moment = Annotated[datetime, BeforeValidator(_from_day), AfterValidator(_with_zo
 
 
 class Pattern(_Strict):
-    """Recognition of a statement in whatever words it is kept.
-
-    Args:
-        says: All of them must be found.
-        without: None of them may be found.
-    """
+    """Recognition of a statement in whatever words it is kept: all of `says` are found, and none of `without`."""
 
     says: tuple[Expression, ...] = Field(min_length=1)
     without: tuple[Expression, ...] = ()
@@ -100,15 +95,7 @@ class Pattern(_Strict):
 
 
 class Expected(Pattern):
-    """A statement that must be remembered.
-
-    Args:
-        about: Whom it must be about: a pattern of their name, or `user`; not looked at where it is not given.
-        support: How many messages said it; not looked at where it is not given.
-        event: How the date of what it tells of must be written, as far as it is known: `2025`, `2025-03-11`.
-        since: The same for the beginning of its validity.
-        until: The same for its end.
-    """
+    """A statement that must be remembered; FORMAT.md says what its fields mean, as those of all that follow."""
 
     about: Expression | None = None
     support: int | None = None
@@ -118,16 +105,7 @@ class Expected(Pattern):
 
 
 class Outcome(_Strict):
-    """Expected contents of memory after the last turn.
-
-    Args:
-        current: True now: exactly one current fact each.
-        doubtful: The same, and marked as in doubt.
-        known: Must be kept, as a current fact or as history; never twice among the current ones.
-        history: No longer true: kept, but not among the current facts.
-        gone: Must not be among the current facts; whether it is kept as history is not looked at.
-        never: Was never true or never said by the user: must not be a fact, not even a retired one.
-    """
+    """Expected contents of memory after the last turn."""
 
     current: tuple[Expected, ...] = ()
     doubtful: tuple[Expected, ...] = ()
@@ -154,19 +132,7 @@ class Outcome(_Strict):
 
 
 class Line(_Strict):
-    """One thing that a model says about a turn: a fact, or with `drop` words that state nothing lasting.
-
-    Args:
-        quote: Exact words of what the user says in the turn.
-        rel: How the fact relates to what is known.
-        target: A pattern of the known memory that it is the same as, changes, ends, corrects, is unsure about or
-            forgets. Where no such memory is shown to the model, it can only add.
-        about: Whom or what the fact is about: `user` or a name.
-        text: The fact as a sentence; the quote by default.
-        when: `DATE` of an event, `DATE..` since, `..DATE` until, `DATE..DATE`.
-        needs: Patterns of memories or of words of the same message that the fact holds only as long as they do.
-        drop: The kind of words that state nothing lasting.
-    """
+    """One thing that a model says about a turn: a fact, or with `drop` words that state nothing lasting."""
 
     quote: str = Field(min_length=1)
     rel: Relation = "new"
@@ -192,30 +158,14 @@ class Line(_Strict):
 
 
 class Observed(_Strict):
-    """Result of a tool in a turn, before the assistant answered.
-
-    Args:
-        tool: The tool's name, such as `read_page`.
-        text: What it returned.
-    """
+    """Result of a tool in a turn, before the assistant answered."""
 
     tool: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     text: str = Field(min_length=1)
 
 
 class Turn(_Strict):
-    """One message of the user and what follows.
-
-    Args:
-        say: What the user says.
-        reply: What the assistant answers.
-        conversation: Which conversation it belongs to.
-        at: When it is said; now where it is not given.
-        observed: What a tool returned in it.
-        correct: What a model that reads well says about it; words of `say` that no line quotes are chat.
-        careless: What one says that does not; derived from the correct lines where it is not given.
-        hostile: What one says that attacks; derived where it is not given.
-    """
+    """One message of the user and what follows; words of `say` that no correct line quotes are chat."""
 
     say: str = Field(min_length=1)
     reply: str = "OK."
@@ -240,7 +190,7 @@ class Turn(_Strict):
 
 
 class Case(_Strict):
-    """One case. See the modules' parts for its fields."""
+    """One case."""
 
     id: str = Field(pattern=r"^[a-z]{2}-[a-z0-9-]+$")
     lang: Language
@@ -263,10 +213,6 @@ class Case(_Strict):
 def read_cases(file: Path, half: Half = "early") -> list[Case]:
     """Read the cases of a file; its name is their kind where a case does not give one.
 
-    Args:
-        file: The YAML file.
-        half: The half that they belong to.
-
     Raises:
         ValueError: If a case is not valid; the message names it.
     """
@@ -287,10 +233,7 @@ def read_cases(file: Path, half: Half = "early") -> list[Case]:
 
 
 def load_cases(folder: Path = FOLDER) -> list[Case]:
-    """Read the cases of both halves.
-
-    Args:
-        folder: The folder of the halves.
+    """Read the cases of both halves in a folder.
 
     Raises:
         ValueError: If two cases have one id, or a case is not valid.
@@ -305,13 +248,8 @@ def load_cases(folder: Path = FOLDER) -> list[Case]:
     return cases
 
 
-def choose(cases: Sequence[Case], names: Sequence[str] = (), number: int | None = None) -> list[Case]:
-    """Return the cases to run.
-
-    Args:
-        cases: All of them.
-        names: Parts of ids, kinds, languages or halves; all cases where there are none.
-        number: How many at most, spread evenly over the kinds and languages.
+def choose(cases: Sequence[Case], names: Sequence[str] = ()) -> list[Case]:
+    """Return the cases that parts of ids, kinds, languages or halves name; all cases where there are none.
 
     Raises:
         ValueError: If a name fits no case.
@@ -319,11 +257,7 @@ def choose(cases: Sequence[Case], names: Sequence[str] = (), number: int | None 
     for name in names:
         if not any(_fits(case, name) for case in cases):
             raise ValueError(f"no case is called {name!r}; the kinds are {', '.join(sorted({c.kind for c in cases}))}")
-    chosen = [case for case in cases if not names or any(_fits(case, name) for name in names)]
-    if number is None or number >= len(chosen):
-        return chosen
-    step = len(chosen) / number
-    return [chosen[int(place * step)] for place in range(number)]
+    return [case for case in cases if not names or any(_fits(case, name) for name in names)]
 
 
 def _fits(case: Case, name: str) -> bool:

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any, Literal, Protocol
+from uuid import UUID
 
-from langchain_core.language_models import BaseChatModel
+from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
+from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langmem import create_memory_store_manager
 
+from benchmarks import mem0_memory
 from benchmarks.writing.case import Case, Manner, Turn
-from benchmarks.writing.meter import Meter
 from benchmarks.writing.scripted import ScriptedChat
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
@@ -34,10 +41,58 @@ from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
 
+_CHARS_PER_TOKEN = 4.0
+"""About right for English; Vietnamese takes twice as many tokens."""
+
+
+class Meter(AsyncCallbackHandler):
+    """Adds up the turns' time and the calls of the model that draws facts; what answers the user is another one.
+
+    What is called while no turn runs, which is work behind the turns, is not counted.
+    """
+
+    run_inline = True
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.prompt_tokens = 0.0
+        self.completion_tokens = 0.0
+        self.seconds = 0.0
+        self._counts = False
+        self._asked: set[UUID] = set()
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Count what happens in a turn."""
+        self._counts = True
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds += time.perf_counter() - start
+            self._counts = False
+
+    async def on_chat_model_start(
+        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
+    ) -> None:
+        if not self._counts:
+            return
+        options = kwargs.get("invocation_params") or {}
+        tools = [convert_to_openai_tool(tool) for tool in options.get("tools") or ()]
+        schema = json.dumps([tools, options.get("response_format")], ensure_ascii=False, default=str)
+        self.calls += 1
+        self.prompt_tokens += count_tokens_approximately(messages[0]) + len(schema) / _CHARS_PER_TOKEN
+        self._asked.add(run_id)
+
+    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        generation = response.generations[0][0]
+        message = generation.message if isinstance(generation, ChatGeneration) else None
+        if run_id in self._asked and isinstance(message, AIMessage):
+            called = "".join(json.dumps(call["args"], ensure_ascii=False) for call in message.tool_calls)
+            self.completion_tokens += len(str(message.text) + called) / _CHARS_PER_TOKEN
+
+
 EngineName = Literal["structured", "langmem"]
-ModelFactory = Callable[[Case, Manner, Meter], BaseChatModel]
-"""The model that draws facts from a case, in a manner. What answers the user is the case's script in any run, so that
-the assistant says what the case is about."""
 
 _SHOWN = MemoryPolicy.model_validate({}).recall.max_memories
 ALL = 1_000
@@ -45,19 +100,10 @@ ALL = 1_000
 
 @dataclass(frozen=True)
 class Remembered:
-    """One thing that a memory holds, or once held.
+    """One thing that a memory holds, or once held, as far as the memory says such things.
 
-    Args:
-        text: What it says.
-        current: Whether it is believed now.
-        kept: Whether it is in the store; a memory without history has some that are not.
-        verbatim: Whether these are the user's own words, kept because no model could read them.
-        about: Whom it is about, where the memory says so.
-        doubtful: Whether it is marked as in doubt.
-        support: How many messages said it, where the memory counts that.
-        event: When what it tells of happens, as ISO 8601; empty where it is not known.
-        since: The beginning of its validity, in the same way.
-        until: The end of its validity, in the same way.
+    One that is not `current` is history where it is `kept`; `verbatim` are the user's own words, kept because no model
+    could read them. Dates are ISO 8601.
     """
 
     text: str
@@ -74,13 +120,9 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Contents:
-    """Contents of a memory after a case.
+    """Contents of a memory after a case, with the user's messages word for word and what was raised on the way.
 
-    Args:
-        facts: The facts.
-        messages: The user's messages that are kept, word for word.
-        errors: What was raised on the way, each ending a turn.
-        profile: The fields of the user's profile, as `field: value`.
+    Fields of the user's profile are as `field: value`.
     """
 
     facts: list[Remembered]
@@ -123,30 +165,21 @@ async def open_stores(kind: str) -> AsyncIterator[Callable[[], BaseStore]]:
 
 
 class ReactMem:
-    """The graph `react_mem`, each conversation a thread, each case a user.
+    """The graph `react_mem` over a store that is given for each case, each conversation a thread, each case a user."""
 
-    Args:
-        store: Gives the store of a case.
-        engine: The extraction engine.
-        model: Gives the model of a case.
-    """
-
-    def __init__(self, store: Callable[[], BaseStore], engine: EngineName, model: ModelFactory) -> None:
+    def __init__(self, store: Callable[[], BaseStore], engine: EngineName) -> None:
         self._store = store
-        self._model = model
-        # a small local model takes minutes for what a scripted one takes milliseconds for
         policy = MemoryPolicy.model_validate({"extraction": {"mode": "inline", "engine": engine, "timeout": 600}})
         self._config = AgentConfig(name="writing", manager="react_mem", memory=policy)
 
     async def run(self, case: Case, manner: Manner, meter: Meter) -> Contents:
-        """Go through the turns of a case. See `Driver.run`."""
         owner = f"{manner}/{case.id}"
         store = self._store()
         agent = await asyncio.to_thread(
             resolve_agent,
             self._config,
             model=ScriptedChat(case=case),
-            small_model=self._model(case, manner, meter),
+            small_model=_model(case, manner, meter),
             tools=case_tools(case),
         )
         graph = await asyncio.to_thread(build_agent, agent, checkpointer=InMemorySaver(), store=store)
@@ -170,12 +203,7 @@ class ReactMem:
             facts=[_fact(fact) for fact in sorted(facts, key=lambda fact: (fact.created_at, fact.text))],
             messages=[str(message.content) for message in messages if message.role == "user"],
             errors=errors,
-            profile=tuple(
-                f"{name}: {field.value}"
-                for profile in profiles
-                for name, field in profile.fields.items()
-                if field.value
-            ),
+            profile=tuple(f"{k}: {v.value}" for one in profiles for k, v in one.fields.items() if v.value),
         )
 
 
@@ -183,22 +211,16 @@ class LangMemManager:
     """LangMem's store manager over an InMemoryStore, called after each turn as its documentation does.
 
     It may delete, which it does not by default, and is shown as many memories as `react_mem` shows its model.
-
-    Args:
-        embedding: The embedding model.
-        model: Gives the model of a case.
     """
 
-    def __init__(self, embedding: EmbeddingModel, model: ModelFactory) -> None:
+    def __init__(self, embedding: EmbeddingModel) -> None:
         self._embedding = embedding
-        self._model = model
 
     async def run(self, case: Case, manner: Manner, meter: Meter) -> Contents:
-        """Go through the turns of a case. See `Driver.run`."""
         namespace = ("memories", "user")
         store = _in_memory(self._embedding, None)
         manager: Any = create_memory_store_manager(
-            self._model(case, manner, meter), namespace=namespace, store=store, enable_deletes=True, query_limit=_SHOWN
+            _model(case, manner, meter), namespace=namespace, store=store, enable_deletes=True, query_limit=_SHOWN
         )
         before: set[str] = set()
         now: list[str] = []
@@ -210,6 +232,49 @@ class LangMemManager:
             before.update(now)
         gone = [Remembered(text, current=False, kept=False) for text in sorted(before - set(now))]
         return Contents(facts=[*(Remembered(text) for text in now), *gone], messages=[], errors=errors)
+
+
+class Mem0Memory:
+    """Mem0's open-source memory, called with the user's message and the answer after each turn.
+
+    Its extraction only adds (`ADDITIVE_EXTRACTION_PROMPT`), and is not shown what tools return.
+    """
+
+    def __init__(self, memory: Any) -> None:
+        self._memory = memory
+
+    async def run(self, case: Case, manner: Manner, meter: Meter) -> Contents:
+        loop, model = asyncio.get_running_loop(), _model(case, manner, meter)
+
+        def answer(messages: Sequence[dict[str, str]], **kwargs: Any) -> str:
+            asked = [(message["role"], message["content"]) for message in messages]
+            # it asks from a thread, and the meter counts on the loop
+            return str(asyncio.run_coroutine_threadsafe(model.ainvoke(asked), loop).result().text)
+
+        self._memory.llm = SimpleNamespace(generate_response=answer)
+        owner = f"{manner}/{case.id}"
+        errors: list[str] = []
+        for turn in case.turns:
+            said = [{"role": "user", "content": turn.say}, {"role": "assistant", "content": turn.reply}]
+            with noting(errors), meter.counting():
+                await self._memory.add(said, user_id=owner)
+        found = await self._memory.get_all(filters={"user_id": owner}, top_k=ALL)
+        return Contents(facts=[Remembered(one["memory"]) for one in found["results"]], messages=[], errors=errors)
+
+
+@asynccontextmanager
+async def open_mem0(embedding: EmbeddingModel) -> AsyncIterator[Mem0Memory]:
+    """Open Mem0 over an empty Qdrant in memory, where it is installed; raise ImportError where it is not."""
+    from qdrant_client import QdrantClient  # type: ignore[import-not-found,unused-ignore]
+
+    store = {"client": QdrantClient(":memory:"), "embedding_model_dims": embedding.dims}
+    async with mem0_memory.open_mem0("qdrant", store, embedding.embeddings) as memory:
+        yield Mem0Memory(memory)
+
+
+def _model(case: Case, manner: Manner, meter: Meter) -> ScriptedChat:
+    """Return the model that draws facts; what answers the user is another one, so that only memory's calls count."""
+    return ScriptedChat(case=case, manner=manner, callbacks=[meter])
 
 
 async def _all(store: BaseStore, owner: str, scope: MemoryScope) -> list[dict[str, Any]]:

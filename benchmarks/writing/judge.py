@@ -29,19 +29,10 @@ FAULTS = {
 """The kinds of findings, and what they mean; with none of them, a case has passed."""
 
 OURS_ONLY = (
-    "only_verbatim",
-    "wrong_support",
-    "wrong_dates",
-    "wrong_about",
-    "not_in_doubt",
-    "needless_doubt",
-    "history_lost",
-    "lost",
+    *("only_verbatim", "wrong_support", "wrong_dates", "wrong_about", "not_in_doubt", "needless_doubt"),
+    *("history_lost", "lost"),
 )
 """Kinds that a memory without support, dates, doubts, history and messages cannot avoid: not counted for it."""
-
-SCRIPT_ONLY = ("wrong_support",)
-"""Kinds that only a script makes sure of: a real model may leave out what a memory says already, as it is told to."""
 
 _BORNE_OUT = 0.5
 """The share of a fact's words that the user must have said for it to be theirs: the others are "user" and the like."""
@@ -49,31 +40,16 @@ _BORNE_OUT = 0.5
 
 @dataclass(frozen=True)
 class Finding:
-    """One difference.
-
-    Args:
-        kind: A key of `FAULTS`.
-        detail: What it is about.
-    """
+    """One difference, of a kind of `FAULTS`."""
 
     kind: str
     detail: str
 
 
-def judge(case: Case, contents: Contents, *, closed: bool) -> list[Finding]:
-    """Compare.
-
-    Args:
-        case: The case, gone through.
-        contents: What is remembered.
-        closed: Whether a fact that the case does not speak of is invented: so with a script; a real model may well
-            find more.
-
-    Returns:
-        The findings.
-    """
+def judge(case: Case, contents: Contents) -> list[Finding]:
+    """Compare what is remembered with what a case, gone through, expects."""
     errors = [Finding("errors", error) for error in contents.errors]
-    return [*_expected(case, contents), *_unwanted(case, contents, closed), *_lost(case, contents), *errors]
+    return [*_expected(case, contents), *_unwanted(case, contents), *_lost(case, contents), *errors]
 
 
 def unclaimed(case: Case, contents: Contents) -> list[str]:
@@ -87,12 +63,7 @@ def believed(contents: Contents) -> list[Remembered]:
 
 
 def false_facts(case: Case, contents: Contents) -> list[str]:
-    """Return what is believed and false: never true, made up, or in nobody's words.
-
-    Args:
-        case: The case, gone through.
-        contents: What is remembered.
-    """
+    """Return what is believed and false: never true, made up, or in nobody's words."""
     said = [turn.say for turn in case.turns]
     invented = Pattern(says=(INVENTED_NAME,))
 
@@ -143,17 +114,13 @@ def _once(wanted: Expected, found: list[Remembered]) -> Iterator[Finding]:
         yield Finding("wrong_support", f"{best.text!r}: {best.support}, not {wanted.support}")
     if wanted.about is not None and not Pattern(says=(wanted.about,)).matches(best.about):
         yield Finding("wrong_about", f"{best.text!r}: {best.about}, not {wanted.about}")
-    dates = {
-        "event": (wanted.event, best.event),
-        "since": (wanted.since, best.since),
-        "until": (wanted.until, best.until),
-    }
-    for name, (due, known) in dates.items():
+    for name in ("event", "since", "until"):
+        due, known = getattr(wanted, name), getattr(best, name)
         if not known.startswith(due):
             yield Finding("wrong_dates", f"{best.text!r}: {name} {known or 'unknown'}, not {due}")
 
 
-def _unwanted(case: Case, contents: Contents, closed: bool) -> Iterator[Finding]:
+def _unwanted(case: Case, contents: Contents) -> Iterator[Finding]:
     claimed = [fact for wanted in case.expect.kept for fact in _matching(wanted, contents)]
     for ended in (*case.expect.history, *case.expect.gone):
         for fact in contents.facts:
@@ -167,9 +134,8 @@ def _unwanted(case: Case, contents: Contents, closed: bool) -> Iterator[Finding]
         for fact in contents.facts:
             if not fact.verbatim and wrong.matches(fact.text):
                 yield Finding("invented", repr(fact.text))
-    if closed:
-        for text in unclaimed(case, contents):
-            yield Finding("invented", f"{text!r} is nothing that the case expects")
+    for text in unclaimed(case, contents):
+        yield Finding("invented", f"{text!r} is nothing that the case expects")
 
 
 def _lost(case: Case, contents: Contents) -> Iterator[Finding]:

@@ -20,12 +20,7 @@ _ASKS = re.compile(r"[?？؟]\W*$")
 
 @dataclass
 class Shown:
-    """Prompt as the model is shown it.
-
-    Args:
-        memories: The memories by label.
-        messages: The user's messages: their clauses by number.
-    """
+    """Memories by label, and of each message of the user's the clauses by number, as the model is shown them."""
 
     memories: dict[str, str] = field(default_factory=dict)
     messages: list[dict[str, str]] = field(default_factory=list)
@@ -46,13 +41,7 @@ def read(prompt: str) -> Shown:
 
 
 def label(case: Case, manner: Manner, prompt: str) -> dict[str, Any]:
-    """Return the answer to a prompt.
-
-    Args:
-        case: The case.
-        manner: How the model answers.
-        prompt: What it is shown.
-    """
+    """Return the answer to a prompt."""
     shown = read(prompt)
     answer: dict[str, Any] = {"facts": [], "others": [], "profile": [], "episode": None, "summary": ""}
     known = dict(shown.memories)
@@ -126,12 +115,7 @@ def _turn(case: Case, clauses: Mapping[str, str]) -> Turn | None:
 
 
 class _Spans:
-    """Position of a message's clauses in what the user says.
-
-    Args:
-        say: What the user says.
-        clauses: The clauses by number, in order.
-    """
+    """Position of a message's clauses, by number and in order, in what the user says."""
 
     def __init__(self, say: str, clauses: Mapping[str, str]) -> None:
         self._say = _plain(say)

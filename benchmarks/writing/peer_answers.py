@@ -18,15 +18,10 @@ _USER = re.compile(r"^user: (.*?)(?=^assistant: |\Z)", re.DOTALL | re.MULTILINE)
 
 
 def langmem_calls(case: Case, manner: Manner, shown: str) -> list[ToolCall]:
-    """Return the tool calls for LangMem's store manager.
+    """Return the tool calls for LangMem's store manager; of what is known already nothing is said.
 
     Something new is a call of `Memory`, a change a `PatchDoc` that replaces the content of the memory that is shown, an
-    end a `RemoveDoc`. Of what is known already nothing is said.
-
-    Args:
-        case: The case.
-        manner: How the model answers.
-        shown: What it is shown.
+    end a `RemoveDoc`.
     """
     memories = {id_: str(ast.literal_eval(content)["content"]) for id_, content in _INSTANCE.findall(shown)}
     calls: list[ToolCall] = []
@@ -48,13 +43,7 @@ def langmem_calls(case: Case, manner: Manner, shown: str) -> list[ToolCall]:
 
 
 def mem0_memories(case: Case, manner: Manner, shown: str) -> str:
-    """Return the JSON for Mem0, whose model can only add: what has changed stands beside what it was.
-
-    Args:
-        case: The case.
-        manner: How the model answers.
-        shown: What it is shown.
-    """
+    """Return the JSON for Mem0, whose model can only add: what has changed stands beside what it was."""
     sections = dict(_SECTION.findall(shown))
     memories = {memory["id"]: memory["text"] for memory in json.loads(sections["Existing Memories"])}
     texts: list[str] = []

@@ -10,11 +10,10 @@ from typing import get_args
 
 from benchmarks.progress import counted
 from benchmarks.writing.case import Case, Half, Manner
-from benchmarks.writing.drivers import Contents, Driver
+from benchmarks.writing.drivers import Contents, Driver, Meter
 from benchmarks.writing.judge import (
     FAULTS,
     OURS_ONLY,
-    SCRIPT_ONLY,
     Finding,
     absent,
     believed,
@@ -22,21 +21,13 @@ from benchmarks.writing.judge import (
     judge,
     unclaimed,
 )
-from benchmarks.writing.meter import Meter
 
 _CARE: dict[Manner, str] = {"correct": "careful", "careless": "careless", "hostile": "hostile"}
 
 
 @dataclass(frozen=True)
 class Result:
-    """One case, gone through.
-
-    Args:
-        case: The case.
-        contents: What was remembered.
-        findings: What is wrong with it.
-        meter: What it cost.
-    """
+    """One case, gone through: what was remembered, what is wrong with it and what it cost."""
 
     case: Case
     contents: Contents
@@ -46,12 +37,7 @@ class Result:
 
 @dataclass
 class Score:
-    """The results of one memory.
-
-    Args:
-        of: One a case, by how the model answered.
-        uncounted: Kinds of findings that this memory is not measured by.
-    """
+    """The results of one memory by how the model answered, without kinds of findings that it is not measured by."""
 
     of: dict[Manner, list[Result]] = field(default_factory=dict)
     uncounted: tuple[str, ...] = ()
@@ -107,10 +93,7 @@ class Score:
         }
 
     def _of_half(self, half: Half) -> dict[str, float]:
-        """Return the shares and counts of a half, in all, by language, and faults by kind of case as well.
-
-        `compared_fault_share` counts only the kinds of faults that every memory is measured by.
-        """
+        """Return the shares and counts of a half, by language and by kind; `compared` are faults of every memory."""
         found: dict[str, float] = {}
         known = {r.case.id: set(absent(r.case, r.contents)) for r in self.results}
         for manner, results in self.of.items():
@@ -154,25 +137,10 @@ def _values(results: Iterable[Result], of: Callable[[Case], str]) -> list[str]:
 
 
 async def run_cases(
-    driver: Driver,
-    cases: Sequence[Case],
-    manners: Sequence[Manner],
-    *,
-    closed: bool,
-    peer: bool = False,
-    name: str,
+    driver: Driver, cases: Sequence[Case], manners: Sequence[Manner], *, peer: bool = False, name: str
 ) -> Score:
-    """Go through the cases, one after the other, once for each manner.
-
-    Args:
-        driver: The memory.
-        cases: The cases.
-        manners: How the model answers.
-        closed: See `judge`.
-        peer: Whether it is measured only by what every memory can do.
-        name: What the memory is called.
-    """
-    score = Score(uncounted=(*(OURS_ONLY if peer else ()), *(() if closed else SCRIPT_ONLY)))
+    """Go through the cases once for each manner; a peer is measured by what every memory can do."""
+    score = Score(uncounted=OURS_ONLY if peer else ())
     # what is refused or fails is in the findings
     loggers = [logging.getLogger(name) for name in ("memory", "graphs", "extraction", "mem0")]
     levels = [logger.level for logger in loggers]
@@ -184,8 +152,29 @@ async def run_cases(
             for case in counted(cases, f"{name}, {manner}", "cases"):
                 meter = Meter()
                 contents = await driver.run(case, manner, meter)
-                results.append(Result(case, contents, judge(case, contents, closed=closed), meter))
+                results.append(Result(case, contents, judge(case, contents), meter))
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
     return score
+
+
+def explain(name: str, score: Score) -> None:
+    """Print each case that failed; with a model that is not correct, those where something false is believed."""
+    for manner, results in score.of.items():
+        failed = score.failed() if manner == "correct" else [r for r in results if false_facts(r.case, r.contents)]
+        print(f"\n{name}, {manner}: {len(failed)} of {len(results)} cases failed")
+        for case, contents, findings in ((r.case, r.contents, r.findings) for r in failed):
+            print(f"\n{case.id} ({case.lang}, {case.kind}) {case.about}")
+            for finding in findings:
+                if finding.kind in score.kinds:
+                    print(f"  {finding.kind}: {finding.detail}")
+            for text in false_facts(case, contents) if manner != "correct" else ():
+                print(f"  false: {text}")
+            for turn in case.turns:
+                print(f"  [{turn.conversation}] user: {turn.say}")
+                if turn.observed:
+                    print(f"  [{turn.conversation}] {turn.observed.tool}: {turn.observed.text}")
+                print(f"  [{turn.conversation}] assistant: {turn.reply}")
+            for fact in contents.facts:
+                print(f"    {fact}")

@@ -23,12 +23,7 @@ _MEM0 = "## Existing Memories"
 
 
 class ScriptedChat(AnsweringModel):
-    """Answers with the case's replies, and says about a turn what the case's script says.
-
-    Args:
-        case: The case.
-        manner: How it answers where it is asked what to remember.
-    """
+    """Answers with the case's replies, and says about a turn, in a manner, what the case's script says."""
 
     case: Case
     manner: Manner = "correct"

@@ -30,17 +30,13 @@ def test_a_run_over_two_people_beside_every_peer(tmp_path: Path, capsys: pytest.
     assert "langmem_tool" in shown
 
 
-def test_a_run_over_long_chats_fits_the_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_over_long_chats(tmp_path: Path) -> None:
     out = tmp_path / "beam.json"
     data = write(tmp_path / "set.json", beam_sample.sample(), beam_sample.sample())
-    main(["--data", str(data), "--json", str(out), "--fit", "--peers", "bm25"], name="beam")
+    main(["--data", str(data), "--json", str(out), "--peers", "bm25"], name="beam")
     report = json.loads(out.read_text(encoding="utf-8"))
     for metrics in (report["metrics"], report["peers"]["bm25"]):
         assert metrics["recall@10.instruction_following"] == metrics["recall@10.event_ordering"] == 1.0
         assert metrics["low.recall@10"] == metrics["conversations.low.recall@10"] == 1.0
         assert metrics["prompt_evidence.event_ordering"] == 1.0
         assert metrics["questions"] == 4
-    for judged in ("shipped", "fitted", "held_out"):
-        assert report["metrics"][f"fit.{judged}.recall@10.several_turns"] == 1.0
-    assert report["metrics"]["fit.multipliers.vector"] >= 0
-    assert "held out" in capsys.readouterr().out

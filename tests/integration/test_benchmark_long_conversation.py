@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.long_conversation import __main__ as benchmark
+from benchmarks.long_conversation.__main__ import PEER
 from benchmarks.long_conversation.conversation import DETAILS, conversation
 from benchmarks.long_conversation.model import SMALL, UNKNOWN, Counter, serve
-from benchmarks.long_conversation.systems import PEER
 from tests.support.openai_server import OpenAIServer
 
 

@@ -7,9 +7,7 @@ from collections import Counter
 
 import pytest
 
-from benchmarks.routing.__main__ import measure
-from benchmarks.routing.data import Request, load_requests, load_tools
-from benchmarks.routing.systems import Chosen, Words, make_tools
+from benchmarks.routing.__main__ import Chosen, Request, System, by_words, load_requests, load_tools, measure
 from react_mem.tools.routing.routes import tool_routes
 from react_mem.tools.routing.routing_settings import SwitchSettings
 
@@ -17,20 +15,8 @@ TOOLS = load_tools()
 REQUESTS = [*load_requests("tune"), *load_requests("test")]
 
 
-class Always:
-    """Chooses the same, whatever is asked."""
-
-    name = "always"
-    overhead = 0
-
-    def __init__(self, *tools: str) -> None:
-        self._tools = tools
-
-    async def prepare(self) -> None:
-        """Do nothing."""
-
-    async def choose(self, request: str) -> Chosen:
-        return Chosen(self._tools)
+async def always(request: str) -> Chosen:
+    return Chosen(("set_timer", "add_task"))
 
 
 def test_there_is_enough_of_it_in_both_languages_and_halves() -> None:
@@ -58,7 +44,9 @@ def test_no_example_is_a_request() -> None:
 
 
 def test_descriptions_only_are_descriptions_only() -> None:
-    assert not any(r.examples or r.after for r in tool_routes(make_tools(TOOLS, described=False), SwitchSettings()))
+    assert not any(
+        r.examples or r.after for r in tool_routes([tool.as_tool(described=False) for tool in TOOLS], SwitchSettings())
+    )
 
 
 async def test_accuracy_counts_the_first_and_all_that_are_needed() -> None:
@@ -68,7 +56,7 @@ async def test_accuracy_counts_the_first_and_all_that_are_needed() -> None:
         Request(lang="en", text="other", tools=("run_python",)),
         Request(lang="en", text="thanks", tools=()),
     ]
-    found = await measure(Always("set_timer", "add_task"), asked, make_tools(TOOLS))
+    found = await measure(System(always), asked, [tool.as_tool() for tool in TOOLS])
     assert found["accuracy_at_1"] == pytest.approx(2 / 3, abs=0.001)
     assert found["accuracy_at_5"] == pytest.approx(1 / 3, abs=0.001)
     assert found["tools_sent"] == 2
@@ -76,6 +64,5 @@ async def test_accuracy_counts_the_first_and_all_that_are_needed() -> None:
 
 
 async def test_words_find_what_says_it_in_words() -> None:
-    system = Words(make_tools(TOOLS), 5)
-    await system.prepare()
+    system = by_words([tool.as_tool() for tool in TOOLS], 5)
     assert (await system.choose("translate this text into another language")).tools[0] == "translate_text"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import overhead, trust_cost
-from benchmarks.load.__main__ import main as load
+from benchmarks.load import main as load
 
 
 def test_overhead_runs_beside_its_peers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,7 +49,7 @@ def test_trust_cost_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_load_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "load.json"
 
-    load(["--json", str(out), "--users", "3", "--turns", "2", "--thinking"])
+    load(["--json", str(out), "--users", "3", "--turns", "2"])
 
     result = json.loads(out.read_text(encoding="utf-8"))
     metrics, peer = result["metrics"], result["peers"]["create_agent"]

@@ -2,7 +2,7 @@
 
 The weights were fitted on the development conversations of LoCoMo (two speakers, short turns) and BEAM (an assistant
 that answers at length) together with `benchmarks/stress`, so that none decides alone: on one by itself the best weights
-fail on the others. `python -m benchmarks.locomo --fit` repeats it and reports what is held out beside what is fitted.
+fail on the others. docs/benchmarks.md has what is held out beside what is fitted.
 """
 
 from __future__ import annotations

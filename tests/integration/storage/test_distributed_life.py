@@ -16,7 +16,6 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
-from benchmarks.citus.__main__ import tasks_of_a_turn
 from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.cli import main
 from react_mem.agents.config import AgentConfig
@@ -35,6 +34,7 @@ from react_mem.memory.store.transactions import Guard
 from tests.support.citus import FIRST_DISTRIBUTED, needs_citus
 from tests.support.databases import open_memory_store, word_model
 from tests.support.scripted_model import ScriptedModel
+from tests.support.shard_tasks import tasks_of_a_turn
 from tests.support.telling import tell
 
 pytestmark = needs_citus

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from benchmarks.beam.__main__ import __doc__ as about
+from benchmarks.beam import __doc__ as about
 from benchmarks.locomo.__main__ import main
 from benchmarks.locomo.dataset import Conversation, load
 from benchmarks.locomo.embedding import SharedEmbeddings
-from benchmarks.locomo.ours import ReactMem
-from benchmarks.locomo.peers import Bm25
 from benchmarks.locomo.run import measure
+from benchmarks.locomo.systems import Bm25, ReactMem
 from tests.support.databases import WordEmbeddings
 from tests.unit.benchmarks.beam_sample import sample
 from tests.unit.benchmarks.locomo_sample import write
@@ -57,7 +56,7 @@ async def test_a_run_measures_the_prompt_of_everyone(name: str, conversations: l
     embeddings = SharedEmbeddings(WordEmbeddings())
     store = InMemoryStore(index={"dims": 64, "embed": embeddings, "fields": ["text"]})
     system = ReactMem(store) if name == "react_mem" else Bm25()
-    metrics = await measure(system, conversations, embeddings, lambda: None)
+    metrics = await measure(system, conversations, embeddings)
     # four turns, and everything fits
     assert metrics["prompt_evidence"] == metrics["prompt_evidence.event_ordering"] == 1.0
     assert metrics["conversations.low.prompt_evidence"] == metrics["low.prompt_evidence"] == 1.0

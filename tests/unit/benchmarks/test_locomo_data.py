@@ -72,7 +72,6 @@ def test_owners_of_several_files_are_different(tmp_path: Path) -> None:
     conversations = load([tmp_path])
     assert len({conversation.owner for conversation in conversations}) == 4
     assert [conversation.source for conversation in conversations] == ["one", "one", "two", "two"]
-    assert {conversation.data_set for conversation in conversations} == {tmp_path.stem}
 
 
 def without(key: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.locomo.metrics import Prompt, Ranking, intervals, quality
-from benchmarks.locomo.prompt import prompt_of
+from benchmarks.locomo.systems import prompt_of
 from benchmarks.measures import interval
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 from tests.unit.benchmarks.beam_sample import ANSWER

@@ -1,4 +1,4 @@
-"""The form of the benchmark's cases, and what its checker finds wrong with one."""
+"""The form of the benchmark's cases, and what is wrong with one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from benchmarks.writing.__main__ import main
-from benchmarks.writing.case import Case, Pattern
-from benchmarks.writing.check import check_case, check_files
+from benchmarks.writing.case import Case, Pattern, load_cases, read_cases
+from tests.unit.benchmarks.case_checks import check_case
 
 MOVED: dict[str, Any] = {
     "id": "en-moved",
@@ -82,42 +81,39 @@ def test_what_fits_nothing_is_found(case: dict[str, Any], problem: str) -> None:
     assert any(problem in found for found in check_case(Case.model_validate(case)))
 
 
+def test_every_case_is_sound_and_has_its_own_id() -> None:
+    assert [f"{case.id}: {problem}" for case in load_cases() for problem in check_case(case)] == []
+
+
 def test_an_id_is_used_once(tmp_path: Path) -> None:
+    (tmp_path / "early").mkdir()
+    (tmp_path / "early" / "update.yaml").write_text(yaml.safe_dump([MOVED, MOVED]), encoding="utf-8")
+    with pytest.raises(ValueError, match="used twice: en-moved"):
+        load_cases(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (yaml.safe_dump([changed("lang", to="fr")]), r"update.yaml, case 1 \(en-moved\): "),
+        ("- {says: [*moved]}", "update.yaml is no YAML; does a pattern need quotes"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, text: str, problem: str) -> None:
     file = tmp_path / "update.yaml"
-    file.write_text(yaml.safe_dump([MOVED, MOVED]), encoding="utf-8")
-
-    assert check_files([file]) == ["update.yaml, en-moved: the id is used in update.yaml already"]
-
-
-def test_a_file_that_cannot_be_read_is_a_problem_that_names_the_case(tmp_path: Path) -> None:
-    file = tmp_path / "update.yaml"
-    file.write_text(yaml.safe_dump([changed("lang", to="fr")]), encoding="utf-8")
-
-    [problem] = check_files([file])
-
-    assert problem.startswith("update.yaml, case 1 (en-moved): ")
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=problem):
+        read_cases(file)
 
 
-def test_a_file_that_is_no_yaml_is_a_problem(tmp_path: Path) -> None:
-    file = tmp_path / "update.yaml"
-    file.write_text("- {says: [*moved]}", encoding="utf-8")
-
-    [problem] = check_files([file])
-
-    assert problem.startswith("update.yaml is no YAML; does a pattern need quotes?")
-
-
-def test_the_examples_of_the_format_pass_its_checker(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_examples_of_the_format_are_sound(tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "benchmarks/writing/FORMAT.md").read_text(encoding="utf-8")
     file = tmp_path / "update.yaml"
     example = "\n".join(line for line in page.splitlines() if line.startswith("    ") or not line)
     file.write_text(textwrap.dedent(example), encoding="utf-8")
-
-    with pytest.raises(SystemExit) as stopped:
-        main(["--check", str(file)])
-
-    assert not stopped.value.code
-    assert capsys.readouterr().out == "0 problems\n"
+    cases = read_cases(file)
+    assert cases
+    assert [problem for case in cases for problem in check_case(case)] == []
 
 
 @pytest.mark.parametrize(

@@ -26,26 +26,22 @@ from typing import Any
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 
-from benchmarks.citus.cluster import Server, cluster
-from benchmarks.citus.plans import recorded, tasks_of
 from benchmarks.databases import opened
-from benchmarks.load.crowd import user_name
+from benchmarks.load import user_name
 from benchmarks.measures import p50_p95
 from benchmarks.progress import interruptible
 from benchmarks.report import Command, write_json
-from benchmarks.stand_ins import HashEmbeddings, InstantModel, memories, words
+from benchmarks.stand_ins import HashEmbeddings, memories, words
 from benchmarks.stand_ins import write as write_all
-from react_mem.agents.config import AgentConfig
-from react_mem.agents.context import AgentContext
-from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.records import Fact, now, record_id
 from react_mem.memory.opening import Storage
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.distribute import distribute
+from tests.support.citus_cluster import Server, cluster
+from tests.support.shard_tasks import tasks_of_a_turn
 
 _SCOPES = [MemoryScope.SEMANTIC, MemoryScope.DIALOG, MemoryScope.EPISODIC]
 _WRITERS, _READERS = 2, 4
@@ -56,14 +52,7 @@ _OPTIONS: Any = {"autocommit": True, "row_factory": dict_row, "prepare_threshold
 
 @dataclass
 class Tally:
-    """Results of the load.
-
-    Args:
-        phase: What goes on in the cluster.
-        times: Milliseconds of each operation, by what it was.
-        errors: What failed, by phase, with how often.
-        written: The owner and the id of each fact whose writing was acknowledged.
-    """
+    """Results of the load: milliseconds by operation, errors by phase of the cluster, and what was acknowledged."""
 
     phase: str = "steady"
     times: dict[str, list[float]] = field(default_factory=lambda: {"read": [], "write": []})
@@ -164,25 +153,6 @@ async def change_nodes(servers: Sequence[Server], tally: Tally, seconds: float) 
     return {"restart_s": round(back, 1), "rebalance_s": round(moved, 1)}
 
 
-async def tasks_of_a_turn(storage: Storage, url: str) -> dict[str, int]:
-    """Return to how many shards the statements of a turn, and of the work behind it, go at most."""
-    agent = resolve_agent(
-        AgentConfig(name="benchmark", manager="react_mem", system_prompt="You help."),
-        model=InstantModel(),
-        small_model=InstantModel(),
-    )
-    graph = build_agent(agent, store=storage.store, checkpointer=storage.checkpointer)
-    config: Any = {"configurable": {"thread_id": "load"}}
-    said = {"messages": [("user", f"I like {words('turn', 5)}. What do I like?")]}
-    async with agent.work.running(storage.store):
-        await graph.ainvoke(said, config, context=AgentContext(user_id=user_name(0)))
-        with recorded() as statements:
-            await graph.ainvoke(said, config, context=AgentContext(user_id=user_name(0)))
-            await drain(60)
-    async with await AsyncConnection[DictRow].connect(url, **_OPTIONS) as conn:
-        return await tasks_of(conn, statements)
-
-
 async def run(programs: Path, owners: int, each: int, seconds: float) -> dict[str, float]:
     """Measure, and return the metrics."""
     metrics: dict[str, float] = {"owners": owners, "memories": owners * each}
@@ -246,7 +216,6 @@ async def under_load(
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print and write."""
     command = Command("citus", __doc__)
     command.add_argument("--postgres", type=Path, required=True, help="folder of a PostgreSQL with Citus and pgvector")
     command.add_argument("--owners", type=int, default=200)

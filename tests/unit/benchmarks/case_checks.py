@@ -1,39 +1,12 @@
-"""Checks of case files that go beyond their form: what nobody says cannot be quoted, changed or expected."""
+"""Checks of cases that go beyond their form: what nobody says cannot be quoted, changed or expected."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import pairwise
-from pathlib import Path
 
-from benchmarks.writing.case import FOLDER, Case, Line, Pattern, read_cases
-
-
-def check_files(files: Sequence[Path]) -> list[str]:
-    """Return what is wrong with case files, a sentence each.
-
-    Args:
-        files: The files; those of the benchmark where there are none.
-    """
-    problems: list[str] = []
-    own = {file.resolve() for file in FOLDER.glob("*/*.yaml")}
-    chosen = [file.resolve() for file in files] or sorted(own)
-    ids: dict[str, str] = {}
-    for file in sorted(own | set(chosen)):
-        try:
-            cases = read_cases(file)
-        except (OSError, ValueError) as error:
-            if file in chosen:
-                problems.append(str(error))
-            continue
-        for case in cases:
-            if case.id in ids and (file in chosen or ids[case.id] in {one.name for one in chosen}):
-                problems.append(f"{file.name}, {case.id}: the id is used in {ids[case.id]} already")
-            ids.setdefault(case.id, file.name)
-            if file in chosen:
-                problems += [f"{file.name}, {case.id}: {problem}" for problem in check_case(case)]
-    return problems
+from benchmarks.writing.case import Case, Line, Pattern
 
 
 def check_case(case: Case) -> list[str]:

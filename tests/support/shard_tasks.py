@@ -9,7 +9,16 @@ from typing import Any
 
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.errors import Error
-from psycopg.rows import DictRow
+from psycopg.rows import DictRow, dict_row
+
+from benchmarks.stand_ins import InstantModel, words
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.context import AgentContext
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.maintenance.worker import drain
+from react_mem.memory.opening import Storage
+
+_OPTIONS: Any = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
 
 Statement = tuple[bytes, Any]
 
@@ -65,3 +74,22 @@ async def _tasks(conn: AsyncConnection[DictRow], query: bytes, params: Any) -> i
     if "Distributed Subplan" in plan or "pull to coordinator" in plan:
         return max([*counts, len(counts), 2])
     return max(counts, default=0)
+
+
+async def tasks_of_a_turn(storage: Storage, url: str) -> dict[str, int]:
+    """Return to how many shards the statements of a turn, and of the work behind it, go at most."""
+    agent = resolve_agent(
+        AgentConfig(name="benchmark", manager="react_mem", system_prompt="You help."),
+        model=InstantModel(),
+        small_model=InstantModel(),
+    )
+    graph = build_agent(agent, store=storage.store, checkpointer=storage.checkpointer)
+    config: Any = {"configurable": {"thread_id": "load"}}
+    said = {"messages": [("user", f"I like {words('turn', 5)}. What do I like?")]}
+    async with agent.work.running(storage.store):
+        await graph.ainvoke(said, config, context=AgentContext(user_id="user-0"))
+        with recorded() as statements:
+            await graph.ainvoke(said, config, context=AgentContext(user_id="user-0"))
+            await drain(60)
+    async with await AsyncConnection[DictRow].connect(url, **_OPTIONS) as conn:
+        return await tasks_of(conn, statements)

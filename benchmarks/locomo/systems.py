@@ -1,14 +1,15 @@
-"""Systems that are measured, and the peers: the same embedding model, and each turn a text with its speaker's name."""
+"""Systems that are measured: ours through the public facade, as it is shipped, and peers on the same embeddings."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import BaseStore, IndexConfig, PutOp
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.postgres.aio import AsyncPostgresStore
@@ -16,12 +17,50 @@ from langgraph.store.postgres.base import PostgresIndexConfig
 from langmem import create_search_memory_tool
 
 from benchmarks import mem0_memory
-from benchmarks.databases import disk_bytes, new_database
-from benchmarks.locomo.dataset import Conversation, Turn
+from benchmarks.databases import disk_bytes, new_database, opened
+from benchmarks.locomo.dataset import Conversation, Session, Turn
 from benchmarks.locomo.embedding import SharedEmbeddings
 from benchmarks.locomo.metrics import LIMIT, Prompt
-from benchmarks.locomo.prompt import prompt_of
-from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from benchmarks.measures import unit
+from react_mem.memory.context import MAX_PARTNER_CHARS, Frame, Window, assemble, count_tokens, flat
+from react_mem.memory.context.lines import said_and_shown
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.llm.budget import ASSUMED_WINDOW
+from react_mem.memory.merging.transcript import message_record_id
+from react_mem.memory.model.identity import Identity
+from react_mem.memory.model.interface import Fragment, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
+from react_mem.memory.model.policy import MemoryPolicy
+
+ASKED_IN = "another conversation"
+
+_ENOUGH = 40
+"""Characters by which a text is known in the prompt: it is shown from its beginning, though not to its end."""
+
+
+def prompt_of(question: str, results: Sequence[MemoryResultItem], turn_of: Callable[[str], str | None]) -> Prompt:
+    """Put a prompt together of what was read for a question, and look which turns a line of it stands for.
+
+    A line of a memory stands for each of its fragments that it shows: of a long text, a part will do. So does a line of
+    an outline for the question and for the answer of whose beginnings it shows some words.
+    """
+    assembled = assemble(frame_of(question), results, session_id=ASKED_IN, recalls=True)
+    text = assembled.layout["retrieved"]
+    items = assembled.memories.items
+    shown = {item.id for item in items}
+    parts = [*(part for item in items for part in item.fragments), *assembled.outline.parts]
+    shown |= {part.id for part in parts if _stands_in(part, text)}
+    return Prompt(frozenset(filter(None, map(turn_of, shown))), count_tokens(text))
+
+
+def _stands_in(part: Fragment, text: str) -> bool:
+    said, quoted = said_and_shown({"role": part.role}, part.content)
+    begin = flat(said or quoted, MAX_PARTNER_CHARS).removesuffix("…")[:_ENOUGH]
+    return bool(begin) and begin in text
+
+
+def frame_of(question: str) -> Frame:
+    """Return the frame of a conversation's first turn, under the default policy, for a model nothing is known of."""
+    return Frame([HumanMessage(question, id="question")], MemoryPolicy(), Window(ASSUMED_WINDOW, known=False))
 
 
 @dataclass(frozen=True)
@@ -65,7 +104,6 @@ class Peer(ABC):
         self._items: dict[str, dict[str, MemoryResultItem]] = {}
 
     async def write(self, conversation: Conversation) -> None:
-        """Keep the turns, to return them as results, and store them."""
         self._items[conversation.owner] = {
             turn.id: MemoryResultItem(
                 scope=MemoryScope.DIALOG,
@@ -79,16 +117,13 @@ class Peer(ABC):
         await self._store(conversation)
 
     async def search(self, conversation: Conversation, question: str) -> list[Hit]:
-        """Return the best results for a question."""
         items = self._items[conversation.owner]
         return [Hit(id_, items[id_]) for id_ in await self._find(conversation, question)]
 
     async def prompt(self, conversation: Conversation, question: str) -> Prompt:
-        """Return what of all results comes into a prompt like ours."""
         return prompt_of(question, [hit.item for hit in await self.search(conversation, question)], str)
 
     async def disk_bytes(self) -> int | None:
-        """Return what is on disk."""
         return await disk_bytes(self._database_url) if self._database_url else None
 
     @abstractmethod
@@ -143,19 +178,13 @@ class Dense(Peer):
 
     async def _store(self, conversation: Conversation) -> None:
         texts = [spoken(turn) for turn in conversation.turns]
-        self._vectors[conversation.owner] = _unit(await self._embeddings.aembed_documents(texts))
+        self._vectors[conversation.owner] = unit(await self._embeddings.aembed_documents(texts))
 
     async def _find(self, conversation: Conversation, question: str) -> Iterable[str]:
-        query = _unit(await self._embeddings.aembed_query(question))
+        query = unit(await self._embeddings.aembed_query(question))
         best = np.argsort(-(self._vectors[conversation.owner] @ query), kind="stable")[:LIMIT]
         ids = [turn.id for turn in conversation.turns]
         return (ids[place] for place in best)
-
-
-def _unit(vectors: Any) -> np.ndarray[Any, Any]:
-    array = np.asarray(vectors, dtype=np.float32)
-    array /= np.linalg.norm(array, axis=-1, keepdims=True)
-    return array
 
 
 class Store(Peer):
@@ -213,24 +242,8 @@ class Mem0(Peer):
         return (self._turn_ids[result["id"]] for result in found["results"])
 
 
-@asynccontextmanager
-async def _open_bm25(setup: Setup) -> AsyncIterator[Bm25]:
-    yield Bm25()
-
-
-@asynccontextmanager
-async def _open_dense(setup: Setup) -> AsyncIterator[Dense]:
-    yield Dense(setup.embeddings)
-
-
-@asynccontextmanager
-async def _open_in_memory_store(setup: Setup) -> AsyncIterator[Store]:
-    yield Store(InMemoryStore(index=IndexConfig(dims=setup.dims, embed=setup.embeddings, fields=["text"])))
-
-
-@asynccontextmanager
-async def _open_langmem_tool(setup: Setup) -> AsyncIterator[LangMemTool]:
-    yield LangMemTool(InMemoryStore(index=IndexConfig(dims=setup.dims, embed=setup.embeddings, fields=["text"])))
+def _in_memory(setup: Setup) -> InMemoryStore:
+    return InMemoryStore(index=IndexConfig(dims=setup.dims, embed=setup.embeddings, fields=["text"]))
 
 
 @asynccontextmanager
@@ -254,10 +267,67 @@ async def _open_mem0(setup: Setup) -> AsyncIterator[Mem0]:
 
 
 PEERS: dict[str, Callable[[Setup], AbstractAsyncContextManager[System]]] = {
-    "bm25": _open_bm25,
-    "dense": _open_dense,
-    "in_memory_store": _open_in_memory_store,
+    "bm25": lambda setup: nullcontext(Bm25()),
+    "dense": lambda setup: nullcontext(Dense(setup.embeddings)),
+    "in_memory_store": lambda setup: nullcontext(Store(_in_memory(setup))),
     "postgres_store": _open_postgres_store,
-    "langmem_tool": _open_langmem_tool,
+    "langmem_tool": lambda setup: nullcontext(LangMemTool(_in_memory(setup))),
     "mem0": _open_mem0,
 }
+
+
+NAME = "react_mem"
+AGENT = "benchmark"
+
+
+class ReactMem:
+    """Memory on a store, of a database or not; a search returns as many results as are looked at, none cut off."""
+
+    def __init__(self, store: BaseStore, database_url: str | None = None) -> None:
+        self._policy = MemoryPolicy.model_validate({"recall": {"max_memories": LIMIT, "cut": False}})
+        self._store = store
+        self._database_url = database_url
+        self._turn_ids: dict[str, str] = {}
+
+    async def write(self, conversation: Conversation) -> None:
+        for session in conversation.sessions:
+            session_id = f"{conversation.owner}/{session.id}"
+            messages = [_as_message(turn, session) for turn in session.turns]
+            self._turn_ids |= {message_record_id(session_id, message): str(message.id) for message in messages}
+            await MemoryFacade(self._store).dialog.append(conversation.owner, session_id, messages, agent_id=AGENT)
+
+    async def search(self, conversation: Conversation, question: str) -> list[Hit]:
+        query = MemoryQuery(
+            user_id=conversation.owner, session_id=ASKED_IN, agent_id=AGENT, scopes=[MemoryScope.DIALOG], query=question
+        )
+        found = await self._read(query, conversation, self._policy)
+        return [Hit(self._turn_ids.get(item.id, ""), item) for item in found]
+
+    async def prompt(self, conversation: Conversation, question: str) -> Prompt:
+        query = frame_of(question).query(Identity(conversation.owner, ASKED_IN), AGENT)
+        return prompt_of(question, await self._read(query, conversation, MemoryPolicy()), self._turn_ids.get)
+
+    async def _read(self, query: MemoryQuery, conversation: Conversation, policy: MemoryPolicy) -> MemoryResults:
+        extra = query.extra | {"now": conversation.asked_at.isoformat()}
+        found = await MemoryFacade(self._store, policy).read(query.model_copy(update={"extra": extra}))
+        if self._database_url and found.missing:
+            # it makes up for what failed, and that is not what is measured
+            raise RuntimeError(f"the search was not whole: {found.missing}")
+        return found
+
+    async def disk_bytes(self) -> int | None:
+        return await disk_bytes(self._database_url) if self._database_url else None
+
+
+def _as_message(turn: Turn, session: Session) -> BaseMessage:
+    kind = AIMessage if turn.role == "assistant" else HumanMessage
+    said_at = {"said_at": session.said_at.isoformat()}
+    return kind(content=turn.text, id=turn.id, name=turn.speaker, additional_kwargs=said_at)
+
+
+@asynccontextmanager
+async def open_react_mem(setup: Setup) -> AsyncIterator[ReactMem]:
+    """Open it on a database of its own."""
+    url = await new_database(setup.server_url, NAME)
+    async with opened(url, setup.embeddings) as storage:
+        yield ReactMem(storage.store, database_url=url)

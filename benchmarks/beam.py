@@ -1,6 +1,6 @@
 """Evidence recall, time and size of memory search where an assistant answers at length, beside what others use.
 
-    python -m benchmarks.beam --data beam.json --json results/beam.json [--fit]
+    python -m benchmarks.beam --data beam.json --json results/beam.json
 
 BEAM ("Beyond a Million Tokens: Benchmarking and Enhancing Long-Term Memory in LLMs", Tavakoli et al., 2025) is no part
 of the project and stays under its own licence: `--data` names a file, a list of samples with `sessions` (`date`, and
@@ -12,8 +12,7 @@ take the place of categories, as in `recall@10.instruction_following`. Some ask 
 evidence is spread over it: `prompt_evidence.event_ordering` says more of them than a ranking. Questions without
 evidence, such as those to abstain from, are left out. No model is called, and no answer judged.
 
-A run embeds some 10,000 texts in a quarter of an hour. With LoCoMo's file as one more `--data`, `--fit` fits the
-weights of the arms to both.
+A run embeds some 10,000 texts in a quarter of an hour.
 """
 
 from __future__ import annotations

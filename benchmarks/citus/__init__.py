@@ -1,1 +1,0 @@
-"""Memory on a Citus cluster, under load, while a node fails and another joins."""

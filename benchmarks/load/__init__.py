@@ -1,1 +1,0 @@
-"""Many users at once: see `python -m benchmarks.load --help`."""
