@@ -113,9 +113,9 @@ async def measure(rows: int) -> tuple[dict[str, Metrics], Metrics]:
                     seconds = time.perf_counter() - started
                 wrong += load.wrong
                 steps[name] = {"seconds": seconds, "done": done}
-                for when, taken in (("beside", load.seconds[quiet:] or [0.0]), ("before", load.seconds[:quiet])):
+                for when, taken in (("beside", load.seconds[quiet:]), ("before", load.seconds[:quiet])):
                     for percent in (50, 95):
-                        steps[name][f"p{percent}_ms_{when}"] = 1_000 * float(np.percentile(taken, percent))
+                        steps[name][f"p{percent}_ms_{when}"] = 1_000 * float(np.percentile(taken or [0.0], percent))
 
         await step("seal what is in plain", MasterKey.of_bytes(old), _seal)
         await step("another master key", MasterKey.of_bytes(new, old), _rewrap)
