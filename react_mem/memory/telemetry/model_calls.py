@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
 
 from langchain_core.language_models import BaseLanguageModel
@@ -11,10 +12,11 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from react_mem.memory.telemetry.emit import count, record, span
 
-try:
+_PRICED = find_spec("genai_prices") is not None
+"""Whether the extra `prices` is installed: steps are logged without a price otherwise."""
+
+if _PRICED:
     from genai_prices import Usage, calc_price
-except ImportError:  # the extra `prices`: steps are logged without a price
-    calc_price = None
 
 
 class MeasuredCall:
@@ -99,7 +101,7 @@ def cost_of(message: AIMessage) -> float | None:
     It is None without genai-prices (the extra `prices`), for a model that it does not know, and without tokens.
     """
     read, written = _tokens(message.usage_metadata)
-    for name in names_of(message) if calc_price and (read or written) else ():
+    for name in names_of(message) if _PRICED and (read or written) else ():
         try:
             return float(calc_price(Usage(input_tokens=read, output_tokens=written), name).total_price)
         except LookupError:
