@@ -30,7 +30,6 @@ from react_mem.errors import (
 )
 from react_mem.graphs.callers import owner_of
 from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
-from react_mem.graphs.known_fields import KnownFieldsRoute
 from react_mem.memory.runtime import (
     AuditActor,
     AuditReason,
@@ -46,9 +45,6 @@ from react_mem.memory.runtime import (
 
 MAX_BODY_BYTES = 2_000_000
 """Of one request: every field at its longest, in a script of three bytes a character, fits."""
-
-MAX_MEMORY_BYTES = 256_000
-"""Of one request under `/memory`: of what is taken there the longest is a message, or a hundred ids."""
 
 log = logging.getLogger(__name__)
 
@@ -92,12 +88,6 @@ class BoundedRoute(APIRoute):
                 raise HTTPException(500, said) from None
 
         return bounded
-
-
-class BoundedMemoryRoute(BoundedRoute, KnownFieldsRoute):
-    """A route under `/memory`, of the present version or an alias of before: one bound for both."""
-
-    most = MAX_MEMORY_BYTES
 
 
 router = APIRouter(tags=["Chat summary"], route_class=BoundedRoute)

@@ -40,25 +40,20 @@ with of_extra("server"):
 
 from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
 from react_mem.graphs.chat_summary_route import router as chat_summary
-from react_mem.graphs.conversations_route import router as conversations
 from react_mem.graphs.default_assistants import warn_of_changed_assistants
-from react_mem.graphs.erase_route import router as erase
-from react_mem.graphs.feedback_route import router as feedback
 from react_mem.graphs.mcp_route import clients_memory
 from react_mem.graphs.mcp_route import route as mcp_route
 from react_mem.graphs.memory_api.context_api import router as context
-from react_mem.graphs.memory_api.conversations_api import router as held_conversations
+from react_mem.graphs.memory_api.conversations_api import ending
+from react_mem.graphs.memory_api.conversations_api import router as conversations
 from react_mem.graphs.memory_api.events_api import router as events
-from react_mem.graphs.memory_api.export_api import router as export
+from react_mem.graphs.memory_api.forget_api import router as forget
 from react_mem.graphs.memory_api.holdings_api import router as holdings
 from react_mem.graphs.memory_api.memories_api import router as memories
 from react_mem.graphs.memory_api.messages_api import router as messages
-from react_mem.graphs.memory_api.search_api import router as search
 from react_mem.graphs.memory_page.document import PATH
 from react_mem.graphs.memory_page.document import route as memory_page
-from react_mem.graphs.memory_route import router as memory
 from react_mem.graphs.metrics_route import router as metrics
-from react_mem.graphs.other_methods import refusing_other_methods
 from react_mem.graphs.strict_threads import warn_of_lenient_threads
 from react_mem.graphs.this_machine import OnlyThisMachine
 from react_mem.memory.runtime import (
@@ -128,24 +123,20 @@ if is_development() and not authenticates():
     app.add_middleware(OnlyThisMachine)
 
 # Not `include_router`: its route has no `app`, to which the server adds the authentication.
-_memory_api = (memories, search, context, held_conversations, messages, holdings, export, events)
-for router in (chat_summary, conversations, erase, feedback, memory, metrics, *_memory_api):
+for router in (forget, memories, context, conversations, messages, holdings, events, ending, chat_summary, metrics):
     app.router.routes.extend(router.routes)
-app.router.routes.append(mcp_route)
-app.router.routes.append(memory_page)
-app.router.routes.extend(refusing_other_methods(app.router.routes))
+app.router.routes.extend([mcp_route, memory_page])
 
 
-@app.exception_handler(LegalHoldError)
-async def say_that_it_is_held(request: Request, error: LegalHoldError) -> JSONResponse:
-    """Answer 423 where what is to be removed is under a legal hold."""
-    return JSONResponse({"detail": str(error)}, status_code=423)
+_REFUSED = {MemoryChanged: 412, MemoryFull: 413, LegalHoldError: 423}
 
 
+@app.exception_handler(MemoryChanged)
 @app.exception_handler(MemoryFull)
-async def say_that_it_is_full(request: Request, error: MemoryFull) -> JSONResponse:
-    """Answer 413 where the quotas leave no room for what is to be stored."""
-    return JSONResponse({"detail": str(error)}, status_code=413)
+@app.exception_handler(LegalHoldError)
+async def say_that_it_is_refused(request: Request, error: ReactMemError) -> JSONResponse:
+    """Answer that memory is not as the request says it is, has no room for more, or is under a legal hold."""
+    return JSONResponse({"detail": str(error)}, status_code=_REFUSED[type(error)])
 
 
 @app.exception_handler(QuotaExceeded)
@@ -153,12 +144,6 @@ async def say_that_it_is_used_up(request: Request, error: QuotaExceeded) -> JSON
     """Answer 429 where a quota of the day is used up, with the seconds until it is free again."""
     seconds = max(1, math.ceil((error.free_at - datetime.now(UTC)).total_seconds()))
     return JSONResponse({"detail": str(error)}, status_code=429, headers={"retry-after": str(seconds)})
-
-
-@app.exception_handler(MemoryChanged)
-async def say_that_it_has_changed(request: Request, error: MemoryChanged) -> JSONResponse:
-    """Answer 412 where what is to be changed is not as the request says that it is."""
-    return JSONResponse({"detail": str(error)}, status_code=412)
 
 
 @app.exception_handler(ReactMemError)

@@ -173,10 +173,10 @@ class FuzzWorld:
         """Send a request to one of our routes."""
         path, body = r.choice(
             (
-                ("/memory/forget", {"ids": ["x"], "text": "", "user_id": VICTIM}),
-                ("/memory/forget", {"text": f"I like {CANARY}", "user_id": VICTIM}),
-                ("/memory/feedback", {"thread_id": "monday", "message_id": "said-ann", "score": 1, "key": "user"}),
-                ("/memory/feedback", {"run_id": "r", "value": "up", "comment": "c", "user_id": VICTIM}),
+                ("/memory/v1/forget", {"ids": ["x"], "text": "", "user_id": VICTIM}),
+                ("/memory/v1/forget", {"text": f"I like {CANARY}", "user_id": VICTIM}),
+                ("/memory/v1/feedback", {"thread_id": "monday", "message_id": "said-ann", "score": 1, "key": "user"}),
+                ("/memory/v1/feedback", {"run_id": "r", "value": "up", "comment": "c", "user_id": VICTIM}),
                 ("/conversations/monday/end", {"user_id": VICTIM}),
                 (f"/conversations/{quote(text(r)[:1_000], safe='', errors='replace')}/end", {}),
             )

@@ -69,12 +69,12 @@ async def test_a_user_is_erased_with_all_threads_and_others_stay(guarded_server:
 
         # somebody else who names them erases nothing of theirs, and has nothing to lose
         async with client_of(guarded_server, f"{leaver}-eve") as eve:
-            answer = await eve.post("/memory/erase", json={**ERASE, "user_id": leaver})
+            answer = await eve.post("/memory/v1/erase", json={**ERASE, "user_id": leaver})
             assert (answer.status_code, answer.json()["threads"]) == (200, [])
         assert await found(theirs) == {*left}
         assert "zebrafish" in str(await exported(memory, leaver))
 
-        answer = await theirs.post("/memory/erase", json=ERASE)
+        answer = await theirs.post("/memory/v1/erase", json=ERASE)
 
         assert answer.status_code == 200, answer.text
         told = answer.json()
@@ -95,7 +95,7 @@ async def test_a_user_is_erased_with_all_threads_and_others_stay(guarded_server:
         assert await exported(memory, BOB) == bobs
         assert "marigold" in (await bob.get(f"/threads/{held}/state")).raise_for_status().text
         # again is nothing new
-        again = (await theirs.post("/memory/erase", json=ERASE)).raise_for_status().json()
+        again = (await theirs.post("/memory/v1/erase", json=ERASE)).raise_for_status().json()
         assert (again["threads"], again["problems"]) == ([], [])
 
 
@@ -106,23 +106,23 @@ async def test_a_legal_hold_is_named_and_nothing_goes(guarded_server: DevServer,
         threads = {await said(theirs, text) for text in ("I have a red boat.", "I have a blue boat.")}
         before = await exported(memory, leaver)
         await memory.hold(leaver, "case-7", sorted(threads)[0])
-        answer = await theirs.post("/memory/erase", json=ERASE)
+        answer = await theirs.post("/memory/v1/erase", json=ERASE)
         assert answer.status_code == 423
         assert "case-7" in answer.json()["detail"]
         assert await found(theirs) == threads
         assert await exported(memory, leaver) == before
         await memory.lift_hold(leaver, "case-7", sorted(threads)[0])
-        assert (await theirs.post("/memory/erase", json=ERASE)).json()["problems"] == []
+        assert (await theirs.post("/memory/v1/erase", json=ERASE)).json()["problems"] == []
         assert await found(theirs) == set()
 
 
 @pytest.mark.parametrize("body", [{}, {"confirm": ""}, {"confirm": True}, {"confirm": "yes"}, {"confirm": None}])
 async def test_nobody_is_erased_without_saying_so(body: dict[str, Any], bob: httpx.AsyncClient) -> None:
-    assert (await bob.post("/memory/erase", json=body)).status_code == 422
+    assert (await bob.post("/memory/v1/erase", json=body)).status_code == 422
 
 
 async def test_nobody_is_erased_by_nobody(anybody: httpx.AsyncClient) -> None:
-    assert (await anybody.post("/memory/erase", json={**ERASE, "user_id": BOB})).status_code == 401
+    assert (await anybody.post("/memory/v1/erase", json={**ERASE, "user_id": BOB})).status_code == 401
 
 
 async def test_without_authentication_only_the_threads_of_whom_is_named_go(
@@ -130,7 +130,7 @@ async def test_without_authentication_only_the_threads_of_whom_is_named_go(
 ) -> None:
     gone = await said(passer_by, "I keep a zebrafish.", context={"user_id": leaver})
     stays = await said(passer_by, "I keep a marigold.", context={"user_id": f"{leaver}-other"})
-    told = (await passer_by.post("/memory/erase", json={**ERASE, "user_id": leaver})).raise_for_status().json()
+    told = (await passer_by.post("/memory/v1/erase", json={**ERASE, "user_id": leaver})).raise_for_status().json()
     assert (told["threads"], told["problems"]) == ([gone], [])
     assert (await passer_by.get(f"/threads/{gone}")).status_code == 404
     assert "marigold" in (await passer_by.get(f"/threads/{stays}/state")).raise_for_status().text

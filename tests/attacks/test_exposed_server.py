@@ -103,7 +103,6 @@ async def test_no_page_of_the_web_writes_into_a_development_server(
         ("POST", "/memory/v1/memories", {"text": "I live in Mallory's house."}),
         ("POST", "/memory/v1/forget", {"ids": [told["id"]]}),
         ("POST", "/memory/v1/erase", {"confirm": "erase everything"}),
-        ("POST", "/memory/erase", {**who, "confirm": "erase everything"}),
         ("DELETE", f"/memory/v1/memories/{told['id']}", {}),
         ("POST", "/memory/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
         ("POST", "/runs/wait", run),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from react_mem.graphs.chat_summary_route import MAX_BODY_BYTES, MAX_MEMORY_BYTES
+from react_mem.graphs.chat_summary_route import MAX_BODY_BYTES
 from react_mem.graphs.memory_api import callers_memory
 from react_mem.memory.facade import MemoryFacade
 from tests.attacks.fuzz import STORED, TARGETS, FuzzWorld, attempt, run
@@ -72,7 +72,7 @@ async def test_what_nobody_has_foreseen_is_seen_and_its_text_reaches_no_caller(m
     monkeypatch.setattr(MemoryFacade, "forget_said", broken)
     world = await FuzzWorld.create()
     assert (await attempt(world, "reads", 1)).startswith("RuntimeError")
-    answer = await world.http.post("/memory/forget", json={"text": "tea"})
+    answer = await world.http.post("/memory/v1/forget", json={"text": "tea"})
     assert answer.status_code == 500
     assert "RuntimeError" in answer.text
     assert "diary" not in answer.text
@@ -84,8 +84,7 @@ _ROUTES = ["forget", "feedback", "erase"]
 @pytest.mark.parametrize(
     ("path", "most"),
     [
-        *((f"/memory/{name}", MAX_MEMORY_BYTES) for name in _ROUTES),
-        *((f"/memory/v1/{name}", MAX_MEMORY_BYTES) for name in _ROUTES),
+        *((f"/memory/v1/{name}", callers_memory.MAX_MEMORY_BYTES) for name in _ROUTES),
         ("/conversations/monday/end", MAX_BODY_BYTES),
     ],
 )

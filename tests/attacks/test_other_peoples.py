@@ -203,7 +203,23 @@ async def test_the_server_calls_no_address_that_a_user_names(bob: httpx.AsyncCli
     assert (await bob.post("/runs", json=asked)).status_code in (403, 422)
 
 
-@pytest.mark.parametrize("path", ["/threads", "/assistants/search", "/memory/forget", "/memory/mcp"])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/memory/v1/erase"),
+        ("PUT", "/memory/v1/memories"),
+        ("POST", "/memory/v1/export"),
+        ("DELETE", "/chat/summary"),
+        ("POST", "/memory/ui"),
+        ("POST", "/memory/erase"),
+    ],
+)
+async def test_a_method_or_path_that_is_not_there_does_nothing(method: str, path: str, bob: httpx.AsyncClient) -> None:
+    answer = await bob.request(method, path, json={"confirm": "erase everything"})
+    assert (answer.status_code, answer.text) == (404, '{"detail":"Not Found"}')
+
+
+@pytest.mark.parametrize("path", ["/threads", "/assistants/search", "/memory/v1/forget", "/memory/mcp"])
 async def test_another_scheme_is_no_way_round(path: str, guarded_server: DevServer) -> None:
     """A development server lets whoever names LangSmith's scheme in, as its Studio, unless it is told not to."""
     async with httpx.AsyncClient(base_url=guarded_server.url, headers={"x-auth-scheme": "langsmith"}) as http:
@@ -246,7 +262,7 @@ async def test_another_scheme_is_no_way_round(path: str, guarded_server: DevServ
 async def test_a_token_that_is_not_right_is_nobodys(token: str, anybody: httpx.AsyncClient) -> None:
     headers = {"authorization": f"Bearer {token}"}
     forgets, calls = {"text": "x", "user_id": ANN}, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    asked = {"/threads": {}, "/chat/summary": SUMMARY, "/memory/forget": forgets, "/memory/mcp": calls}
+    asked = {"/threads": {}, "/chat/summary": SUMMARY, "/memory/v1/forget": forgets, "/memory/mcp": calls}
     for path, body in asked.items():
         assert (await anybody.post(path, json=body, headers=headers)).status_code == 401
 
@@ -259,13 +275,13 @@ async def test_nobody_acts_on_somebody_elses_memory_by_naming_them(
 ) -> None:
     forged = {"user_id": ANN}
     answers = [
-        await bob.post("/memory/forget", json={"text": "My locker code is quagga-4711.", **forged}),
-        await bob.post("/memory/feedback", json={"thread_id": anns["thread"], "score": 1, **forged}),
+        await bob.post("/memory/v1/forget", json={"text": "My locker code is quagga-4711.", **forged}),
+        await bob.post("/memory/v1/feedback", json={"thread_id": anns["thread"], "score": 1, **forged}),
         await bob.post(f"/conversations/{anns['thread']}/end", json=forged),
     ]
     assert [answer.status_code for answer in answers] == [404] * 3
     # and it is there for whose it is
-    assert (await ann.post("/memory/feedback", json={"thread_id": anns["thread"], "score": 1})).status_code == 200
+    assert (await ann.post("/memory/v1/feedback", json={"thread_id": anns["thread"], "score": 1})).status_code == 200
 
 
 async def test_the_id_of_somebodys_conversation_tells_nothing_of_them(

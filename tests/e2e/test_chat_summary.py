@@ -163,13 +163,13 @@ async def test_a_memory_is_forgotten_by_whose_it_is(running: Running, secured: b
 
         async def forget(name: str) -> httpx.Response:
             body = {"ids": [fact.id], "user_id": "ann" if secured else name}
-            return await http.post("/memory/forget", json=body, headers=tokens[name])
+            return await http.post("/memory/v1/forget", json=body, headers=tokens[name])
 
         judged = {"thread_id": "talk", "score": 1, "user_id": "ann"}
         if secured:
-            assert (await http.post("/memory/forget", json={"ids": [fact.id], "user_id": "ann"})).status_code == 401
-            assert (await http.post("/memory/feedback", json=judged)).status_code == 401
-        assert (await http.post("/memory/feedback", json=judged, headers=tokens["bob"])).status_code == 404
+            assert (await http.post("/memory/v1/forget", json={"ids": [fact.id], "user_id": "ann"})).status_code == 401
+            assert (await http.post("/memory/v1/feedback", json=judged)).status_code == 401
+        assert (await http.post("/memory/v1/feedback", json=judged, headers=tokens["bob"])).status_code == 404
         assert (await forget("bob")).status_code == 404
         answer = await forget("ann")
         assert (answer.status_code, answer.json()["problems"]) == (200, [])

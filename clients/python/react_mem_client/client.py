@@ -42,6 +42,29 @@ from react_mem_client.transport import ServerEvent, Transport, entity_tag, items
 class MemoryClient(Transport):
     """Memory of a user on a server, over its REST interface."""
 
+    async def forget_memory(self, *, ids: Sequence[str] | None = None, text: str | None = None) -> ForgetAnswer:
+        """Forget memories for good: a fact goes with what derives from it, and with the sentences of messages that
+        said it.
+
+        Of several ids those that are known are forgotten, and `problems` names the others.
+
+        The thread keeps its messages, which no prompt shows any more; delete it through the server's own API.
+
+        Args:
+            ids: The ids of memories, as an export has them.
+            text: What is to be forgotten, in the user's words: the one memory that says it.
+
+        Returns:
+            Result of the request.
+
+        Raises:
+            MemoryApiError: If the server refuses: 401, 404, 413, 422, 423, 503.
+        """
+        answer = await self._send(
+            "POST", "/memory/v1/forget", query={"user_id": self.user_id}, body={"ids": ids, "text": text}
+        )
+        return read_answer(ForgetAnswer, answer)
+
     async def erase_user(self, confirm: Literal["erase everything"]) -> EraseAnswer:
         """Erase what is remembered of the caller, with their threads, for good.
 
@@ -54,7 +77,7 @@ class MemoryClient(Transport):
             Result of the request.
 
         Raises:
-            MemoryApiError: If the server refuses: 401, 404, 422, 423, 503.
+            MemoryApiError: If the server refuses: 401, 404, 413, 422, 423, 503.
         """
         answer = await self._send(
             "POST", "/memory/v1/erase", query={"user_id": self.user_id}, body={"confirm": confirm}
@@ -108,29 +131,6 @@ class MemoryClient(Transport):
             },
         )
         return read_answer(FeedbackAnswer, answer)
-
-    async def forget_memory(self, *, ids: Sequence[str] | None = None, text: str | None = None) -> ForgetAnswer:
-        """Forget memories for good: a fact goes with what derives from it, and with the sentences of messages that
-        said it.
-
-        Of several ids those that are known are forgotten, and `problems` names the others.
-
-        The thread keeps its messages, which no prompt shows any more; delete it through the server's own API.
-
-        Args:
-            ids: The ids of memories, as an export has them.
-            text: What is to be forgotten, in the user's words: the one memory that says it.
-
-        Returns:
-            Result of the request.
-
-        Raises:
-            MemoryApiError: If the server refuses: 401, 404, 413, 422, 423, 503.
-        """
-        answer = await self._send(
-            "POST", "/memory/v1/forget", query={"user_id": self.user_id}, body={"ids": ids, "text": text}
-        )
-        return read_answer(ForgetAnswer, answer)
 
     @overload
     async def list_memories(

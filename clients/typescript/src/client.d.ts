@@ -30,6 +30,14 @@ import type {
 import type { RequestOptions, ServerEvent, Tagged } from "./transport.js";
 import { Transport } from "./transport.js";
 
+/** Options of `forgetMemory`. */
+export interface ForgetMemoryOptions extends RequestOptions {
+  /** The ids of memories, as an export has them. */
+  ids?: readonly string[] | undefined;
+  /** What is to be forgotten, in the user's words: the one memory that says it. */
+  text?: string | undefined;
+}
+
 /** Options of `giveFeedback`. */
 export interface GiveFeedbackOptions extends RequestOptions {
   /** The conversation; not needed beside `run_id`. */
@@ -49,14 +57,6 @@ export interface GiveFeedbackOptions extends RequestOptions {
   key?: string | undefined;
   /** Taken, and kept nowhere. */
   comment?: string | undefined;
-}
-
-/** Options of `forgetMemory`. */
-export interface ForgetMemoryOptions extends RequestOptions {
-  /** The ids of memories, as an export has them. */
-  ids?: readonly string[] | undefined;
-  /** What is to be forgotten, in the user's words: the one memory that says it. */
-  text?: string | undefined;
 }
 
 /** Options of `listMemories`. */
@@ -168,13 +168,25 @@ export interface FollowMemoryOptions extends RequestOptions {
 /** Memory of a user on a server, over its REST interface. */
 export class MemoryClient extends Transport {
   /**
+   * Forget memories for good: a fact goes with what derives from it, and with the sentences of messages that said it.
+   *
+   * Of several ids those that are known are forgotten, and `problems` names the others.
+   *
+   * The thread keeps its messages, which no prompt shows any more; delete it through the server's own API.
+   *
+   * @returns Result of the request.
+   * @throws {MemoryApiError} 401, 404, 413, 422, 423, 503.
+   */
+  forgetMemory(options?: ForgetMemoryOptions): Promise<ForgetAnswer>;
+
+  /**
    * Erase what is remembered of the caller, with their threads, for good.
    *
    * Runs that go on in these threads are cancelled. A request that failed half way can be made again.
    *
    * @param confirm `erase everything`: it cannot be undone.
    * @returns Result of the request.
-   * @throws {MemoryApiError} 401, 404, 422, 423, 503.
+   * @throws {MemoryApiError} 401, 404, 413, 422, 423, 503.
    */
   eraseUser(confirm: "erase everything", options?: RequestOptions): Promise<EraseAnswer>;
 
@@ -187,18 +199,6 @@ export class MemoryClient extends Transport {
    * @throws {MemoryApiError} 401, 404, 409, 413, 422, 503.
    */
   giveFeedback(options?: GiveFeedbackOptions): Promise<FeedbackAnswer>;
-
-  /**
-   * Forget memories for good: a fact goes with what derives from it, and with the sentences of messages that said it.
-   *
-   * Of several ids those that are known are forgotten, and `problems` names the others.
-   *
-   * The thread keeps its messages, which no prompt shows any more; delete it through the server's own API.
-   *
-   * @returns Result of the request.
-   * @throws {MemoryApiError} 401, 404, 413, 422, 423, 503.
-   */
-  forgetMemory(options?: ForgetMemoryOptions): Promise<ForgetAnswer>;
 
   /**
    * List what is remembered of the caller, the latest first, page by page.

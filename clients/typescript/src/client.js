@@ -4,6 +4,14 @@ import { Transport, entityTag, eventsOf, itemsOf, segment, textOf } from "./tran
 
 /** Memory of a user on a server, over its REST interface. */
 export class MemoryClient extends Transport {
+  async forgetMemory(options = {}) {
+    return this.send("POST", "/memory/v1/forget", {
+      query: { user_id: this.userId },
+      body: { ids: options.ids, text: options.text },
+      signal: options.signal,
+    });
+  }
+
   async eraseUser(confirm, options = {}) {
     return this.send("POST", "/memory/v1/erase", {
       query: { user_id: this.userId },
@@ -24,14 +32,6 @@ export class MemoryClient extends Transport {
         key: options.key,
         comment: options.comment,
       },
-      signal: options.signal,
-    });
-  }
-
-  async forgetMemory(options = {}) {
-    return this.send("POST", "/memory/v1/forget", {
-      query: { user_id: this.userId },
-      body: { ids: options.ids, text: options.text },
       signal: options.signal,
     });
   }

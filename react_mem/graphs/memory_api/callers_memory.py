@@ -17,12 +17,16 @@ from react_mem.agents.config import AgentConfig, load_agent_config
 from react_mem.errors import UnknownAgent
 from react_mem.graphs.auth.permissions import ADMINISTRATOR
 from react_mem.graphs.callers import owner_of
-from react_mem.graphs.chat_summary_route import MAX_MEMORY_BYTES, BoundedMemoryRoute
+from react_mem.graphs.chat_summary_route import BoundedRoute
 from react_mem.graphs.etags import is_the_same
+from react_mem.graphs.memory_api.known_fields import KnownFieldsRoute
 from react_mem.memory import MemoryFacade
 from react_mem.memory.runtime import WriteConflict
 
 PREFIX = "/memory/v1"
+
+MAX_MEMORY_BYTES = 256_000
+"""Of one request: the longest of them is a message, or a hundred ids."""
 
 NO_OWNER = "no user is named (user_id), so there is no memory of theirs"
 NO_STORE = "this server has no store"
@@ -60,8 +64,10 @@ def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
     return {code: {"description": _PROBLEMS[code]} | ({} if code == 304 else {"model": ErrorAnswer}) for code in every}
 
 
-class MemoryRoute(BoundedMemoryRoute):
+class MemoryRoute(BoundedRoute, KnownFieldsRoute):
     """A route of the REST interface: its answers are kept in no shared cache, and lost races can be tried again."""
+
+    most = MAX_MEMORY_BYTES
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler."""

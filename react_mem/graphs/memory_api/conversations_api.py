@@ -1,4 +1,4 @@
-"""`/memory/v1/conversations`: the conversations that memory has of a user: listed, shown, forgotten."""
+"""`/memory/v1/conversations`: the conversations that memory has of a user: listed, shown, forgotten, concluded."""
 
 from __future__ import annotations
 
@@ -9,16 +9,27 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Path, Query, Request
 from httpx import HTTPError
 from langgraph_sdk import get_client
+from pydantic import BaseModel, Field
 
 from react_mem.agents.coding_hooks.owed_notes import forget_owed
 from react_mem.graphs.callers import may_name_user
-from react_mem.graphs.memory_api.callers_memory import PREFIX, Asked, MemoryRoute, problems, retried
-from react_mem.graphs.memory_route import ForgetAnswer
+from react_mem.graphs.chat_summary_route import BoundedRoute
+from react_mem.graphs.memory_api.callers_memory import PREFIX, Asked, MemoryRoute, memory_of, problems, retried
+from react_mem.graphs.memory_api.forget_api import ForgetAnswer
 from react_mem.graphs.server_threads import ServerThreads
 from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import MAX_PAGE, ConversationDetail, ConversationPage, WriteConflict, cause_of
+from react_mem.memory.runtime import (
+    MAX_PAGE,
+    ConversationDetail,
+    ConversationPage,
+    OwnerId,
+    WriteConflict,
+    cause_of,
+    conclude_soon,
+)
 
 router = APIRouter(tags=["Conversations"], route_class=MemoryRoute)
+ending = APIRouter(tags=["Conversations"], route_class=BoundedRoute)
 
 log = logging.getLogger(__name__)
 
@@ -100,3 +111,45 @@ async def forget_conversation(thread_id: ThreadId, asked: Asked, request: Reques
 
 def _no_conversation() -> HTTPException:
     return HTTPException(404, "this user has no such conversation that is remembered")
+
+
+class EndBody(BaseModel):
+    """Request to end a conversation.
+
+    Args:
+        user_id: The owner.
+    """
+
+    user_id: OwnerId | None = Field(
+        None, description="Whose conversation it is. Ignored where the server authenticates users: then it is theirs."
+    )
+
+
+class EndedConversation(BaseModel):
+    """Result of ending a conversation."""
+
+    status: str = Field(description="`ending`: it is concluded behind this answer.")
+
+
+@ending.post(
+    "/conversations/{thread_id}/end",
+    operation_id="end_conversation",
+    summary="End a conversation",
+    status_code=202,
+    responses={
+        401: {"description": "Where the server authenticates users: nobody is authenticated."},
+        404: {"description": "This user has no such conversation, or none that is remembered."},
+        503: {"description": "This server has no store."},
+    },
+)
+async def end_conversation(
+    thread_id: Annotated[str, Path(max_length=200)], request: Request, body: EndBody | None = None
+) -> EndedConversation:
+    """Have a conversation concluded: its outcome is recorded as an episode, and facts of it are looked at again.
+
+    The user can still go on with it; it is then concluded again.
+    """
+    asked = memory_of(request, body.user_id if body else None)
+    if not await conclude_soon(asked.memory.store, asked.owner, thread_id):
+        raise _no_conversation()
+    return EndedConversation(status="ending")

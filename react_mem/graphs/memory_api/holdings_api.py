@@ -1,15 +1,28 @@
-"""`/memory/v1/profile`, `/pending`, `/hidden`, `/skills`, `/graph`, `/usage`: what else memory has of a user."""
+"""`/memory/v1/profile`, `/pending`, `/hidden`, `/skills`, `/graph`, `/usage`, `/export`: what else memory has."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from react_mem.graphs.memory_api.callers_memory import PREFIX, Asked, MemoryRoute, administers, problems, retried
-from react_mem.graphs.memory_route import ForgetAnswer
+from react_mem.graphs.memory_api.callers_memory import (
+    PREFIX,
+    Asked,
+    CallersMemory,
+    MemoryRoute,
+    administers,
+    problems,
+    retried,
+)
+from react_mem.graphs.memory_api.forget_api import ForgetAnswer
 from react_mem.memory.runtime import (
+    AuditActor,
+    AuditReason,
     HiddenMemory,
     MemoryHealth,
     MemoryUsage,
@@ -18,15 +31,24 @@ from react_mem.memory.runtime import (
     SkillList,
     WaitingTurns,
     WriteConflict,
+    acting,
     check_health,
     count_usage,
     list_skills,
     list_waiting,
+    markdown_export,
+    readable_export,
     show_graph,
     show_profile,
 )
 
 MAX_NODES = 5_000
+
+_FORMS = {
+    "jsonl": ("application/jsonl", "memory.jsonl"),
+    "html": ("text/html; charset=utf-8", "memory.html"),
+    "markdown": ("text/markdown; charset=utf-8", "memory.md"),
+}
 
 router = APIRouter(tags=["Memory"], route_class=MemoryRoute)
 
@@ -130,3 +152,49 @@ async def usage(asked: Asked, request: Request) -> UsageAnswer:
     works = getattr(request.app.state, "worker", None) is not None
     health = await check_health(store, works=works) if administers(request) else None
     return UsageAnswer(**counted.model_dump(), health=health)
+
+
+@router.get(
+    f"{PREFIX}/export",
+    operation_id="export_memory",
+    summary="Export everything",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "content": {media.partition(";")[0]: {"schema": {"type": "string"}} for media, _ in _FORMS.values()},
+            "description": "The file.",
+        },
+        **problems(),
+    },
+)
+async def export_memory(
+    asked: Asked,
+    form: Annotated[
+        Literal["jsonl", "html", "markdown"],
+        Query(alias="format", description="`jsonl` can be imported again; the others are to be read."),
+    ] = "jsonl",
+) -> StreamingResponse:
+    """Export everything that is remembered of the user, as a file; it names no user."""
+    media, name = _FORMS[form]
+    headers = {
+        "content-disposition": f'attachment; filename="{name}"',
+        # what is in it was written by anybody: no browser is to show it as a page of this server
+        "content-security-policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+        "x-content-type-options": "nosniff",
+    }
+    return StreamingResponse(_written(asked, form), media_type=media, headers=headers)
+
+
+async def _written(asked: CallersMemory, form: str) -> AsyncIterator[str]:
+    # a stream is sent after its route has returned, and is a user's all the same
+    with acting(AuditActor.USER, AuditReason.REQUEST):
+        lines = [] if form == "jsonl" else [line async for line in asked.memory.export_user(asked.owner)]
+        if form != "jsonl":
+            yield await asyncio.to_thread(_readable, form, lines)
+            return
+        async for line in asked.memory.export_user(asked.owner):
+            yield f"{line}\n"
+
+
+def _readable(form: str, lines: Sequence[str]) -> str:
+    return readable_export(lines) if form == "html" else "".join(f"{line}\n" for line in markdown_export(lines))

@@ -26,7 +26,7 @@ from react_mem.graphs.memory_api.callers_memory import (
     wanted_revision,
     wrong,
 )
-from react_mem.graphs.memory_route import ForgetAnswer
+from react_mem.graphs.memory_api.forget_api import ForgetAnswer
 from react_mem.memory import MemoryFacade, MemoryScope
 from react_mem.memory.runtime import (
     FACT,

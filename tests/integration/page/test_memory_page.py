@@ -10,9 +10,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from react_mem.graphs.memory_api.context_api import MAX_MESSAGE
+from react_mem.graphs.memory_api.context_api import MAX_MESSAGE, MAX_QUERY
 from react_mem.graphs.memory_api.memories_api import MAX_SAID
-from react_mem.graphs.memory_api.search_api import MAX_QUERY
 from tests.integration.page.conftest import FACTS, HOSTILE, SIZES, Visitor, card, pressed
 from tests.support.page_server import PageServer
 

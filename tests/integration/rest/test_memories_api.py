@@ -13,7 +13,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from starlette.authentication import UnauthenticatedUser
 
-from react_mem.graphs.chat_summary_route import MAX_MEMORY_BYTES
+from react_mem.graphs.memory_api.callers_memory import MAX_MEMORY_BYTES
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.retrieval.instructions import ASKS_STANDING, INSTRUCTION

@@ -8,7 +8,8 @@ import pytest
 from fastapi import APIRouter, HTTPException
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.graphs import chat_summary_route, conversations_route, feedback_route, memory_route
+from react_mem.graphs import chat_summary_route
+from react_mem.graphs.memory_api import conversations_api, forget_api
 from react_mem.memory import MemoryFacade
 from react_mem.memory.runtime import AuditActor, AuditReason
 from react_mem.memory.store.audit.audit_entries import who_acts
@@ -18,10 +19,10 @@ from tests.support.routes import NOBODY, client_of
 @pytest.mark.parametrize(
     ("router", "path", "body"),
     [
-        (memory_route.router, "/memory/forget", {"ids": ["k"]}),
-        (memory_route.router, "/memory/forget", {"text": "tea"}),
-        (feedback_route.router, "/memory/feedback", {"thread_id": "s", "score": 1}),
-        (conversations_route.router, "/conversations/s/end", {}),
+        (forget_api.router, "/memory/v1/forget", {"ids": ["k"]}),
+        (forget_api.router, "/memory/v1/forget", {"text": "tea"}),
+        (forget_api.router, "/memory/v1/feedback", {"thread_id": "s", "score": 1}),
+        (conversations_api.ending, "/conversations/s/end", {}),
         (chat_summary_route.router, "/chat/summary", {"conversation_id": "s", "user_input": "hello"}),
     ],
 )
@@ -36,7 +37,7 @@ def test_what_a_route_does_is_a_users(
 
     for name in ("forget", "forget_said", "feedback"):
         monkeypatch.setattr(MemoryFacade, name, acted)
-    monkeypatch.setattr(conversations_route, "conclude_soon", acted)
+    monkeypatch.setattr(conversations_api, "conclude_soon", acted)
     monkeypatch.setattr(chat_summary_route, "the_summarizer", acted)
     answer = client_of(router, InMemoryStore(), NOBODY).post(path, json={"user_id": "ann", **body})
     assert answer.status_code == 404

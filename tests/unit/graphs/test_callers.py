@@ -15,9 +15,6 @@ from react_mem.graphs.http import app
 
 SUMMARY = {"conversation_id": "c", "user_input": "hello", "user_id": "ann"}
 REQUESTS: dict[str, dict[str, Any]] = {
-    "/memory/forget": {"ids": ["x"], "user_id": "ann"},
-    "/memory/erase": {"confirm": "erase everything", "user_id": "ann"},
-    "/memory/feedback": {"thread_id": "t", "score": 1, "user_id": "ann"},
     "/conversations/t/end": {"user_id": "ann"},
     "/chat/summary": SUMMARY,
     "/memory/v1/memories": {"text": "I like tea.", "user_id": "ann"},

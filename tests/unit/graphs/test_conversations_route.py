@@ -10,7 +10,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.store.memory import InMemoryStore
 from starlette.authentication import SimpleUser
 
-from react_mem.graphs.conversations_route import router
+from react_mem.graphs.memory_api.conversations_api import ending
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.namespaces import work_namespace
 from react_mem.memory.write.turns import Turns
@@ -18,7 +18,7 @@ from tests.support.routes import NOBODY, client_of
 
 
 def client(store: InMemoryStore | None, user: Any) -> TestClient:
-    return client_of(router, store, user)
+    return client_of(ending, store, user)
 
 
 @pytest.fixture

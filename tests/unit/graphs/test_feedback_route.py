@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 from starlette.authentication import SimpleUser
 
-from react_mem.graphs.feedback_route import router
+from react_mem.graphs.memory_api.forget_api import router
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.changes import put
 from react_mem.memory.model.kinds import MESSAGE
@@ -59,10 +59,10 @@ async def importance(store: InMemoryStore) -> float:
 async def test_what_a_user_says_moves_what_was_used(
     store: InMemoryStore, said: dict[str, Any], verdict: str, after: float
 ) -> None:
-    answer = client(store, ANN).post("/memory/feedback", json=said)
+    answer = client(store, ANN).post("/memory/v1/feedback", json=said)
     assert (answer.status_code, answer.json()["verdict"]) == (200, verdict)
     assert await importance(store) == pytest.approx(after)
-    again = client(store, ANN).post("/memory/feedback", json=said)
+    again = client(store, ANN).post("/memory/v1/feedback", json=said)
     assert (again.json()["memories"], await importance(store)) == (0, pytest.approx(after))
     assert SECRET not in str([item.value for item in await store.asearch(("memory",), limit=100)])
 
@@ -99,7 +99,7 @@ async def test_an_answer_is_named_by_its_record_too_as_a_conversation_shows_it(
 async def test_nobody_judges_what_is_not_theirs(
     store: InMemoryStore, user: Any, named: str | None, where: dict[str, str]
 ) -> None:
-    answer = client(store, user).post("/memory/feedback", json={**where, "score": 1, "user_id": named})
+    answer = client(store, user).post("/memory/v1/feedback", json={**where, "score": 1, "user_id": named})
     assert (answer.status_code, await importance(store)) == (404, 0.5)
 
 
@@ -118,17 +118,19 @@ async def test_nobody_judges_what_is_not_theirs(
     ],
 )
 async def test_what_says_nothing_is_refused(store: InMemoryStore, body: dict[str, Any]) -> None:
-    assert client(store, ANN).post("/memory/feedback", json=body).status_code == 422
+    assert client(store, ANN).post("/memory/v1/feedback", json=body).status_code == 422
     assert await importance(store) == 0.5
 
 
 async def test_a_score_that_is_none_is_refused_with_the_cure(store: InMemoryStore) -> None:
-    answer = client(store, ANN).post("/memory/feedback", json={"thread_id": "talk", "score": 5})
+    answer = client(store, ANN).post("/memory/v1/feedback", json={"thread_id": "talk", "score": 5})
     assert "give `score`: 1, 0, -1, `up` or `down`" in answer.json()["detail"][0]["msg"]
 
 
 async def test_where_there_is_no_room_or_no_store_it_says_so(store: InMemoryStore) -> None:
     said = {"thread_id": "talk", "score": 1}
-    codes = [client(store, ANN).post("/memory/feedback", json={**said, "key": f"k{n}"}).status_code for n in range(11)]
+    codes = [
+        client(store, ANN).post("/memory/v1/feedback", json={**said, "key": f"k{n}"}).status_code for n in range(11)
+    ]
     assert codes == [200] * 10 + [409]
-    assert client(None, ANN).post("/memory/feedback", json=said).status_code == 503
+    assert client(None, ANN).post("/memory/v1/feedback", json=said).status_code == 503

@@ -1,4 +1,4 @@
-"""Routes of the present version refuse what they do not know: a typo changes nothing in silence."""
+"""Routes that refuse what they do not know: a typo changes nothing in silence."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from react_mem.graphs.callers import names_user
-
-PRESENT = "/memory/v1/"
-"""Beginning of the paths of the present version; those of before take what they always took."""
 
 _MOST = 5
 """Unknown names that are told of at once: each is compared with the known ones."""
@@ -34,21 +31,15 @@ class AlsoTaken(BaseModel):
 
 
 class KnownFieldsRoute(APIRoute):
-    """A route that refuses parameters and fields which it does not know, if its path is one of the present version.
-
-    All of that version take the user's name in the query, whatever their method.
-    """
+    """A route that refuses parameters and fields which it does not know, and takes the user's name in the query."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        if path.startswith(PRESENT):
-            options["dependencies"] = [*(options.get("dependencies") or ()), Depends(names_user)]
+        options["dependencies"] = [*(options.get("dependencies") or ()), Depends(names_user)]
         super().__init__(path, endpoint, **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler."""
         handle = super().get_route_handler()
-        if not self.path.startswith(PRESENT):
-            return handle
         parameters = {field.alias for part in _parts(self.dependant) for field in part.query_params}
         bodies = [field.field_info.annotation for part in _parts(self.dependant) for field in part.body_params]
         body = _model(bodies[0]) if bodies else None
