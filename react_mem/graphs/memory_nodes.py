@@ -69,7 +69,7 @@ from react_mem.memory.runtime import (
 from react_mem.tools.working_memory_tools import recall_step
 
 if TYPE_CHECKING:
-    from react_mem.tools.web import WebSearch
+    from react_mem.tools.web.search import WebSearch
 
 
 class MemState(SwitchState):
@@ -361,7 +361,7 @@ def _web_search(settings: WebSettings) -> WebSearch | None:
     if not settings.enabled:
         return None
     # loaded where it is used: most agents never search; and now, not in a turn, since it takes a moment
-    from react_mem.tools.web import web_search
+    from react_mem.tools.web.search import web_search
 
     return web_search(settings)
 

@@ -19,7 +19,7 @@ from react_mem.memory.context import WebAnswer
 from react_mem.memory.runtime import Recalled, Turns, cause_of, now
 
 if TYPE_CHECKING:
-    from react_mem.tools.web import WebSearch
+    from react_mem.tools.web.search import WebSearch
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from react_mem.memory import MemoryFacade, MemoryPolicy
 from react_mem.memory.context import is_users, render_pages
 from react_mem.memory.runtime import identify, now
 from react_mem.tools.governed import governed
-from react_mem.tools.web import web_search as shared_search
+from react_mem.tools.web.search import web_search as shared_search
 
 _MAX_TOKENS = 2500
 """Of what a search returns: the passages of three pages, whole."""

@@ -16,8 +16,8 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.external import WebSettings
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.tools.registry import load_tools
-from react_mem.tools.web import WebSearch
 from react_mem.tools.web.fetch import PageFetcher
+from react_mem.tools.web.search import WebSearch
 from react_mem.tools.web_search import web_search
 from tests.support.scripted_model import ScriptedModel, calls
 from tests.support.web_server import GOLD, Page, WebServer
