@@ -17,7 +17,6 @@ DOORS = (
     "react_mem.memory.language",
     "react_mem.memory.telemetry",
     "react_mem.memory.adapters",
-    "react_mem.memory.store",
 )
 
 
