@@ -9,7 +9,7 @@ from httpx import HTTPStatusError
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple, empty_checkpoint
 from langgraph_sdk.client import LangGraphClient
-from langgraph_sdk.schema import RunStatus
+from langgraph_sdk.schema import RunStatus, Thread
 
 from react_mem.graphs.auth.permissions import OWNER
 
@@ -38,6 +38,9 @@ class ServerThreads(BaseCheckpointSaver[Any]):
 
     async def athreads_of(self, user_id: str, thread_id: str | None = None) -> list[str]:
         """Return the threads, or of one thread whether it is one, that are a user's by their metadata."""
+        if thread_id is not None:
+            thread = await self._thread(thread_id)
+            return [thread_id] if thread is not None and _owner_of(thread) == user_id else []
         found: dict[str, None] = {}
         while True:
             page = await self._client.threads.search(
@@ -46,7 +49,7 @@ class ServerThreads(BaseCheckpointSaver[Any]):
             before = len(found)
             found |= dict.fromkeys(thread["thread_id"] for thread in page)
             if len(page) < _PAGE or len(found) == before:
-                return [id_ for id_ in found if thread_id in (None, id_)]
+                return [*found]
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a thread with its runs and its state; one that is not there, or is another's, is passed over.
@@ -72,16 +75,24 @@ class ServerThreads(BaseCheckpointSaver[Any]):
         return CheckpointTuple(config, empty_checkpoint(), {}) if there else None
 
     async def _is_theirs(self, thread_id: str) -> bool:
+        thread = await self._thread(thread_id)
+        if thread is None:
+            return False
+        owner = _owner_of(thread)
+        return owner == self._user_id or owner is None or not self._authenticates
+
+    async def _thread(self, thread_id: str) -> Thread | None:
         try:
             # a conversation of a terminal, or of another application, is none of the server's
             UUID(thread_id)
         except ValueError:
-            return False
-        thread = await _unless_gone(self._client.threads.get(thread_id))
-        if thread is None:
-            return False
-        owner = (thread["metadata"] or {}).get(OWNER)
-        return owner == self._user_id or owner is None or not self._authenticates
+            return None
+        thread: Thread | None = await _unless_gone(self._client.threads.get(thread_id))
+        return thread
+
+
+def _owner_of(thread: Thread) -> object:
+    return (thread["metadata"] or {}).get(OWNER)
 
 
 async def _unless_gone(asked: Any) -> Any:
