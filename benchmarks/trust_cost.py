@@ -75,7 +75,7 @@ async def _opened(sizes: Sequence[int]) -> AsyncIterator[dict[str, System]]:
             embedder = TimedEmbeddings(HashEmbeddings())
             model = EmbeddingModel("stand-in", DIMS, embedder)
             url = await new_database(server, name)
-            store = await stack.enter_async_context(open_memory_store(url, model, sealed=sealed, full_vectors=False))
+            store = await stack.enter_async_context(open_memory_store(url, model, sealed=sealed))
             store.pool.has_wall = walled  # type: ignore[attr-defined]
             key = await store.keys.derive("checkpoints") if store.keys is not None else None
             checkpointer = ThreadSaver(store.pool, key)

@@ -33,7 +33,6 @@ _MORE_SETTINGS = frozenset(
         "EMBEDDING_MODEL",
         "INDEX_FIELDS",
         "POSTGRES_URI",
-        "STORE_FULL_VECTORS",
         "VECTOR_STORE",
         "XDG_DATA_HOME",
     }

@@ -62,8 +62,8 @@ _CREATE = SQL("""
 INDEX_SCAN: LiteralString = """
     SELECT set_config('hnsw.iterative_scan', 'relaxed_order', TRUE), set_config('hnsw.ef_search', '200', TRUE)
 """
-"""For this transaction alone, so that it holds behind a pooler too. The order may be relaxed: the candidates are
-compared again in full precision."""
+"""For this transaction alone, so that it holds behind a pooler too. The order may be relaxed: the candidates are sorted
+again."""
 _CREATE_WORDS = SQL(
     "CREATE INDEX CONCURRENTLY IF NOT EXISTS {name} ON store_vectors USING gin (words) WHERE prefix = {prefix}"
 )

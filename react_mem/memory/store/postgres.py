@@ -115,8 +115,6 @@ class MemoryStore(LanedStore):
         ttl: How items expire.
         fields: Paths of what is searchable of a value, as in `PostgresIndexConfig`; not of the records of memory, which
             have fields of their own.
-        full_vectors: Whether vectors are stored whole too, as LangGraph's own store searches them; else in half
-            precision alone, by which all are compared here.
         index_bytes: Bytes of the owners' indexes that are kept at hand.
         index_limit: Texts of a namespace up to which a search compares every one; from there on its candidates come
             from an index of the database.
@@ -135,7 +133,6 @@ class MemoryStore(LanedStore):
         *,
         ttl: TTLConfig | None = None,
         fields: Sequence[str] = (),
-        full_vectors: bool = True,
         index_bytes: int = INDEX_BYTES,
         index_limit: int = INDEX_LIMIT,
         question_cache_bytes: int = CACHE_BYTES,
@@ -156,8 +153,8 @@ class MemoryStore(LanedStore):
         self.audit = audit
         self.receipt_key = receipt_key
         self.scale = Scale(pool, embedding)
-        self.vectors = DocumentVectors(pool, embedding, full_vectors=full_vectors, seal=seal)
-        self._preparing = PreparedWrites(self.vectors, tuple(fields), full_vectors=full_vectors)
+        self.vectors = DocumentVectors(pool, embedding, seal=seal)
+        self._preparing = PreparedWrites(self.vectors, tuple(fields))
         self.owners = OwnerIndexes(pool, limit=index_limit, max_bytes=index_bytes, seal=seal)
         self.indexes = NamespaceIndexes(pool, embedding.dims, index_limit)
         self._recalls = OwnerRecall(

@@ -106,7 +106,6 @@ async def open_database(settings: StorageSettings | None, *, checkpoints: bool) 
             pool,
             model,
             fields=settings.index_fields,
-            full_vectors=settings.full_vectors,
             index_bytes=settings.index_bytes,
             index_limit=settings.index_limit,
             question_cache_bytes=settings.question_cache_bytes,

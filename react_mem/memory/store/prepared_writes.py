@@ -26,13 +26,11 @@ class PreparedWrites:
     Args:
         vectors: Embeds what is searchable.
         fields: Paths of what is searchable of a value that is not a record of memory, where a write does not say.
-        full_vectors: Whether vectors are stored whole too.
     """
 
-    def __init__(self, vectors: DocumentVectors, fields: Sequence[str], *, full_vectors: bool) -> None:
+    def __init__(self, vectors: DocumentVectors, fields: Sequence[str]) -> None:
         self._vectors = vectors
         self._fields = fields
-        self._full_vectors = full_vectors
 
     async def writes(self, puts: Sequence[PutOp]) -> Writes:
         """Return writes with the rows that the index is to hold of them.
@@ -62,7 +60,7 @@ class PreparedWrites:
         return _by_words_alone(op) and len(str(op.value.get("text") or "")) <= _INLINE_CHARS
 
     def _read(self, puts: Sequence[PutOp]) -> tuple[Writes, list[PlacedEntry]]:
-        writes = Writes(full_vectors=self._full_vectors)
+        writes = Writes()
         entries: list[PlacedEntry] = []
         # The last write of an item is the one that counts.
         for (namespace, key), op in {(op.namespace, op.key): op for op in puts}.items():

@@ -263,7 +263,7 @@ class Reader:
             found = await nearest_items(texts, path, vector, candidates(op))
             # what a filter or time refuses is made up for by more of them
             refuses = bool(op.filter) or self.omit_expired
-            return Target(number, op, vector, nearest=found if refuses else found.certain(op.limit + op.offset))
+            return Target(number, op, vector, nearest=found if refuses else found.first(op.limit + op.offset))
         indexed = self.indexes.within(path)
         return Target(number, op, vector, indexed, measured=not indexed and self.indexes.is_due(path))
 

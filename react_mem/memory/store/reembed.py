@@ -7,8 +7,7 @@ until it is started again (see `model_guard`).
 
 To the model that the database has already it brings its index up to date with this version: texts that an older
 version, or LangGraph's own store, indexed by their beginning and by meaning only are then found by all of their words,
-and those whose vectors failed by their meaning. And with the settings: where STORE_FULL_VECTORS has changed, vectors
-that were stored whole are then stored in half precision alone, or the other way round.
+and those whose vectors failed by their meaning.
 """
 
 from __future__ import annotations
@@ -136,12 +135,11 @@ _CLEAR = """
 # the next pass: who deletes it may be waiting for the table of the vectors.
 _INSERT = f"""
     INSERT INTO store_vectors_next (
-        owner, prefix, key, field_name, embedding, half, words, length, place, said_at, sealed, sealed_vector,
-        created_at, updated_at
+        owner, prefix, key, field_name, half, words, length, place, said_at, sealed, sealed_vector, created_at,
+        updated_at
     )
-    SELECT s.owner, new.prefix, new.key, new.field_name,
-        CASE WHEN %s THEN new.embedding END, new.embedding::halfvec, new.words::int4[],
-        new.length, new.place, new.said_at, new.sealed, new.sealed_vector, s.created_at, item.updated_at
+    SELECT s.owner, new.prefix, new.key, new.field_name, new.embedding::halfvec, new.words::int4[], new.length,
+        new.place, new.said_at, new.sealed, new.sealed_vector, s.created_at, item.updated_at
     FROM {INDEX_ROWS}
         JOIN unnest(%s::text[], %s::text[], %s::timestamptz[]) AS item (prefix, key, updated_at)
             ON item.prefix = new.prefix AND item.key = new.key
@@ -173,20 +171,13 @@ class _Aim(NamedTuple):
 
     Args:
         model: What makes them.
-        full_vectors: Whether they are stored whole too.
         types: The database's oids.
         master: What has wrapped the keys of owners, where items are sealed.
     """
 
     model: EmbeddingModel
-    full_vectors: bool
     types: Types
     master: MasterKey | None = None
-
-    @property
-    def named(self) -> str:
-        """The name by which an interrupted run is known."""
-        return self.model.name if self.full_vectors else f"{self.model.name}, in half precision"
 
 
 _Place = tuple[str, str, str]
@@ -215,10 +206,10 @@ async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Call
             return 0
         await upgrade(conn, stored.dims)
         same = (stored.name, stored.dims) == (model.name, model.dims)
-        if same and not await _lacks_something(conn, settings.full_vectors):
+        if same and not await _lacks_something(conn):
             return 0
         master = await asyncio.to_thread(settings.master_key)
-        aim = _Aim(model, settings.full_vectors, await read_types(conn), master)
+        aim = _Aim(model, await read_types(conn), master)
         await _prepare(conn, aim)
         done, total = 0, await _left(conn)
         report(done, total)
@@ -246,13 +237,11 @@ async def _left(conn: Connection) -> int:
     return row["texts"] if row is not None else 0
 
 
-async def _lacks_something(conn: Connection, full_vectors: bool) -> bool:
+async def _lacks_something(conn: Connection) -> bool:
     row = await (
         await conn.execute(
-            # what is sealed is in half precision alone
             "SELECT 1 FROM store_vectors WHERE CASE WHEN sealed IS NOT NULL THEN sealed_vector IS NULL "
-            "ELSE words IS NULL OR half IS NULL OR (embedding IS NULL) = %s END LIMIT 1",
-            (full_vectors,),
+            "ELSE words IS NULL OR half IS NULL END LIMIT 1"
         )
     ).fetchone()
     return row is not None
@@ -262,12 +251,12 @@ async def _prepare(conn: Connection, aim: _Aim) -> None:
     found = await (
         await conn.execute("SELECT obj_description(to_regclass(%s), 'pg_class') AS model", (_NEXT,))
     ).fetchone()
-    if found is not None and found["model"] == aim.named:
+    if found is not None and found["model"] == aim.model.name:
         return
     async with conn.transaction():
         for statement in _NEXT_VECTORS:
             await conn.execute(of_dims(statement, aim.model.dims).encode())
-        await conn.execute(SQL("COMMENT ON TABLE {} IS {}").format(Identifier(_NEXT), Literal(aim.named)))
+        await conn.execute(SQL("COMMENT ON TABLE {} IS {}").format(Identifier(_NEXT), Literal(aim.model.name)))
     await keep_distributed(conn)
 
 
@@ -312,7 +301,7 @@ async def _put_in_next(
     indexed = {row[:2] for row in rows}
     empty = [item for item in items if item[:2] not in indexed]
     await conn.execute(_CLEAR, [*columns(items, 3)[:2], owner])
-    await conn.execute(_INSERT, [aim.full_vectors, *index_columns(rows, aim.types), *columns(items, 3), owner])
+    await conn.execute(_INSERT, [*index_columns(rows, aim.types), *columns(items, 3), owner])
     if empty:
         await conn.execute(_MARK, [*columns(empty, 3), owner])
 

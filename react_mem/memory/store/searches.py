@@ -4,9 +4,8 @@ The stock store orders all tenants' vectors by the HNSW index, takes the first f
 tenants. Here the namespace comes first: its vectors are found by prefix and compared one by one. Only a namespace that
 has an index of its own (see `namespace_indexes`) is searched by that.
 
-All are compared in half precision, which lies in half the pages; a bounded number of candidates is then compared in
-full. Of these, what the filter refuses and further pieces of the same item go; where too few are left, the caller asks
-again without the bound.
+All are compared in half precision, in which they are stored. Of a bounded number of candidates, what the filter refuses
+and further pieces of the same item go; where too few are left, the caller asks again without the bound.
 
 Statements are put together as text, of literals and placeholders only: psycopg's composing of them takes a third of a
 small search.
@@ -26,43 +25,26 @@ from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.stored_text import storable
 
 _SPARE = 20
-"""Candidates beyond twice the results wanted. They are chosen in half precision, which confuses neighbours in rank
-(measured: what is among the ten nearest is among the eleven), and an item has one for each piece of its text."""
-
-_ROUNDING = 0.002
-"""More than half precision, of eleven bits, takes from one cosine and adds to another."""
+"""Candidates beyond twice the results wanted: an item has one for each piece of its text."""
 
 _OPERATORS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 ITEM_COLUMNS = "s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at, s.ttl_minutes"
-_WHOLE = "coalesce(v.embedding, v.half::vector)"
-"""A vector as exact as it is stored; see `StorageSettings.full_vectors`."""
-_EVERY_ONE = """
-    SELECT v.owner, v.prefix, v.key, {whole} AS embedding, v.ctid AS at FROM store_vectors v
-    WHERE {in_namespace} AND v.half IS NOT NULL
-"""
-# Only the distance is computed of every row, and only the nearest are read whole. Among equals the place in the table
-# decides: whatever the number of candidates, they are the first of one order, so that pages neither repeat nor miss.
-_NEAREST = """
-    (SELECT v.owner, v.prefix, v.key, {whole} AS embedding, v.ctid AS at FROM (
-        SELECT {row} FROM store_vectors v WHERE {in_namespace} {passes} AND v.half IS NOT NULL
-        ORDER BY v.half <=> {vector}::vector::halfvec, v.ctid LIMIT {candidates}
-     ) nearest JOIN store_vectors v ON {same_row})
-"""
-# The place in the table is the quickest way back to a row. On a cluster it means something on one node alone: where the
-# search is not about one owner, the key is taken.
-_PLACE = ("v.ctid AS at", "v.ctid = nearest.at AND v.owner = {owner}")
-_KEY = (
-    "v.owner, v.prefix, v.key, v.field_name",
-    "v.owner = nearest.owner AND v.prefix = nearest.prefix AND v.key = nearest.key "
-    "AND v.field_name = nearest.field_name",
-)
+_TEXT = "v.owner, v.prefix, v.key, v.half <=> {vector}::vector::halfvec AS distance, v.ctid AS at"
+_EVERY_ONE = f"""
+    SELECT {_TEXT} FROM store_vectors v WHERE {{in_namespace}} AND v.half IS NOT NULL
+"""  # noqa: S608 - of literals
+# Among equals the place in the table decides: whatever the number of candidates, they are the first of one order, so
+# that pages neither repeat nor miss.
+_NEAREST = f"""
+    (SELECT {_TEXT} FROM store_vectors v WHERE {{in_namespace}} {{passes}} AND v.half IS NOT NULL
+     ORDER BY v.half <=> {{vector}}::vector::halfvec, v.ctid LIMIT {{candidates}})
+"""  # noqa: S608 - of literals
 # By nothing but the distance: the index knows no other order.
-_NEAREST_BY_INDEX = """
-    (SELECT v.owner, v.prefix, v.key, {whole} AS embedding, v.ctid AS at FROM store_vectors v
-     WHERE v.owner = {owner} AND v.prefix = {prefix} {passes}
-     ORDER BY v.half <=> {vector}::vector::halfvec LIMIT {candidates})
-"""
+_NEAREST_BY_INDEX = f"""
+    (SELECT {_TEXT} FROM store_vectors v WHERE v.owner = {{owner}} AND v.prefix = {{prefix}} {{passes}}
+     ORDER BY v.half <=> {{vector}}::vector::halfvec LIMIT {{candidates}})
+"""  # noqa: S608 - of literals
 _PASSES = (
     "AND (SELECT TRUE {conditions} FROM store s WHERE s.owner = v.owner AND s.prefix = v.prefix AND s.key = v.key)"
 )
@@ -70,24 +52,20 @@ _BY_DISTANCE = """
     (SELECT {number} AS search, {more} AS more, best.taken, (SELECT name FROM memory_embedding) AS model, {columns},
         1 - best.distance AS score
      FROM (
-        SELECT near.owner, near.prefix, near.key, min(near.embedding <=> {vector}::vector) AS distance,
-            min(near.at) AS at, max(near.taken) AS taken
+        SELECT near.owner, near.prefix, near.key, min(near.distance) AS distance, min(near.at) AS at,
+            max(near.taken) AS taken
         FROM (SELECT found.*, count(*) OVER () AS taken FROM ({found}) found) near {join}
         GROUP BY near.owner, near.prefix, near.key ORDER BY distance, at LIMIT {limit} OFFSET {offset}
      ) best JOIN store s ON s.owner = best.owner AND s.prefix = best.prefix AND s.key = best.key{of_owner})
 """
-# What a process has at hand says which are nearest; exactly how near they are, and what they hold, is read here.
+# What a process has at hand says which are nearest, and how near, as the database would; what they hold is read here.
 _BY_KEY = """
     (SELECT {number} AS search, FALSE AS more, 0::bigint AS taken, NULL::text AS model, {columns},
-        1 - near.distance AS score
-     FROM (
-        SELECT wanted.prefix, wanted.key, wanted.rank, (
-            SELECT min({whole} <=> {vector}::vector) FROM store_vectors v
-            WHERE v.owner = {owner} AND v.prefix = wanted.prefix AND v.key = wanted.key
-        ) AS distance
-        FROM unnest({prefixes}::text[], {keys}::text[]) WITH ORDINALITY AS wanted (prefix, key, rank)
-     ) near JOIN store s ON s.owner = {owner} AND s.prefix = near.prefix AND s.key = near.key {conditions}
-     ORDER BY near.distance, near.rank LIMIT {limit} OFFSET {offset})
+        near.cosine AS score
+     FROM unnest({prefixes}::text[], {keys}::text[], {cosines}::float8[]) WITH ORDINALITY
+        AS near (prefix, key, cosine, rank)
+        JOIN store s ON s.owner = {owner} AND s.prefix = near.prefix AND s.key = near.key {conditions}
+     ORDER BY near.rank LIMIT {limit} OFFSET {offset})
 """
 _ITEM = "JOIN store s ON s.owner = near.owner AND s.prefix = near.prefix AND s.key = near.key"
 _MORE = "EXISTS (SELECT 1 FROM store_vectors v WHERE {in_namespace} OFFSET {limit})"
@@ -124,17 +102,9 @@ class Nearest(NamedTuple):
     items: Sequence[tuple[str, str, float]]
     is_all: bool
 
-    def certain(self, count: int) -> Nearest:
-        """Return those among which the nearest are for certain; reading each whole vector takes time.
-
-        Args:
-            count: How many of the nearest are wanted.
-        """
-        if not 0 < count < len(self.items):
-            return self
-        least = self.items[count - 1][2] - _ROUNDING
-        # what has no direction comes last, and compares with nothing
-        return self._replace(items=[item for item in self.items if not item[2] < least], is_all=False)
+    def first(self, count: int) -> Nearest:
+        """Return the nearest few alone."""
+        return self if count >= len(self.items) else self._replace(items=self.items[:count], is_all=False)
 
 
 class Target(NamedTuple):
@@ -201,10 +171,10 @@ def search_statement(
             continue
         vector = vectors[id(target.vector)]
         if bounded and target.nearest is not None:
-            parts.append(_by_key(target.nearest, common, vector, conditions, parameters))
+            parts.append(_by_key(target.nearest, common, conditions, parameters))
             continue
         of_namespace = in_namespace("v", path, parameters)
-        found = _EVERY_ONE.format(whole=_WHOLE, in_namespace=of_namespace)
+        found = _EVERY_ONE.format(vector=vector, in_namespace=of_namespace)
         if bounded:
             found = _nearest(target, path, vector, conditions, parameters)
         more = "FALSE"
@@ -215,35 +185,28 @@ def search_statement(
         of_owner = "" if owner is None else f" AND s.owner = {parameters.add(owner)}"
         join = _ITEM + of_owner + conditions if conditions else ""
         own = {"of_owner": of_owner, "join": join, "more": more}
-        parts.append(_BY_DISTANCE.format(**common, **own, found=found, vector=vector))
+        parts.append(_BY_DISTANCE.format(**common, **own, found=found))
     return " UNION ALL ".join(parts).encode(), parameters.values
 
 
-def _by_key(nearest: Nearest, common: Mapping[str, Any], vector: str, conditions: str, parameters: Parameters) -> str:
-    prefixes, keys = [item[0] for item in nearest.items], [item[1] for item in nearest.items]
+def _by_key(nearest: Nearest, common: Mapping[str, Any], conditions: str, parameters: Parameters) -> str:
     return _BY_KEY.format(
         **common,
-        whole=_WHOLE,
-        vector=vector,
         conditions=conditions,
         owner=parameters.add(nearest.owner),
-        prefixes=parameters.add(prefixes),
-        keys=parameters.add(keys),
+        prefixes=parameters.add([prefix for prefix, _, _ in nearest.items]),
+        keys=parameters.add([key for _, key, _ in nearest.items]),
+        cosines=parameters.add([cosine for _, _, cosine in nearest.items]),
     )
 
 
 def _nearest(target: Target, path: str, vector: str, conditions: str, parameters: Parameters) -> str:
     most = parameters.add(candidates(target.op))
-    owner = owner_within(path)
-    row, same_row = _KEY if owner is None else (_PLACE[0], _PLACE[1].format(owner=parameters.add(owner)))
-    found = {"row": row, "same_row": same_row}
     if not target.indexed:
         of_namespace = in_namespace("v", path, parameters)
-        own = {"whole": _WHOLE, "passes": "", "vector": vector, "candidates": most}
-        return _NEAREST.format(**own, **found, in_namespace=of_namespace)
+        return _NEAREST.format(passes="", vector=vector, candidates=most, in_namespace=of_namespace)
     # A condition on the row, not a join: rows come in the index's order, and the scan ends when enough passed.
     common = {
-        "whole": _WHOLE,
         "vector": vector,
         "candidates": most,
         "passes": _PASSES.format(conditions=conditions) if conditions else "",
@@ -253,7 +216,7 @@ def _nearest(target: Target, path: str, vector: str, conditions: str, parameters
         _NEAREST_BY_INDEX.format(**common, owner=parameters.add(owner_of_path(prefix)), prefix=parameters.add(prefix))
         for prefix in target.indexed
     ]
-    return " UNION ALL ".join([*parts, _NEAREST.format(**common, **found, in_namespace=others)])
+    return " UNION ALL ".join([*parts, _NEAREST.format(**common, in_namespace=others)])
 
 
 def check_filter(conditions: dict[str, Any] | None) -> None:

@@ -46,7 +46,6 @@ _FIELDS_BY_VARIABLE = {
     "DATABASE_POOL_MAX": "pool_max",
     "VECTOR_STORE": "vector_store",
     "INDEX_FIELDS": "index_fields",
-    "STORE_FULL_VECTORS": "full_vectors",
     "MEMORY_INDEX_BYTES": "index_bytes",
     "MEMORY_INDEX_LIMIT": "index_limit",
     "MEMORY_QUESTION_CACHE_BYTES": "question_cache_bytes",
@@ -82,8 +81,6 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
             `package.module:attribute` of what makes it, or the fields of `memory.adapters.VectorIndexSettings`.
         index_fields: Paths of what is searchable of values that an application keeps beside memory, such as `title` or
             `parts[*].text`; by default their `text`, or all of a value that has none. In the environment with commas.
-        full_vectors: Whether vectors are stored whole too, beside those in half precision that memory is searched by.
-            Without, a memory takes 1.5 of 3.3 kB less, and LangGraph's own store finds it by no query.
         index_bytes: Bytes of the owners' indexes that a process keeps at hand; the least recently used go first.
         index_limit: Texts of a namespace from which on its candidates come from the database.
         question_cache_bytes: Bytes of the vectors of questions that a process keeps for ten minutes; 0 for none.
@@ -112,7 +109,6 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
     # an address may hold a password
     vector_store: dict[str, Any] | str | None = Field(None, repr=False)
     index_fields: tuple[str, ...] = ()
-    full_vectors: bool = True
     index_bytes: int = Field(INDEX_BYTES, ge=0)
     index_limit: int = Field(INDEX_LIMIT, ge=0)
     question_cache_bytes: int = Field(CACHE_BYTES, ge=0)
@@ -207,8 +203,8 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
         """Read the settings from `DATABASE_URL`, `REACT_MEM_DATA_DIR`, `EMBEDDING_MODEL`, `DATABASE_POOL_MIN`, `_MAX`,
-        `VECTOR_STORE`, `INDEX_FIELDS`, `STORE_FULL_VECTORS`, `MEMORY_INDEX_BYTES`, `_LIMIT`,
-        `MEMORY_QUESTION_CACHE_BYTES`, `MEMORY_SEARCH_CACHE_BYTES`, `MEMORY_ATTACHMENT_BYTES`, `MEMORY_AUDIT`,
+        `VECTOR_STORE`, `INDEX_FIELDS`, `MEMORY_INDEX_BYTES`, `_LIMIT`, `MEMORY_QUESTION_CACHE_BYTES`,
+        `MEMORY_SEARCH_CACHE_BYTES`, `MEMORY_ATTACHMENT_BYTES`, `MEMORY_AUDIT`,
         `MEMORY_ROW_SECURITY`, `MEMORY_ENCRYPTION_KEY`, `_KEY_FILE`, `_KEY_FUNCTION`, `_KEY_FORMER`,
         `MEMORY_RECEIPT_KEY`, `_KEY_FILE`.
 

@@ -29,13 +29,12 @@ turn writes costs no round trip more."""
 
 # A vector is of the value that is there if both were written together: LangGraph's own store can write one alone.
 _VECTORS = """
-    SELECT s.value, v.prefix, v.key, v.field_name, vector_send(coalesce(v.embedding, v.half::vector)) AS vector,
-        v.sealed_vector
+    SELECT s.value, v.prefix, v.key, v.field_name, vector_send(v.half::vector) AS vector, v.sealed_vector
     FROM unnest(%s::text[], %s::text[], %s::text[]) AS wanted (prefix, key, field_name)
         JOIN store_vectors v ON v.prefix = wanted.prefix AND v.key = wanted.key AND v.field_name = wanted.field_name
         JOIN store s ON s.owner = v.owner AND s.prefix = v.prefix AND s.key = v.key
     WHERE v.owner = %s AND s.owner = %s AND v.updated_at = s.updated_at
-        AND (v.sealed_vector IS NOT NULL OR v.half IS NOT NULL AND (v.embedding IS NOT NULL OR NOT %s))
+        AND (v.sealed_vector IS NOT NULL OR v.half IS NOT NULL)
         AND EXISTS (SELECT FROM memory_embedding WHERE name = %s)
 """
 
@@ -60,7 +59,6 @@ async def stored_vectors(
     wanted: Sequence[PlacedEntry],
     model: str,
     *,
-    full_vectors: bool,
     keys: Mapping[str, OwnerKey] = MappingProxyType({}),
 ) -> dict[str, bytes]:
     """Return the vectors of those texts that stand in the database as they are.
@@ -69,7 +67,6 @@ async def stored_vectors(
         conn: A connection.
         wanted: The entries, and where they are to stand.
         model: What must have made the vectors.
-        full_vectors: Whether only vectors count that are stored whole; of those that are sealed, all do.
         keys: The keys of owners, where something is sealed.
 
     Raises:
@@ -83,7 +80,7 @@ async def stored_vectors(
             named += [(prefix, key.keyed(item), name) for prefix, item, name in named]
         places = columns(named, 3)
         async with walled(conn, [owner]):
-            read = await conn.execute(_VECTORS, (*places, owner, owner, full_vectors, model))
+            read = await conn.execute(_VECTORS, (*places, owner, owner, model))
         rows += await read.fetchall()
     return await asyncio.to_thread(_unchanged, rows, wanted, keys) if rows else {}
 

@@ -59,8 +59,8 @@ _MISSING = """
 """
 # what has been written again meanwhile has a vector of its own, or is found by the next pass
 _FILL = """
-    UPDATE store_vectors v SET embedding = CASE WHEN %s THEN made.embedding END, half = made.embedding::halfvec,
-        sealed_vector = made.sealed_vector, revision = o.revision
+    UPDATE store_vectors v SET half = made.embedding::halfvec, sealed_vector = made.sealed_vector,
+        revision = o.revision
     FROM memory_owners o, unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::vector[], %b::bytea[])
         AS made (prefix, key, field_name, updated_at, embedding, sealed_vector)
     WHERE v.owner = %s AND o.owner = v.owner AND v.prefix = made.prefix AND v.key = made.key
@@ -134,17 +134,13 @@ class DocumentVectors:
     Args:
         pool: Connections to its database.
         model: The model that makes them.
-        full_vectors: Whether they are stored whole too, beside those in half precision.
         seal: Opens what is sealed, and seals them.
     """
 
-    def __init__(
-        self, pool: Pool, model: EmbeddingModel, *, full_vectors: bool = True, seal: StoreSeal | None = None
-    ) -> None:
+    def __init__(self, pool: Pool, model: EmbeddingModel, *, seal: StoreSeal | None = None) -> None:
         self._pool = pool
         self._seal = seal
         self._model = model
-        self._full_vectors = full_vectors
         self._recent = RecentVectors("document")
         self._task: asyncio.Task[None] | None = None
         self._lacking = False
@@ -188,8 +184,7 @@ class DocumentVectors:
     async def _stored(self, wanted: Sequence[PlacedEntry]) -> dict[str, bytes]:
         async def read(keys: Keys) -> dict[str, bytes]:
             async with self._pool.connection() as conn:
-                name, full = self._model.name, self._full_vectors
-                return await stored_vectors(conn, wanted, name, full_vectors=full, keys=keys)
+                return await stored_vectors(conn, wanted, self._model.name, keys=keys)
 
         return await read({}) if self._seal is None else await self._seal.with_keys(by_owner(wanted), read)
 
@@ -273,7 +268,7 @@ class DocumentVectors:
                 for owner, rows_of_owner in owned.items():
                     *identities, embeddings, sealed_ones = columns(rows_of_owner, 6)
                     embedded = binary.array(types.vector, embeddings)
-                    await conn.execute(_FILL, [self._full_vectors, *identities, embedded, sealed_ones, owner])
+                    await conn.execute(_FILL, [*identities, embedded, sealed_ones, owner])
                 await check_model(conn, self._model.name)
         return len(filled)
 

@@ -75,17 +75,18 @@ INDEX_ROWS: LiteralString = """
     ) AS new (owner, prefix, key, field_name, embedding, words, length, place, said_at, sealed, sealed_vector)
 """
 """Rows as `index_columns` gives them."""
-# Stamped with the owner's revision, which this transaction has raised.
+# Stamped with the owner's revision, which this transaction has raised. A whole vector (`embedding`) is one that
+# LangGraph's own store, or an older version, has written: of the text that there was.
 _UPSERT_ROWS = f"""
     INSERT INTO store_vectors (
-        owner, prefix, key, field_name, embedding, half, words, length, place, said_at, sealed, sealed_vector, revision,
+        owner, prefix, key, field_name, half, words, length, place, said_at, sealed, sealed_vector, revision,
         created_at, updated_at
     )
-    SELECT o.owner, new.prefix, new.key, new.field_name, CASE WHEN %s THEN new.embedding END, new.embedding::halfvec,
-        new.words::int4[], new.length, new.place, new.said_at, new.sealed, new.sealed_vector, o.revision, now(), now()
+    SELECT o.owner, new.prefix, new.key, new.field_name, new.embedding::halfvec, new.words::int4[],
+        new.length, new.place, new.said_at, new.sealed, new.sealed_vector, o.revision, now(), now()
     FROM memory_owners o JOIN {INDEX_ROWS} ON new.owner = o.owner
     WHERE o.owner {{of}}
-    ON CONFLICT (owner, prefix, key, field_name) DO UPDATE SET embedding = excluded.embedding, half = excluded.half,
+    ON CONFLICT (owner, prefix, key, field_name) DO UPDATE SET embedding = NULL, half = excluded.half,
         words = excluded.words, length = excluded.length, place = excluded.place, said_at = excluded.said_at,
         sealed = excluded.sealed, sealed_vector = excluded.sealed_vector,
         revision = excluded.revision, updated_at = excluded.updated_at
@@ -164,7 +165,6 @@ class Writes:
         deletes: (prefix, key).
         items: What is stored.
         rows: What the index holds of `items`.
-        full_vectors: Whether vectors are stored whole as well, beside those in half precision that are compared.
         in_plain: (prefix, key) of rows in plain, from before there was a key, which go where there are any.
         sealed_with: The keys that all of it is sealed with.
     """
@@ -172,7 +172,6 @@ class Writes:
     deletes: list[tuple[str, str]] = field(default_factory=list)
     items: list[ItemRow] = field(default_factory=list)
     rows: list[IndexRow] = field(default_factory=list)
-    full_vectors: bool = True
     in_plain: Sequence[tuple[str, str]] = ()
     sealed_with: Sequence[OwnerKey] = ()
 
@@ -364,8 +363,7 @@ async def _send(conn: AsyncConnection[DictRow], writes: Writes, types: Types, mo
         kept = _with_owners(rows[first:last], _INDEX_COLUMNS)[:4]
         await conn.execute(*_of(_DELETE_STALE_ROWS, owners, written[:3], kept))
         for entries in _parts(rows[first:last]):
-            stored = [writes.full_vectors, *index_columns(entries, types)]
-            await conn.execute(*_of(_UPSERT_ROWS, list(by_owner(entries)), stored))
+            await conn.execute(*_of(_UPSERT_ROWS, list(by_owner(entries)), index_columns(entries, types)))
     if writes.deletes:
         await leave(conn, list(by_owner(writes.deletes)))
     if rows:

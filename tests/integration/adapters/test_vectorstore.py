@@ -317,10 +317,10 @@ async def test_maintenance_repairs_what_either_index_lacks(
     vectors.down = True
     await keep(store, "ann", "Ann lives in Hue")
     vectors.down = False
-    assert await rows(memory_store, "embedding IS NULL") == {("memory.ann.episodic", "e1")}
+    assert await rows(memory_store, "half IS NULL") == {("memory.ann.episodic", "e1")}
     await repair(MemoryFacade(store), "ann")
     assert await waiting(store) == 0
-    assert await rows(memory_store, "embedding IS NULL") == set()
+    assert await rows(memory_store, "half IS NULL") == set()
     assert await rows(memory_store) == {("memory.ann.episodic", "e1"), ("memory.ann.dialog", "m1")}
 
 

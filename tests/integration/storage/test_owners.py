@@ -95,7 +95,7 @@ async def test_every_write_raises_its_owners_revision_alone_and_stamps_what_it_w
     }
     [entry] = entries("text", "green tea", {"text": "green tea"})
     assert rows["1"]["words"] == sorted(map(term_number, entry.terms))
-    assert all(row["same"] for row in rows.values())
+    assert all(row["has_half"] for row in rows.values())
 
 
 async def test_a_batch_of_many_owners_takes_as_many_statements_as_that_of_one(

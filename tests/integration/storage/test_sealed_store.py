@@ -127,7 +127,7 @@ async def test_searches_lists_and_recalls_find_the_same_as_without_a_key(
 ) -> None:
     async with (
         fresh_database(database_server) as url,
-        open_memory_store(url, word_model(), sealed=False, full_vectors=False) as plain,
+        open_memory_store(url, word_model(), sealed=False) as plain,
     ):
         for store in (plain, sealed):
             puts = texts(7, 150)

@@ -101,7 +101,7 @@ def returning_one(vector: Any) -> Callable[[str], Awaitable[Any]]:
 
 async def without_vectors(store: MemoryStore) -> int:
     async with store.pool.connection() as conn:
-        row = await (await conn.execute("SELECT count(*) AS n FROM store_vectors WHERE embedding IS NULL")).fetchone()
+        row = await (await conn.execute("SELECT count(*) AS n FROM store_vectors WHERE half IS NULL")).fetchone()
     assert row is not None
     return int(row["n"])
 
@@ -143,8 +143,8 @@ class TestATextThatIsWrittenAgain:
 class TestARecordOfLongAgo:
     """Written again by another process than the one that stored it."""
 
-    @pytest.fixture(params=[True, False], ids=["whole", "half"])
-    async def opened_again(self, store: MemoryStore, request: pytest.FixtureRequest) -> tuple[MemoryStore, list[str]]:
+    @pytest.fixture
+    async def opened_again(self, store: MemoryStore) -> tuple[MemoryStore, list[str]]:
         asked: list[str] = []
 
         class Counting(SenseEmbeddings):
@@ -153,7 +153,7 @@ class TestARecordOfLongAgo:
                 return self.embed_documents(texts)
 
         await put(store, {"dog": "my terrier", "long": message("tea and rain. " * 300, 1)})
-        again = MemoryStore(store.pool, EmbeddingModel("test:senses", DIMS, Counting()), full_vectors=request.param)
+        again = MemoryStore(store.pool, EmbeddingModel("test:senses", DIMS, Counting()))
         return again, asked
 
     async def test_keeps_its_vectors_where_its_text_is_the_same(

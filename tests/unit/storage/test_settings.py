@@ -81,11 +81,6 @@ def test_a_deployment_uses_its_own_database_in_a_schema_of_ours() -> None:
         assert StorageSettings.from_env(environ).db_schema == PLATFORM_SCHEMA
 
 
-@pytest.mark.parametrize(("said", "full"), [("0", False), ("false", False), ("1", True), ("", True)])
-def test_vectors_are_stored_whole_unless_that_is_switched_off(said: str, full: bool) -> None:
-    assert StorageSettings.from_env({"STORE_FULL_VECTORS": said}).full_vectors is full
-
-
 def test_database_url_comes_first_and_is_used_as_it_is() -> None:
     environ = {**IMAGE, "DATABASE_URL": "postgresql://ours/db", "POSTGRES_URI": "postgresql://platform/db"}
     assert url(environ) == "postgresql://ours/db"

@@ -45,7 +45,7 @@ _NEXT = """
     ORDER BY prefix, key LIMIT %s FOR UPDATE
 """
 _TEXTS = """
-    SELECT v.prefix, v.key, v.field_name, vector_send(coalesce(v.embedding, v.half::vector)) AS embedding,
+    SELECT v.prefix, v.key, v.field_name, vector_send(v.half::vector) AS embedding,
         v.words::text AS words, v.length, v.place, v.said_at, v.sealed, v.sealed_vector
     FROM store_vectors v JOIN unnest(%s::text[], %s::text[]) AS wanted (prefix, key)
         ON v.prefix = wanted.prefix AND v.key = wanted.key

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
-import numpy as np
 from langgraph.store.base import GetOp, Result, SearchItem, SearchOp
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow
 
 from react_mem.memory.index.recall import scored
 from react_mem.memory.model.namespaces import owner_of_path, owner_within
-from react_mem.memory.store.binary import Binary, numbers
+from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.conversation_listing import (
     ConversationPlace,
     ListedConversations,
@@ -55,9 +52,6 @@ _UNINDEXED = """
         )
     ORDER BY s.key LIMIT %(limit)s
 """
-_INLINE_ITEMS = 1_000
-"""Items whose cosines are computed on the event loop, in a millisecond or two."""
-
 _OWNERS = "SELECT DISTINCT v.owner FROM store_vectors v WHERE {in_namespace}"
 
 
@@ -217,10 +211,7 @@ class SealedReader:
         is_all = True
         for texts in of_owners:
             of_owner = await nearest_items(texts, path, vector, count)
-            if len(of_owner.items) > _INLINE_ITEMS:
-                found += await asyncio.to_thread(_exact, texts, of_owner, vector)
-            else:
-                found += _exact(texts, of_owner, vector)
+            found += of_owner.items
             is_all = is_all and of_owner.is_all
         return SealedTarget(number, op, split, Nearest(owner or "", found, is_all))
 
@@ -250,25 +241,6 @@ class SealedReader:
             for target in again:
                 rows[target.number] = more[target.number]
         return [rows[target.number][target.op.offset :][: target.op.limit] for target in targets]
-
-
-def _exact(known: OwnerTexts, nearest: Nearest, vector: Binary) -> list[tuple[str, str, float]]:
-    """Return what is nearest with cosines of the whole question: those of its half are good enough to choose by."""
-    question = numbers(vector).astype(np.float64)
-    items: dict[str, list[str]] = {}
-    for prefix, item, _ in nearest.items:
-        items.setdefault(prefix, []).append(item)
-    best: dict[tuple[str, str], float] = {}
-    for prefix, keys in items.items():
-        texts = known.namespaces[prefix]
-        rows = np.array(texts.texts_of(keys), dtype=np.int64)
-        rows = rows[~np.isnan(texts.squares[rows])]
-        vectors = texts.vectors(rows).astype(np.float64)
-        cosines = vectors @ question / (np.linalg.norm(vectors, axis=1) * np.linalg.norm(question))
-        for row, cosine in zip(rows.tolist(), cosines.tolist(), strict=True):
-            place = prefix, texts.key(row)
-            best[place] = max(cosine, best.get(place, -math.inf))
-    return [(prefix, item, best[prefix, item]) for prefix, item, _ in nearest.items]
 
 
 async def owners_of_queries(conn: AsyncConnection[DictRow], reads: Reads) -> set[str]:
