@@ -77,7 +77,7 @@ def command_line() -> argparse.ArgumentParser:
         help="spread the tables over the nodes of a Citus cluster, each owner's rows on one of them",
     )
     reembed = database.add_parser(
-        "reembed", parents=[quietly], help="move to another embedding model, while memory is read and written"
+        "reembed", parents=[quietly], help="move to another embedding model, while nothing else uses the database"
     )
     reembed.add_argument("--to", required=True, metavar="MODEL", help="`local`, or a model such as openai:NAME")
     keys = commands.add_parser("keys", help="the keys that memory is encrypted under").add_subparsers(

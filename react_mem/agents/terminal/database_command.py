@@ -50,7 +50,7 @@ async def _distribute(settings: StorageSettings, console: Console, *, quiet: boo
 
 
 async def _reembed(spec: str, settings: StorageSettings, console: Console, *, quiet: bool) -> None:
-    go_on = "Memory is as it was, searched by the former vectors; the same command goes on from there."
+    go_on = "What is left is found by its words; the same command goes on from there."
     with Progress("Embedding", "texts", quiet=quiet, go_on=go_on) as progress:
         model = await asyncio.to_thread(load_embedding_model, spec)
         done = await reembed(settings, model, progress)

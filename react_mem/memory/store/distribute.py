@@ -7,7 +7,7 @@ from psycopg.rows import DictRow
 
 from react_mem.errors import StorageError
 from react_mem.memory.store.distribution import Count, Report, distribute_tables
-from react_mem.memory.store.migrations import stored_embedding, table_exists, upgrade
+from react_mem.memory.store.migrations import stored_embedding, upgrade
 from react_mem.memory.store.postgres_server import connected
 from react_mem.memory.store.storage_settings import StorageSettings
 
@@ -60,10 +60,6 @@ async def distribute(settings: StorageSettings, report: Report, count: Count = l
                 "chat`, and run this again."
             )
         await upgrade(conn, stored.dims)
-        if await table_exists(conn, "store_vectors_next"):
-            raise StorageError(
-                "The database is being embedded anew. Let that end (react-mem database reembed), and run this again."
-            )
         await distribute_tables(conn, report, count)
 
 

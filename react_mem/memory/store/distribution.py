@@ -46,7 +46,7 @@ TABLES: Mapping[str, str] = {
         ),
         REFERENCE,
     ),
-    **dict.fromkeys(("memory_owners", "store", "store_vectors", "store_vectors_next", "memory_keys"), "owner"),
+    **dict.fromkeys(("memory_owners", "store", "store_vectors", "memory_keys"), "owner"),
     **dict.fromkeys(("checkpoints", "checkpoint_blobs", "checkpoint_writes"), "thread_id"),
 }
 """The column that each table is distributed by; the first of a column is what the others lie beside."""

@@ -28,8 +28,3 @@ async def check_model(conn: AsyncConnection[DictRow], model: str) -> None:
             f"The memories in this database have been re-embedded with {stored} since this process started, which "
             f"embeds with {model}. Start it again with EMBEDDING_MODEL={stored}."
         )
-
-
-async def wait_for_writers(conn: AsyncConnection[DictRow]) -> None:
-    """Keep everybody from writing vectors until the transaction ends; those who already do so end first."""
-    await conn.execute("LOCK TABLE store_vectors IN EXCLUSIVE MODE")

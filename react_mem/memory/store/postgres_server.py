@@ -20,7 +20,7 @@ from react_mem.memory.store.embedded import DatabaseServer, embedded_server
 from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
 from react_mem.memory.store.failures import not_available, place_of, translated
 from react_mem.memory.store.keys.key_ring import KeyRing, check_unencrypted
-from react_mem.memory.store.migrations import StoredEmbedding, check_embedding, migrate, stored_embedding
+from react_mem.memory.store.migrations import StoredEmbedding, check_embedding, migrate, stored_embedding, upgrade
 from react_mem.memory.store.pool import DatabasePool
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.row_security import raise_wall
@@ -57,12 +57,15 @@ async def connected(settings: StorageSettings) -> AsyncIterator[AsyncConnection[
 
 
 @asynccontextmanager
-async def open_database(settings: StorageSettings | None, *, checkpoints: bool) -> AsyncIterator[MemoryStore]:
+async def open_database(
+    settings: StorageSettings | None, *, checkpoints: bool, move_to: EmbeddingModel | None = None
+) -> AsyncIterator[MemoryStore]:
     """Open the store on the configured database, started if it is the embedded one.
 
     Args:
         settings: Which database; from the environment by default.
         checkpoints: Whether the checkpointer's tables are wanted too.
+        move_to: A model that the caller moves the database to, whatever made its vectors.
 
     Yields:
         The store, its tables up to date.
@@ -76,8 +79,11 @@ async def open_database(settings: StorageSettings | None, *, checkpoints: bool) 
         with translated(place_of(server.url)):
             async with await _connect(server.url, settings.db_schema) as conn:
                 stored = await stored_embedding(conn)
-                model = await asyncio.to_thread(_choose_model, settings.embedding, stored)
-                await migrate(conn, model, checkpoints=checkpoints)
+                model = move_to if move_to else await asyncio.to_thread(_choose_model, settings.embedding, stored)
+                if move_to is not None and stored is not None:
+                    await upgrade(conn, stored.dims)
+                else:
+                    await migrate(conn, model, checkpoints=checkpoints)
                 master = await asyncio.to_thread(settings.master_key)
                 if master is None:
                     await check_unencrypted(conn)

@@ -166,13 +166,6 @@ async def raise_wall(conn: Connection, wanted: RowSecurity) -> bool:
     return False
 
 
-async def keep_wall(conn: Connection) -> None:
-    """Give a table its policies that has taken the place of one that had them, in the transaction that put it there."""
-    tables = await _tables(conn)
-    if any(table["walled"] for table in tables):
-        await _build_tables(conn, tables)
-
-
 async def _tables(conn: Connection) -> list[DictRow]:
     return await (await conn.execute(_KNOWN_TABLES, (list(POLICIES), list(_TABLES)))).fetchall()
 

@@ -104,8 +104,7 @@ async def test_it_is_told_how_many_tables_are_done_and_of_how_many(conn: AsyncCo
     row = await (await conn.execute("SELECT count(*) AS tables FROM pg_dist_partition")).fetchone()
     assert row is not None
     assert counted == [(done, row["tables"]) for done in range(row["tables"] + 1)]
-    # all but that of vectors that are being embedded anew
-    assert row["tables"] == len(TABLES) - 1
+    assert row["tables"] == len(TABLES)
     assert await is_distributed(conn)
     # again: nothing is left to count
     counted.clear()
@@ -209,8 +208,8 @@ async def test_every_table_is_known(conn: AsyncConnection[DictRow]) -> None:
     rows = await (
         await conn.execute("SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()")
     ).fetchall()
-    # one is there only while a database is embedded anew; the audit log stays where it is, on the coordinator
-    known = set(TABLES) - {"store_vectors_next"} | {"memory_audit", "memory_audit_head"}
+    # the audit log stays where it is, on the coordinator
+    known = set(TABLES) | {"memory_audit", "memory_audit_head"}
     assert {row["name"] for row in rows} == known
 
 

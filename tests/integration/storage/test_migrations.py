@@ -176,11 +176,13 @@ async def test_what_the_database_scored_recalls_by_is_gone(first: str) -> None:
 
 
 async def test_a_database_that_is_embedded_anew_has_the_same_tables(first: str) -> None:
-    await bring_up_to_date(first)
-    before = await shape(first)
     settings = StorageSettings.model_validate({"database_url": first})
-    assert await reembed.reembed(settings, MODEL, lambda done, total: None) == 15
-    assert await shape(first) == before
+    shapes = []
+    for model in (MODEL, word_model(8, "test:other"), MODEL):
+        assert await reembed.reembed(settings, model, lambda done, total: None) == 15
+        shapes.append(await shape(first))
+    assert shapes[0] == shapes[2]
+    assert [shapes[1][place] for place in (1, 2, 3, 4)] == [shapes[0][place] for place in (1, 2, 3, 4)]
 
 
 async def test_links_that_were_kept_go_and_are_derived_from_the_records(

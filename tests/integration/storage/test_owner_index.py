@@ -22,6 +22,7 @@ from react_mem.memory.store import StorageSettings, owner_index, owner_recall, o
 from react_mem.memory.store.owner_texts import updated
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.citus import CITUS_URL
+from tests.support.databases import word_model
 from tests.support.recalling import SCALE, asked, keys, message, open_recalling, put, recalled, shared_database
 
 TEXTS = (
@@ -177,10 +178,9 @@ class TestWhatIsWrittenMeanwhile:
         space = ("memory", next(OWNERS), "dialog")
         await put(stores.first, {"a": said("a", "a zebra")}, space)
         known = await stores.first.owners.current(space[1])
-        async with stores.first.pool.connection() as conn:
-            await conn.execute("UPDATE store_vectors SET words = NULL")
         url = StorageSettings.model_validate({"database_url": shared_url})
-        assert await reembed.reembed(url, stores.first.embedding, lambda done, total: None)
+        for model in (word_model(8, "test:other"), stores.first.embedding):
+            assert await reembed.reembed(url, model, lambda done, total: None)
         again = await stores.first.owners.current(space[1])
         assert again.epoch > known.epoch
         assert keys(await recalled(stores.first, "zebra", namespace=space)) == ["a"]

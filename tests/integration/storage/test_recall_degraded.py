@@ -279,7 +279,7 @@ class TestOlderDatabases:
             assert keys(await recalled(store, "grass", arms=frozenset({Arm.LEXICAL}))) == ["new"]
             assert {item.key for item in await store.asearch(DIALOG, query="zebra")} == {*SAID, "new"}
         settings = StorageSettings.model_validate({"database_url": database_url})
-        assert await reembed.reembed(settings, model, lambda done, total: None) == 5
+        assert await reembed.reembed(settings, model, lambda done, total: None) == 4
         async with open_memory_store(database_url, model) as store, store:
             answer = await recalled(store, "grass")
             assert set(keys(answer)) == {*SAID, "new"}, "the words of what was said next to it"

@@ -28,7 +28,7 @@ from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.linked import read_linked
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.row_security import OWNED_TABLES, keep_wall, raise_wall
+from react_mem.memory.store.row_security import OWNED_TABLES, raise_wall
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.wall import APPLICATION_ROLE, confine, walled
 from tests.support.citus import one_server
@@ -367,17 +367,6 @@ async def test_behind_a_pooler(database_url: str, tmp_path: Path, words: Embeddi
                 assert await owners_in(conn, "store") == {"ann", "bob"}
 
         await asyncio.gather(*(check(namespace) for _ in range(10) for namespace in (ANN, BOB)))
-
-
-async def test_a_table_that_takes_the_place_of_one_gets_its_policies(store: MemoryStore) -> None:
-    async with store.pool.connection() as conn, conn.transaction():
-        await conn.execute("CREATE TABLE other (LIKE store_vectors INCLUDING ALL)")
-        await conn.execute("INSERT INTO other SELECT * FROM store_vectors")
-        await conn.execute("DROP TABLE store_vectors")
-        await conn.execute("ALTER TABLE other RENAME TO store_vectors")
-        await keep_wall(conn)
-    async with seen_by(store, "ann") as conn:
-        assert await owners_in(conn, "store_vectors") == {"ann"}
 
 
 @asynccontextmanager
