@@ -98,8 +98,6 @@ def _run(arguments: argparse.Namespace, settings: StorageSettings, console: term
             return asyncio.run(terminal.run_skills(arguments, config, settings, console))
         case "mcp":
             return asyncio.run(terminal.run_mcp(arguments.user, config, settings))
-        case "stats":
-            return terminal.run_stats(arguments, config, settings, console)
     return terminal.Chat(config, arguments.user, settings, console, verbose=arguments.verbose).run()
 
 

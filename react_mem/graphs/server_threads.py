@@ -40,7 +40,7 @@ class ServerThreads(BaseCheckpointSaver[Any]):
         """Return the threads, or of one thread whether it is one, that are a user's by their metadata."""
         if thread_id is not None:
             thread = await self._thread(thread_id)
-            return [thread_id] if thread is not None and _owner_of(thread) == user_id else []
+            return [thread_id] if thread is not None and _owner(thread) == user_id else []
         found: dict[str, None] = {}
         while True:
             page = await self._client.threads.search(
@@ -76,10 +76,7 @@ class ServerThreads(BaseCheckpointSaver[Any]):
 
     async def _is_theirs(self, thread_id: str) -> bool:
         thread = await self._thread(thread_id)
-        if thread is None:
-            return False
-        owner = _owner_of(thread)
-        return owner == self._user_id or owner is None or not self._authenticates
+        return thread is not None and (_owner(thread) in (None, self._user_id) or not self._authenticates)
 
     async def _thread(self, thread_id: str) -> Thread | None:
         try:
@@ -87,11 +84,11 @@ class ServerThreads(BaseCheckpointSaver[Any]):
             UUID(thread_id)
         except ValueError:
             return None
-        thread: Thread | None = await _unless_gone(self._client.threads.get(thread_id))
-        return thread
+        found: Thread | None = await _unless_gone(self._client.threads.get(thread_id))
+        return found
 
 
-def _owner_of(thread: Thread) -> object:
+def _owner(thread: Thread) -> Any:
     return (thread["metadata"] or {}).get(OWNER)
 
 

@@ -147,6 +147,7 @@ if TYPE_CHECKING:
     from react_mem.memory.store.keys.key_rotation import key_counts as key_counts
     from react_mem.memory.store.keys.key_rotation import rewrap as rewrap
     from react_mem.memory.store.keys.master_key import new_master_key as new_master_key
+    from react_mem.memory.store.migrations import stored_embedding as stored_embedding
     from react_mem.memory.store.postgres import MemoryStore as MemoryStore
     from react_mem.memory.store.postgres_server import connected as connected
     from react_mem.memory.store.reembed import reembed as reembed
@@ -155,9 +156,8 @@ if TYPE_CHECKING:
     from react_mem.memory.store.sealing.data_key_rotation import renew_all as renew_all
     from react_mem.memory.store.sealing.resealing import reseal as reseal
     from react_mem.memory.store.statistics import Holder as Holder
-    from react_mem.memory.store.statistics import Statistics as Statistics
     from react_mem.memory.store.statistics import holders as holders
-    from react_mem.memory.store.statistics import statistics as statistics
+    from react_mem.memory.store.statistics import server_of as server_of
     from react_mem.memory.store.stored_text import storable as storable
     from react_mem.memory.store.thread_owners import note_thread as note_thread
     from react_mem.memory.store.transactions import WriteConflict as WriteConflict

@@ -19,7 +19,10 @@ from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.cli import main
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.changes import put
+from react_mem.memory.model.records import fact_id
 from react_mem.memory.opening import open_storage
+from react_mem.memory.rights.forgetting import forget
+from react_mem.memory.rights.hidden import Hiding
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.owned import everything
 from react_mem.memory.write.turns import Turns
@@ -100,7 +103,7 @@ async def test_what_is_remembered_is_listed_searched_and_shown(filled: Environme
     assert f"  (past) {HUE}" in plain
     assert "name: Lan" in plain
     assert "\x1b" not in plain
-    assert (await run("list", user="bob")).stdout.strip() == "nothing"
+    assert (await run("list", user="bob")).stdout.startswith("nothing of bob in PostgreSQL at ")
     # more than a policy lets into a prompt
     assert await read("search", "where do I live", "--scope", "semantic", "--limit", "500")
     first, *_ = await read("search", "where do I live", "--scope", "semantic", "--limit", "1")
@@ -174,6 +177,23 @@ async def test_one_memory_is_deleted_with_what_said_it(on_server: Environment, r
     assert "I live in Hue." in (await run("list")).stdout
 
 
+async def test_what_is_hidden_is_listed_brought_back_and_erased(filled: Environment, run: Run, read: Run) -> None:
+    settings = StorageSettings.model_validate({"database_url": filled["DATABASE_URL"], "embedding": "local"})
+
+    async def hide() -> str:
+        async with open_storage(settings) as storage:
+            await forget(storage.store, "ann", ids=[fact_id("user", DA_NANG)], hides=Hiding("assistant", ()))
+        [one] = json.loads((await run("undo", "--json")).stdout)
+        assert one["texts"] == [DA_NANG]
+        return str(one["id"])
+
+    assert f"brought back: {DA_NANG}" in (await run("undo", await hide())).stdout
+    assert DA_NANG in (await run("list")).stdout
+    assert (await read("undo", await hide(), "--erase"))["forgotten"]
+    assert DA_NANG not in (await run("list")).stdout
+    assert "0 of what is hidden of ann" in (await run("undo", "nope", code=2)).stderr
+
+
 async def test_history_has_dates_and_pending_has_causes(filled: Environment, run: Run, read: Run) -> None:
     before, now = await read("history", "where did I live")
     assert (before["text"], before["current"], now["text"]) == (HUE, False, DA_NANG)
@@ -217,7 +237,7 @@ async def test_an_export_comes_back_and_garbage_does_not(
     said = (await run("import", "-", user="eve", said=whole + "garbage\n", code=2)).stderr
     assert f"line {len(whole.splitlines()) + 1}: is not JSON" in said
     assert "nothing was imported" in said
-    assert (await run("list", user="eve")).stdout.strip() == "nothing"
+    assert (await run("list", user="eve")).stdout.startswith("nothing of eve")
     assert "cannot be read" in (await run("import", str(tmp_path / "none"), code=2)).stderr
     assert "cannot be written" in (await run("export", str(tmp_path / "no" / "x"), code=2)).stderr
 

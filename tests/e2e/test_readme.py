@@ -38,7 +38,7 @@ OTHER_COMMANDS = {
     name: (ROOT / "tests" / folder / f"test_{file}.py").read_text(encoding="utf-8")
     for name, folder, file in (
         ("context", "integration", "context"),
-        ("stats", "integration", "stats"),
+        ("doctor", "integration", "whose_memories"),
         ("mcp", "e2e", "mcp_cli"),
         ("new", "unit/agents", "new_project"),
         ("skills", "e2e", "skills_cli"),

@@ -20,7 +20,14 @@ Run = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
     """Run a command in an empty folder of its own."""
-    for name in ("DATABASE_URL", "REACT_MEM_DATA_DIR", "MEMORY_ENCRYPTION_KEY", "OPENAI_API_KEY", "CHAT_MODEL"):
+    for name in (
+        "DATABASE_URL",
+        "REACT_MEM_DATA_DIR",
+        "XDG_DATA_HOME",
+        "MEMORY_ENCRYPTION_KEY",
+        "OPENAI_API_KEY",
+        "CHAT_MODEL",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -36,17 +43,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
 @pytest.mark.parametrize(
     "command",
     [
-        *(f"memory {verb}" for verb in ("list", "search x", "threads", "history", "pending", "export", "forget --yes")),
-        *(
-            "stats",
-            "users",
-            "audit",
-            "hold list",
-            "keys status",
-            "retention",
-            "skills export out",
-            "context --thread 1",
-        ),
+        *(f"memory {verb}" for verb in ("list", "search x", "threads", "history", "pending", "export", "undo")),
+        *("memory forget --yes", "users", "audit", "hold list", "keys status", "retention", "skills export out"),
+        "context --thread 1",
     ],
 )
 def test_reading_makes_no_database_and_says_where_it_looked(command: str, run: Run, tmp_path: Path) -> None:
@@ -77,6 +76,7 @@ async def test_who_has_memories_is_told(
     found = json.loads(told)
     assert (code, found["wrong"], found["memories"]) == (0, [], "bo.b@x (1), ann (2)")
     assert "pgvector" in found["database"]
+    assert found["vectors"].startswith(f"of {found['embedder']}, ")
     assert "encryption (MEMORY_ENCRYPTION_KEY is not set)" in found["off"]
 
 
@@ -100,3 +100,20 @@ def test_the_doctor_names_a_misspelt_variable_and_what_cannot_be_used(
     code, told, _ = run("doctor")
     assert "percent-encoded" in told
     assert (code, "ter2" in told, [*tmp_path.iterdir()]) == (1, False, [])
+
+
+async def test_the_doctor_asks_the_models_when_told_to(
+    run: Run, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("EMBEDDING_MODEL", "local")
+    code, told, _ = await asyncio.to_thread(run, "doctor", "--check", "--json")
+    found = json.loads(told)
+    assert (code, found["embedder"], found["wrong"]) == (0, "local, answers", [])
+    assert found["model"].startswith("extractive, answers")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("CHAT_MODEL", "openai:gpt-4.1-mini")
+    monkeypatch.setattr("react_mem.agents.models.LIMITS", {"timeout": 5.0, "max_retries": 0})
+    code, told, _ = await asyncio.to_thread(run, "doctor", "--check", "--json")
+    assert (code, "openai:gpt-4.1-mini" in json.loads(told)["wrong"][0]) == (1, True)

@@ -194,7 +194,6 @@ CHAT = "import pty; raise SystemExit(pty.spawn(['./react-mem', 'chat']) >> 8)"
     [
         pytest.param(["./react-mem", "memory", "list"], "local", id="database"),
         pytest.param(["./python", "-c", CHAT], "terminal", id="chat"),
-        pytest.param(["./react-mem", "stats", "--url", "http://localhost:1"], "server", id="stats"),
         pytest.param(["./python", "-c", "import react_mem.graphs.http"], "server", id="server"),
         pytest.param(["./python", "-c", CREATE], "langmem", id="engine"),
     ],

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from react_mem.agents.terminal.database_command import run_database as run_database
     from react_mem.agents.terminal.demo import hold_conversation as hold_conversation
     from react_mem.agents.terminal.demo import run_demo as run_demo
+    from react_mem.agents.terminal.doctor_command import refuse_nothing as refuse_nothing
     from react_mem.agents.terminal.doctor_command import run_doctor as run_doctor
     from react_mem.agents.terminal.doctor_command import run_users as run_users
     from react_mem.agents.terminal.hold_command import run_hold as run_hold
-    from react_mem.agents.terminal.holders import refuse_nothing as refuse_nothing
     from react_mem.agents.terminal.import_command import run_import as run_import
     from react_mem.agents.terminal.keys_command import run_keys as run_keys
     from react_mem.agents.terminal.mcp_command import run_mcp as run_mcp
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from react_mem.agents.terminal.receipt_command import run_receipt as run_receipt
     from react_mem.agents.terminal.retention_command import run_retention as run_retention
     from react_mem.agents.terminal.skills_command import run_skills as run_skills
-    from react_mem.agents.terminal.stats import run_stats as run_stats
     from react_mem.agents.terminal.worker_command import run_maintain as run_maintain
     from react_mem.agents.terminal.worker_command import run_worker as run_worker
 else:

@@ -59,13 +59,13 @@ def command_line() -> argparse.ArgumentParser:
         "--agent", default="assistant", help="the agent whose policy and models to use (default: %(default)s)"
     )
     hook.add_argument("--seconds", type=float, help="how long the coding agent waits, at most (default: 1 to 5)")
-    _add_stats(commands.add_parser("stats", help="what memory holds, and how database, models and server do"))
     users = commands.add_parser("users", help="the users of whom something is remembered in this database, and where")
     users.add_argument("--json", action="store_true", help="print JSON")
     doctor = commands.add_parser(
         "doctor", parents=[owner], help="which database, user, models and versions are used, and what is off and why"
     )
     doctor.add_argument("--agent", default="assistant", help="whose models (default: %(default)s)")
+    doctor.add_argument("--check", action="store_true", help="ask the models too: one text and one short answer")
     doctor.add_argument("--json", action="store_true", help="print JSON")
     commands.add_parser("worker", help="do the work behind the turns of every agent, until it is stopped")
     database = commands.add_parser("database", help="what is done with the database as a whole").add_subparsers(
@@ -187,21 +187,6 @@ def _add_skills(skills: argparse.ArgumentParser, owner: argparse.ArgumentParser)
     import_ = verbs.add_parser("import", parents=[shared], help="take skills in, on probation; known ones stay")
     import_.add_argument("where", metavar="file", help="a SKILL.md, or a folder with such files in it and below")
     import_.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be")
-
-
-def _add_stats(stats: argparse.ArgumentParser) -> None:
-    stats.add_argument(
-        "--user", type=_user_id, help="only this user's memory; by default everybody's, counted together"
-    )
-    stats.add_argument("--check", action="store_true", help="ask the models too: one text and one short answer")
-    stats.add_argument(
-        "--agent", default="assistant", help="whose models --check asks: a config's name or file (default: %(default)s)"
-    )
-    stats.add_argument("--url", help="read a running server's metrics instead, such as http://localhost:2024")
-    stats.add_argument(
-        "--header", action="append", default=[], type=_header, help="sent to it, as 'Authorization: Bearer TOKEN'"
-    )
-    stats.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _add_import(import_: argparse.ArgumentParser) -> None:
@@ -386,10 +371,3 @@ def _user_id(value: str) -> str:
     if not is_user_id(value):
         raise argparse.ArgumentTypeError(f"a user's id is 1 to {MAX_USER} printable characters")
     return value
-
-
-def _header(value: str) -> tuple[str, str]:
-    name, colon, content = value.partition(":")
-    if not colon or not name.strip() or not value.isprintable():
-        raise argparse.ArgumentTypeError("a header looks like 'Authorization: Bearer TOKEN'")
-    return name.strip(), content.strip()

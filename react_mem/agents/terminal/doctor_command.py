@@ -7,22 +7,77 @@ import asyncio
 import os
 import platform
 import warnings
+from collections.abc import Sequence
 from importlib.metadata import version
 
 from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.config import load_agent
-from react_mem.agents.models import EXTRACTIVE, resolve_chat_spec
+from react_mem.agents.model_errors import explain_model_error
+from react_mem.agents.models import EXTRACTIVE, load_chat_model, resolve_chat_spec
 from react_mem.agents.terminal.column import printable
 from react_mem.agents.terminal.console import place_in_words
-from react_mem.agents.terminal.holders import in_words
 from react_mem.agents.terminal.output import Output
-from react_mem.errors import ReactMemError
+from react_mem.errors import MemoryCommandError, ReactMemError
 from react_mem.memory import StorageSettings
-from react_mem.memory.runtime import connected, has_cluster, holders, misspelt, statistics
+from react_mem.memory.runtime import (
+    Holder,
+    connected,
+    has_cluster,
+    has_embedded_server,
+    holders,
+    limited,
+    load_embedding_model,
+    misspelt,
+    server_of,
+    stored_embedding,
+)
 
 _PACKAGES = ("langgraph", "langchain-core", "psycopg")
+_NAMED = 10
+_CHECK_SECONDS = 30.0
+"""Seconds for a model to say a word: one that takes longer does not serve a conversation."""
+
+_MAKING = frozenset({"chat", "database", "demo", "doctor", "hook", "import", "mcp", "new", "receipt", "worker"}) | {
+    *("hold set", "keys new", "memory import", "skills import")
+}
+"""Commands, with their verbs, that need no database or make one: the others do something with what is there."""
+
+
+def refuse_nothing(arguments: argparse.Namespace, settings: StorageSettings) -> None:
+    """Refuse a command that reads where there is no database yet, in place of making one.
+
+    Args:
+        arguments: The command's.
+        settings: Which database.
+
+    Raises:
+        MemoryCommandError: If there is none; the message says where it would be.
+    """
+    names = {arguments.command, f"{arguments.command} {getattr(arguments, 'verb', None)}"}
+    reads = _MAKING.isdisjoint(names) and not getattr(arguments, "store", None)
+    embedded = settings.database_url is None and has_embedded_server()
+    if reads and embedded and not has_cluster(settings.embedded_folder()):
+        raise MemoryCommandError(
+            f"nothing is remembered in {place_in_words(settings)}: there is no database yet, and none was made. Where "
+            "memories are elsewhere, name the folder by REACT_MEM_DATA_DIR, or the database by DATABASE_URL."
+        )
+
+
+async def nothing_of(user: str, settings: StorageSettings) -> str:
+    """Return what to say where nothing was found of a user: of whom there is something, and where.
+
+    Args:
+        user: The user.
+        settings: Which database.
+    """
+    async with connected(settings) as conn:
+        found = await holders(conn)
+    if any(one.user == user for one in found):
+        return "nothing"
+    there = f"there are memories of {_in_words(found)}: name one with --user" if found else "there are no memories yet"
+    return f"nothing of {user} in {place_in_words(settings)}; {there}"
 
 
 async def run_users(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
@@ -52,7 +107,7 @@ async def run_users(arguments: argparse.Namespace, settings: StorageSettings, co
 
 
 async def run_doctor(arguments: argparse.Namespace, console: Console) -> int:
-    """Show what is used here and what is wrong. Nothing is made, and no model is asked.
+    """Show what is used here and what is wrong. Nothing is made, and no model is asked without `--check`.
 
     Args:
         arguments: The command's.
@@ -69,9 +124,18 @@ async def run_doctor(arguments: argparse.Namespace, console: Console) -> int:
         "user": f"{arguments.user}, unless --user names another",
     }
     wrong = []
+    embedder = ""
+    try:
+        config = await asyncio.to_thread(load_agent, arguments.agent)
+        embedder = config.models.embedding
+        lines["model"] = resolve_chat_spec(config.models.chat)
+    except ReactMemError as error:
+        wrong.append(str(error))
     try:
         with warnings.catch_warnings(action="ignore"):
             settings = StorageSettings.from_env()
+        if embedder not in ("", "auto"):
+            settings = settings.model_copy(update={"embedding": embedder})
         lines |= await _database(settings)
     except (ReactMemError, ValueError) as error:
         wrong.append(str(error))
@@ -80,13 +144,10 @@ async def run_doctor(arguments: argparse.Namespace, console: Console) -> int:
         for name, meant in misspelt(os.environ).items()
         if not any(text.startswith(f"{name} is set") for text in wrong)
     ]
-    try:
-        config = await asyncio.to_thread(load_agent, arguments.agent)
-        lines["model"] = resolve_chat_spec(config.models.chat)
-        if lines["model"] == EXTRACTIVE:
-            lines["model"] += ", built in: quotes what it remembers; set OPENAI_API_KEY or CHAT_MODEL for another"
-    except ReactMemError as error:
-        wrong.append(str(error))
+    if arguments.check:
+        wrong += await _silent(lines)
+    if lines.get("model") == EXTRACTIVE:
+        lines["model"] += ", built in: quotes what it remembers; set OPENAI_API_KEY or CHAT_MODEL for another"
     if arguments.json:
         Output(console, as_json=True).json({**lines, "wrong": wrong})
     else:
@@ -111,8 +172,40 @@ async def _database(settings: StorageSettings) -> dict[str, str]:
     if settings.database_url is None and not await asyncio.to_thread(lambda: has_cluster(settings.embedded_folder())):
         return told | {"memories": "none: there is no database yet, and the first that is remembered makes it"}
     async with connected(settings) as conn:
-        found, people = await statistics(conn), await holders(conn)
-    server = f"PostgreSQL {found.server.version.split()[0]}, pgvector {found.server.pgvector or 'missing'}"
-    if found.embedding:
-        told["embedder"] += f"; the vectors are of {found.embedding.name} ({found.embedding.dims} dimensions)"
-    return told | {"database": f"{told['database']}, {server}", "memories": in_words(people) or "none yet"}
+        server, stored, people = await server_of(conn), await stored_embedding(conn), await holders(conn)
+    told["database"] += f", PostgreSQL {server.version.split()[0]}, pgvector {server.pgvector or 'missing'}"
+    if stored is not None and stored.name:
+        told["vectors"] = f"of {stored.name}, {stored.dims} dimensions"
+        if settings.embedding == "auto":
+            told["embedder"] = stored.name
+    return told | {"memories": _in_words(people) or "none yet"}
+
+
+async def _silent(lines: dict[str, str]) -> list[str]:
+    """Ask the models for the vector of a text and a short answer, and return why one gives none."""
+
+    async def embed(name: str) -> None:
+        model = await asyncio.to_thread(load_embedding_model, name)
+        await model.embeddings.aembed_query("hello")
+
+    async def answer(name: str) -> None:
+        await limited(await asyncio.to_thread(load_chat_model, name), 10).ainvoke("Say OK.")
+
+    wrong = []
+    for label, ask in (("embedder", embed), ("model", answer)):
+        try:
+            async with asyncio.timeout(_CHECK_SECONDS):
+                await ask(lines[label])
+            lines[label] += ", answers"
+        except KeyError:
+            # what is wrong with it is told already
+            continue
+        except Exception as error:  # whatever a provider's client raises
+            wrong.append(explain_model_error(error, lines[label]).message)
+    return wrong
+
+
+def _in_words(found: Sequence[Holder]) -> str:
+    """Return users with their numbers of memories, the first of many."""
+    named = [f"{printable(one.user)} ({one.count})" for one in found[:_NAMED]]
+    return ", ".join([*named, *([f"{len(found) - _NAMED} more"] if len(found) > _NAMED else [])])

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.statistics import statistics
+from react_mem.memory.store.statistics import server_of, waiting_of
 
 
 class PartHealth(BaseModel):
@@ -54,8 +54,7 @@ async def check_health(store: BaseStore, *, works: bool) -> MemoryHealth:
     queue, database = None, PartHealth(ok=False)
     try:
         async with store.pool.connection() as conn:
-            found = await statistics(conn)
-        server, waiting = found.server, found.waiting
+            server, waiting = await server_of(conn), await waiting_of(conn)
         told = f"PostgreSQL {server.version}, {server.connections} of {server.limit} connections"
         database = PartHealth(ok=True, detail=told, seconds=server.seconds)
         queue = QueueHealth(

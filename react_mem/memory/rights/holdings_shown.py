@@ -25,7 +25,7 @@ from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from react_mem.memory.scopes.profile import ProfileMemoryStore
 from react_mem.memory.store.owned import WHOLE, everything
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.statistics import statistics
+from react_mem.memory.store.statistics import held_of, waiting_of
 
 _NODE_CHARS = 600
 """Characters of a memory in the graph: what fits beside a drawing."""
@@ -222,17 +222,9 @@ async def count_usage(store: BaseStore, user_id: str) -> MemoryUsage:
     if not isinstance(store, MemoryStore):
         return await _counted(store, user_id)
     async with store.pool.connection() as conn:
-        found = await statistics(conn, user_id)
-    held = [one for one in found.holdings if one.scope in set(MemoryScope)]
-    kinds: Counter[str] = Counter()
-    for one in held:
-        kinds[one.kind] += one.count
+        held, turns = await held_of(conn, user_id), await waiting_of(conn, user_id)
     return MemoryUsage(
-        kinds=dict(kinds),
-        texts=found.vectors,
-        bytes=sum(one.bytes for one in held),
-        waiting=found.waiting.waiting,
-        parked=found.waiting.parked,
+        kinds=held.kinds, texts=held.vectors, bytes=held.bytes, waiting=turns.waiting, parked=turns.parked
     )
 
 

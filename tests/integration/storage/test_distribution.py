@@ -24,7 +24,6 @@ from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.group_commit import GroupCommit, Statements
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.postgres import MemoryStore, Pool
-from react_mem.memory.store.statistics import statistics
 from tests.support.citus import CITUS_URL, FIRST_DISTRIBUTED, needs_citus, nodes, one_server
 from tests.support.databases import open_pool
 
@@ -247,9 +246,6 @@ async def test_all_is_read_as_before_and_each_owner_is_on_one_node(
     together = {row["name"]: row["together"] for row in placed}
     assert together["store"] == together["store_vectors"] == together["memory_owners"]
     assert together["checkpoints"] == together["checkpoint_blobs"] == together["checkpoint_writes"]
-    disk = (await statistics(conn)).disk
-    assert disk["memories"] > 0
-    assert disk["threads"] > 0
 
 
 @needs_citus

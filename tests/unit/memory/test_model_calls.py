@@ -168,7 +168,7 @@ def test_models_are_asked_in_few_places_and_behind_the_scenes_in_one() -> None:
         "memory/llm/calls.py",
         "memory/write/extraction/langmem_engine.py",  # LangMem asks; bounded as the others are
         "graphs/model_call.py",  # the answer itself
-        "agents/terminal/stats.py",  # whether a model answers at all; bounded
+        "agents/terminal/doctor_command.py",  # whether a model answers at all; bounded
         # no model: an agent, keys of an identity provider, tools, a retriever, a page
         "agents/terminal/turn.py",
         "graphs/auth/public_keys.py",
