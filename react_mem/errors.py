@@ -42,7 +42,7 @@ mend may name a host or a file: of these, the clients of a server are told `for_
     │   ├── RunFailed
     │   └── StateSchemaError (ValueError)
     ├── MemoryFull (ValueError)          a write beyond what may be stored of a user
-    ├── NotAttached (LookupError)        an attachment that is not there
+    ├── NotThere (LookupError)           an attachment, or a hidden memory, that is not there
     ├── LegalHoldError                   a removal of what is under a legal hold
     ├── MemoryChanged                    a change of what somebody else has changed since it was looked at
     ├── ProjectError                     a new project that cannot be written
@@ -307,8 +307,8 @@ class MemoryFull(ReactMemError, ValueError):
         self.stored = stored
 
 
-class NotAttached(ReactMemError, LookupError):
-    """Nothing of this name is attached to a message of the user."""
+class NotThere(ReactMemError, LookupError):
+    """The user has nothing of this name: no attachment, or nothing that is hidden."""
 
 
 class LegalHoldError(ReactMemError):

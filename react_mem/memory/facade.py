@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, GetOp, Item, Result
 
-from react_mem.errors import NotAttached
+from react_mem.errors import NotThere
 from react_mem.memory import telemetry
 from react_mem.memory.branches.marks import branch_key, tip_of
 from react_mem.memory.index.recall import Recall
@@ -113,6 +113,7 @@ class MemoryFacade:
         TypeError: If something else is given than a store, or the store of another scope.
     """
 
+    @checked(store="give a LangGraph store, such as InMemoryStore(), or open the one of a database with open_memory()")
     def __init__(
         self,
         store: BaseStore | None = None,
@@ -140,11 +141,6 @@ class MemoryFacade:
         first = next(iter(parts.values()), None) if store is None else store
         if first is None:
             raise ValueError("give memory a store: MemoryFacade(InMemoryStore()), or one for each scope")
-        if not isinstance(first, BaseStore):
-            raise TypeError(
-                f"store is a {type(first).__name__}; give a LangGraph store, such as InMemoryStore(), or open the one "
-                "of a database with open_memory()"
-            )
         self.store = store = divided(first, parts)
         self.policy = policy or MemoryPolicy.model_validate({})
         self.checkpointer = checkpointer
@@ -471,7 +467,7 @@ class MemoryFacade:
             What was brought back.
 
         Raises:
-            LookupError: If nothing is hidden under this id any more.
+            NotThere: If nothing is hidden under this id any more.
         """
         undone = await hidden.undo(self.store, user_id, id_)
         erasure.forget_caches(self.store, user_id)
@@ -489,7 +485,7 @@ class MemoryFacade:
             What was removed, and what was found of it afterwards.
 
         Raises:
-            LookupError: If nothing is hidden under this id any more.
+            NotThere: If nothing is hidden under this id any more.
             LegalHoldError: If something of it is under a legal hold: it stays hidden.
         """
         return await hidden.erase(self.store, user_id, id_)
@@ -797,11 +793,11 @@ class MemoryFacade:
             ref: What a block of the message's content names it by, `sha256:...`.
 
         Raises:
-            NotAttached: If nothing of this name is attached to a message of this user.
+            NotThere: If nothing of this name is attached to a message of this user.
         """
         pieces = await read_attachment(self.store, user_id, ref)
         if pieces is None:
-            raise NotAttached(
+            raise NotThere(
                 f"this user has no attachment {ref!r:.90}: use the `ref` of a block of one of their messages, as long "
                 "as that is remembered"
             )
@@ -822,9 +818,7 @@ def _store_of(scope: MemoryScope, given: ScopeStore | BaseStore) -> BaseStore:
     """Return the store of a scope that is given as one, or as the scope on it."""
     if isinstance(given, ScopeStore) and given.scope is scope:
         return given.store
-    if isinstance(given, BaseStore):
-        return given
-    raise TypeError(f"{scope}_store is a {type(given).__name__}; give a LangGraph store, or the scope's own on one")
+    return cast(BaseStore, given)
 
 
 def _any_found(answers: Iterable[Result | Recall]) -> bool:

@@ -6,8 +6,9 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
@@ -112,7 +113,7 @@ async def _opened(door: Any) -> None:
 
 async def test_a_database_is_not_taken_for_a_policy() -> None:
     wrong: Any = "postgresql://ann:s3cret@host/db"
-    with pytest.raises(WrongType, match=r"policy of open_memory is no str.*settings=StorageSettings"):
+    with pytest.raises(WrongType, match=r"policy is a str.*settings=StorageSettings"):
         async with open_memory(wrong):
             pass
 
@@ -122,3 +123,25 @@ async def test_what_fits_is_taken() -> None:
     async with open_memory(store=InMemoryStore(), checkpointer=InMemorySaver()) as opened:
         await opened.semantic.add(["User has a cat"], user_id="ann", session_id="s", agent_id="a")
     assert await memory.list_records("ann", [MemoryScope.SEMANTIC]) == []
+
+
+class Text(str):
+    """A text of somebody's own."""
+
+
+async def test_what_is_used_alike_is_taken() -> None:
+    if TYPE_CHECKING:
+        from fractions import Fraction as Unknown
+
+    class Own(ScopeStore):
+        async def look(self, what: Unknown) -> Unknown:
+            return what
+
+    memory = _memory()
+    taken: Any = {MemoryScope.SEMANTIC}
+    assert await memory.list_records(Text("ann"), taken) == []
+    page: Any = {"limit": numpy.int64(3), "kinds": {"fact": 1}.keys(), "state": Text("all")}
+    assert (await memory.page("ann", **page)).items == []
+    seeds: Any = {"1": numpy.float32(0.5)}
+    assert await memory.graph.rank("ann", seeds) == []
+    assert await Own(InMemoryStore(), scope=MemoryScope.FILES).look(cast(Any, 3)) == 3

@@ -10,6 +10,7 @@ from fastapi import APIRouter, HTTPException, Path, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
+from react_mem.errors import NotThere
 from react_mem.graphs.memory_api.callers_memory import (
     PREFIX,
     Asked,
@@ -98,7 +99,7 @@ async def undo_hidden(hidden_id: HiddenId, asked: Asked) -> HiddenMemory:
     """Bring back what is hidden; what has changed since keeps that."""
     try:
         return await asked.memory.undo(asked.owner, hidden_id)
-    except LookupError as error:
+    except NotThere as error:
         raise HTTPException(404, str(error)) from None
     except WriteConflict as error:
         raise retried(error) from None
@@ -114,7 +115,7 @@ async def erase_hidden(hidden_id: HiddenId, asked: Asked) -> ForgetAnswer:
     """Erase what is hidden for good, before its day is over."""
     try:
         receipt = await asked.memory.erase(asked.owner, hidden_id)
-    except LookupError as error:
+    except NotThere as error:
         raise HTTPException(404, str(error)) from None
     except WriteConflict as error:
         raise retried(error) from None

@@ -42,7 +42,8 @@ class KnownFieldsRoute(APIRoute):
         handle = super().get_route_handler()
         parameters = {field.alias for part in _parts(self.dependant) for field in part.query_params}
         bodies = [field.field_info.annotation for part in _parts(self.dependant) for field in part.body_params]
-        body = _model(bodies[0]) if bodies else None
+        nothing = BaseModel if "POST" in self.methods else None
+        body = _model(bodies[0]) if bodies else nothing
 
         async def handled(request: Request) -> Response:
             unknown = _unknown_parameters(request, parameters, body)

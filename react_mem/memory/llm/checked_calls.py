@@ -6,39 +6,43 @@ Without it a string where an object belongs fails deep inside, as an attribute t
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache, wraps
+from itertools import chain
+from numbers import Integral, Real
 from types import UnionType
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 from react_mem.errors import InvalidArgument, ReactMemError, WrongType
 from react_mem.memory.llm.causes import is_ours
 
 _Call = TypeVar("_Call", bound=Callable[..., Any])
 _Class = TypeVar("_Class", bound=type)
+_Test = Callable[[Any], bool]
+
+# as numpy's are
+_NUMBERS: dict[Any, Any] = {int: Integral, float: Real}
+_NO_LIST = (str, bytes, Mapping)
 
 
 def checked(**cures: str) -> Callable[[_Call], _Call]:
     """Return what makes a function refuse arguments that are not of their annotated types.
 
     Args:
-        cures: What to give in place of an argument, where its type alone does not tell.
+        cures: What to give in place of an argument, where its type alone does not tell; empty where the
+            call itself tells more.
     """
 
     def decorate(function: _Call) -> _Call:
-        signature = inspect.signature(function)
+        names = [*inspect.signature(function).parameters]
 
         def check(args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
-            hints = _hints(function)
-            for name, value in signature.bind(*args, **named).arguments.items():
-                given = signature.parameters[name]
-                if name not in hints or given.kind is given.VAR_KEYWORD:
-                    continue
-                for one in value if given.kind is given.VAR_POSITIONAL else [value]:
-                    if not _fits(one, hints[name]):
-                        cure = cures.get(name) or f"give {_in_words(hints[name])}"
-                        raise WrongType(f"{name} of {function.__name__} is no {type(one).__name__}; {cure}")
+            fits = _tests(function)
+            for name, value in chain(zip(names, args, strict=False), named.items()):
+                if name in fits and cures.get(name) != "" and not fits[name](value):
+                    cure = cures.get(name) or f"give {_in_words(inspect.unwrap(function), name)}"
+                    raise WrongType(f"{name} is a {type(value).__name__}; {cure}")
 
         @wraps(function)
         def call(*args: Any, **named: Any) -> Any:
@@ -65,7 +69,7 @@ def checked_calls(of: _Class) -> _Class:
     """Have every asynchronous call of a class, and its making, refuse wrong objects."""
     for name, member in [*vars(of).items()]:
         is_call = inspect.iscoroutinefunction(member) or inspect.isasyncgenfunction(member)
-        if name == "__init__" or (is_call and not name.startswith("_")):
+        if (name == "__init__" or (is_call and not name.startswith("_"))) and not hasattr(member, "__wrapped__"):
             setattr(of, name, checked()(member))
     return of
 
@@ -78,47 +82,45 @@ def _ours(error: ValueError | TypeError) -> Exception:
     return kind(*error.args).with_traceback(error.__traceback__)
 
 
+def _in_words(function: Callable[..., Any], name: str) -> str:
+    hint = get_type_hints(function)[name]
+    # others are named as the signature has them
+    return " or ".join(map(repr, get_args(hint))) if get_origin(hint) is Literal else function.__annotations__[name]
+
+
 @cache
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    return get_type_hints(inspect.unwrap(function), include_extras=False)
+def _tests(function: Callable[..., Any]) -> dict[str, _Test]:
+    """Return what tells, by the names of a function's arguments, whether a value is of the annotated type."""
+    try:
+        hints = get_type_hints(inspect.unwrap(function))
+    except NameError:
+        # an application's own class, whose types are there for its type checker alone
+        return {}
+    return {name: test for name, hint in hints.items() if name != "return" and (test := _test(hint))}
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    """Return whether a value is of an annotated type, as far as that can be told."""
+def _test(hint: Any) -> _Test | None:
+    """Return what tells whether a value is of a type; None where that cannot be told. It takes what is used alike."""
     kind, parts = get_origin(hint) or hint, get_args(hint)
+    inner = [_test(part) for part in parts]
     if kind in (Union, UnionType):
-        return any(_fits(value, part) for part in parts)
+        return (lambda value: any(test(value) for test in inner if test)) if all(inner) else None
     if kind is Literal:
-        return any(type(value) is type(part) and value == part for part in parts)
-    if hint is None:
-        return value is None
+        return lambda value: any(isinstance(value, type(part)) and value == part for part in parts)
     if hint is Any or not isinstance(kind, type) or kind is object or getattr(kind, "_is_protocol", False):
-        return True
+        return None
     if issubclass(kind, Enum):
         # its value does as well
-        return isinstance(value, kind) or value in [one.value for one in kind]
-    if kind is float:
-        return isinstance(value, int | float)
-    if isinstance(value, str | bytes) and not issubclass(kind, str | bytes) and issubclass(kind, Iterable):
-        return False
-    if not isinstance(value, kind):
-        return False
-    inner: Any = value
-    if kind is Mapping and parts:
-        return all(_fits(one, parts[1]) for one in inner.values())
-    return not (kind is Sequence and parts) or all(_fits(one, parts[0]) for one in inner)
-
-
-def _in_words(hint: Any) -> str:
-    """Return a type as a reader writes it.
-
-    >>> _in_words(str | None), _in_words(Sequence[int]), _in_words(Literal["a"])
-    ('str or None', 'Sequence of int', "'a'")
-    """
-    kind, parts = get_origin(hint) or hint, get_args(hint)
-    if kind in (Union, UnionType):
-        return " or ".join(map(_in_words, parts))
-    if kind is Literal:
-        return " or ".join(map(repr, parts))
-    name = "None" if kind is type(None) else getattr(kind, "__name__", str(kind))
-    return f"{name} of {_in_words(parts[0])}" if kind in (Sequence, Iterable, AsyncIterable, list) and parts else name
+        return lambda value: isinstance(value, kind) or value in [one.value for one in kind]
+    if kind is dict or is_typeddict(kind):
+        kind = Mapping
+    if kind is Mapping and parts and (of_value := inner[1]):
+        return lambda value: isinstance(value, Mapping) and all(map(of_value, value.values()))
+    if kind in (Sequence, Collection, list):
+        one = (inner or [None])[0] or (lambda _: True)
+        return lambda value: isinstance(value, Collection) and not isinstance(value, _NO_LIST) and all(map(one, value))
+    if kind in _NUMBERS:
+        kind = _NUMBERS[kind]
+    if issubclass(kind, Iterable) and not issubclass(kind, str | bytes):
+        return lambda value: isinstance(value, kind) and not isinstance(value, str | bytes)
+    return lambda value: isinstance(value, kind)

@@ -14,7 +14,7 @@ from typing import Any
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 from pydantic import BaseModel, Field
 
-from react_mem.errors import LegalHoldError
+from react_mem.errors import LegalHoldError, NotThere
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.kinds import CHAIN, FACT, kind_of
 from react_mem.memory.model.namespaces import ABANDONED, META, Namespace, meta_namespace, owner_of
@@ -115,7 +115,7 @@ async def undo(store: BaseStore, user_id: str, id_: str) -> HiddenMemory:
         id_: The wish.
 
     Raises:
-        LookupError: If nothing is hidden under this id.
+        NotThere: If nothing is hidden under this id.
     """
 
     async def step() -> tuple[HiddenMemory, list[Change]]:
@@ -145,7 +145,7 @@ async def erase(store: BaseStore, user_id: str, id_: str) -> Receipt:
         What was removed, and what was found of it afterwards.
 
     Raises:
-        LookupError: If nothing is hidden under this id.
+        NotThere: If nothing is hidden under this id.
         LegalHoldError: If something of it is under a legal hold: it stays hidden.
     """
 
@@ -219,7 +219,7 @@ async def hidden_without(
 async def _note(store: BaseStore, user_id: str, id_: str) -> Item:
     item = await store.aget(meta_namespace(user_id), id_, refresh_ttl=False)
     if item is None or item.value.get("kind") != HIDDEN:
-        raise LookupError("nothing of this user is hidden under this id: it was brought back, or erased")
+        raise NotThere("nothing of this user is hidden under this id: it was brought back, or erased")
     return item
 
 

@@ -17,6 +17,7 @@ from langgraph.store.base import GetOp, Item, Op, SearchItem, SearchOp
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.merging.blocks import kept_apart
 from react_mem.memory.merging.speakers import speaker_changes
 from react_mem.memory.merging.thoughts import led_apart
@@ -261,6 +262,7 @@ class DialogMemoryStore(ScopeStore):
         self, user_id: str, session_id: str, role: Role, content: str | list[Any], *, agent_id: str = ""
     ) -> list[Message]: ...
 
+    @checked(role="", content="")
     async def append(
         self,
         user_id: str,

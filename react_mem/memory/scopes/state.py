@@ -13,6 +13,7 @@ from react_mem.memory.graph.lineage import capped
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import normalise
+from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.kinds import STATE, TASK, TASK_STEP
@@ -66,6 +67,7 @@ class StateMemoryStore(ScopeStore):
         data = {"flow_id": flow_id, "state": state_dict, "session_id": session_id, "agent_id": agent_id}
         await self._keep(user_id, [self.made(FlowState, data)], dated=False)
 
+    @checked(status="")
     async def log_task_step(
         self,
         task_id: str,

@@ -62,7 +62,9 @@ async def test_no_route_takes_a_parameter_that_it_does_not_know(
 @pytest.mark.parametrize(("path", "method"), WITH_BODY)
 async def test_no_route_takes_a_field_that_it_does_not_know(path: str, method: str, anyone: httpx.AsyncClient) -> None:
     told = problems_of(await anyone.request(method, path, json={"user": "bob"}))
-    assert told["body.user"] == "'user' is not known here; did you mean 'user_id'?"
+    takes_none = path.endswith("/undo")
+    hint = "none is taken" if takes_none else "did you mean 'user_id'?"
+    assert told["body.user"] == f"'user' is not known here; {hint}"
 
 
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)

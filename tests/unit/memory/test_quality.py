@@ -338,9 +338,14 @@ class TestCommand:
 
 @pytest.mark.parametrize("arguments", [["retention"], ["retention", "--dry-run"]])
 def test_retention_without_a_policy_is_json_where_it_is_asked_for(
-    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATABASE_URL", database_url)
     assert main([*arguments, "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["dry_run"], data["agents"], data["users"], data["removed"]) == ("--dry-run" in arguments, [], 0, {})
