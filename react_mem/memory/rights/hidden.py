@@ -190,6 +190,9 @@ async def erase_due(store: BaseStore, user_id: str) -> tuple[list[Receipt], date
             receipts.append(await erase(store, user_id, one.id))
         except LegalHoldError:
             later.append(at + HIDDEN_FOR)
+        except NotThere:
+            # another worker, or the user, was first
+            continue
     return receipts, min(later, default=None)
 
 
