@@ -42,7 +42,7 @@ class KnownFieldsRoute(APIRoute):
         handle = super().get_route_handler()
         parameters = {field.alias for part in _parts(self.dependant) for field in part.query_params}
         bodies = [field.field_info.annotation for part in _parts(self.dependant) for field in part.body_params]
-        nothing = BaseModel if "POST" in self.methods else None
+        nothing = BaseModel if "POST" in (self.methods or ()) else None
         body = _model(bodies[0]) if bodies else nothing
 
         async def handled(request: Request) -> Response:

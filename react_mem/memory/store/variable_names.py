@@ -30,13 +30,13 @@ _OTHERS = frozenset({"DATABASE_URI"})
 """Names as near that others read."""
 
 _NEAR = 0.9
-"""Likeness from which on a name is a slip: one or two letters of it. `DATABASE_USER` and `MEMORY_LIMIT` are none."""
+"""Likeness from which on a name is a slip: one or two letters of it. `MEMORY_LIMIT` is none."""
 
 
 def misspelt(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that are set under nearly the name of one of ours, with that name.
 
-    >>> misspelt({"MEMORY_ENCRYPTON_KEY": "k", "memory_audit": "1", "DATABASE_USER": "ann", "MEMORY_LIMIT": "1"})
+    >>> misspelt({"MEMORY_ENCRYPTON_KEY": "k", "memory_audit": "1", "DATABASE_URI": "ann", "MEMORY_LIMIT": "1"})
     {'MEMORY_ENCRYPTON_KEY': 'MEMORY_ENCRYPTION_KEY', 'memory_audit': 'MEMORY_AUDIT'}
     """
     return {
