@@ -39,7 +39,7 @@ dev: $(INSTALLED) ## Serve every graph on a local LangGraph server
 	$(BIN)/langgraph dev --no-browser
 
 ui: $(INSTALLED) ## Serve them, and open the page of what is remembered beside a chat
-	$(BIN)/python -m react_mem.graphs.memory_page
+	$(BIN)/python -m react_mem.integrations.memory_page
 
 # Into the folder that `langgraph dev` serves components from: with them there, it needs neither node nor a network.
 cards: ## Bundle the cards that a chat shows of memory, for `make dev` (needs npm; once)

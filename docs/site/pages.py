@@ -26,7 +26,8 @@ TOP = {
 REFERENCE = {
     "react_mem": "The first door: what most programs need.",
     "react_mem.memory": "The memory layer: beside what `react_mem` offers, its records.",
-    "react_mem.memory.adapters": "Memory behind the interfaces of LangChain, vector stores and Acontext.",
+    "react_mem.integrations": "Memory behind the interfaces of others: LangChain, Deep Agents, Acontext, files.",
+    "react_mem.memory.adapters": "Memory as middleware, and searched in a vector store.",
     "react_mem.graphs.hooks": "Memory before and after a node of a graph of your own.",
     "react_mem.errors": "Every error that react-mem raises.",
 }

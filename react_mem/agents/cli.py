@@ -13,10 +13,10 @@ from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents import terminal
-from react_mem.agents.coding_hooks import hook_client
 from react_mem.agents.config import load_agent
 from react_mem.agents.terminal.arguments import command_line
 from react_mem.errors import ConfigError, LegalHoldError, MemoryCommandError, ProjectError, StorageError
+from react_mem.integrations.coding_hooks import hook_client
 from react_mem.memory import StorageSettings
 
 

@@ -14,7 +14,7 @@ def main() -> int:
     try:
         if sys.argv[1:2] == ["hook"]:
             # a coding agent waits for it before every prompt, and the rest takes a second to load
-            from react_mem.agents.coding_hooks.hook_client import main as hook
+            from react_mem.integrations.coding_hooks.hook_client import main as hook
 
             return hook(sys.argv[2:])
         from react_mem.agents.cli import main as run

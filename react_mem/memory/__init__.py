@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING
 from react_mem._lazy import door
 
 if TYPE_CHECKING:
-    from react_mem.memory.adapters.imports.import_memories import import_memories as import_memories
     from react_mem.memory.adapters.middleware import MemoryMiddleware as MemoryMiddleware
-    from react_mem.memory.adapters.skill_folders import export_skills as export_skills
-    from react_mem.memory.adapters.skill_folders import import_skills as import_skills
     from react_mem.memory.facade import MemoryFacade as MemoryFacade
     from react_mem.memory.model.interface import IMemory as IMemory
     from react_mem.memory.model.interface import Memory as Memory
@@ -33,8 +30,6 @@ if TYPE_CHECKING:
     from react_mem.memory.model.records import Record as Record
     from react_mem.memory.model.records import Summary as Summary
     from react_mem.memory.opening import open_memory as open_memory
-    from react_mem.memory.rights.importing.import_outcome import ImportOutcome as ImportOutcome
-    from react_mem.memory.rights.importing.owners import ImportOwners as ImportOwners
     from react_mem.memory.store.storage_settings import StorageSettings as StorageSettings
 else:
     __getattr__, __dir__, __all__ = door(__name__)

@@ -55,11 +55,8 @@ from react_mem.memory.rights.erased import ErasedSessions
 from react_mem.memory.rights.feedback import FeedbackReport, JudgedTurn, Verdict, give_feedback
 from react_mem.memory.rights.forgotten import forgotten_in, forgotten_key
 from react_mem.memory.rights.hidden import HiddenMemory
-from react_mem.memory.rights.importing.foreign_entry import ForeignSource
-from react_mem.memory.rights.importing.import_outcome import ImportOutcome
-from react_mem.memory.rights.importing.importer import Told, bring_in, nobody_listens
-from react_mem.memory.rights.importing.owners import ImportOwners
 from react_mem.memory.rights.portability import ImportReport
+from react_mem.memory.rights.portions import Told, nobody_listens
 from react_mem.memory.rights.retention import Retained, retain
 from react_mem.memory.rights.showing import State, explain_memory, find_memory, page_of_memories
 from react_mem.memory.rights.signing import SignedReceipt, sign
@@ -204,7 +201,7 @@ class MemoryFacade:
         with telemetry.span("read") as measured:
             results = await self._read(query)
             measured.set(results=len(results), missing=len(results.missing))
-        self._note(query.user_id, AuditAction.READ, Counter(item.payload.get("kind", "") for item in results))
+        self.note(query.user_id, AuditAction.READ, Counter(item.payload.get("kind", "") for item in results))
         for part in results.missing:
             telemetry.count("degradations", part=part)
         telemetry.record("read.results", len(results))
@@ -265,7 +262,14 @@ class MemoryFacade:
             results += await asyncio.to_thread(outline_of, whole, query)
         return results
 
-    def _note(self, user_id: str, action: AuditAction, counts: Mapping[str, int]) -> None:
+    def note(self, user_id: str, action: AuditAction, counts: Mapping[str, int]) -> None:
+        """Have what was done recorded, where the store keeps a log of audit.
+
+        Args:
+            user_id: The owner.
+            action: What was done.
+            counts: How many records, by kind.
+        """
         note(self.store, owner_of(meta_namespace(user_id)), action, counts)
 
     def last_known(self, query: MemoryQuery) -> MemoryResults | None:
@@ -333,7 +337,7 @@ class MemoryFacade:
             ValueError: If no conversation is named.
         """
         receipt = await erasure.delete_session(self.store, self.checkpointer, user_id, session_id, proof=proof)
-        self._note(user_id, AuditAction.ERASE, _numbers(receipt))
+        self.note(user_id, AuditAction.ERASE, _numbers(receipt))
         return receipt
 
     async def forget_user(self, user_id: str, *, proof: bool = False) -> ErasedSessions:
@@ -348,7 +352,7 @@ class MemoryFacade:
             says what was removed, and what was found of it afterwards.
         """
         erased = await erasure.forget_user(self.store, self.checkpointer, user_id, proof=proof)
-        self._note(user_id, AuditAction.ERASE, {ALL: 1, **_numbers(erased.receipt)})
+        self.note(user_id, AuditAction.ERASE, {ALL: 1, **_numbers(erased.receipt)})
         return erased
 
     async def signed(self, user_id: str, receipt: Receipt) -> SignedReceipt:
@@ -413,7 +417,7 @@ class MemoryFacade:
                 names the cause.
         """
         fact = await correct_fact(self.store, user_id, id_, text, revision=revision, vouched=vouched)
-        self._note(user_id, AuditAction.CORRECT, {fact.kind: 1})
+        self.note(user_id, AuditAction.CORRECT, {fact.kind: 1})
         return fact
 
     async def forget(self, user_id: str, *ids: str, revision: str = "") -> Receipt:
@@ -431,7 +435,7 @@ class MemoryFacade:
             MemoryChanged: If one is not like that any more: nothing is removed.
         """
         receipt = await forgetting.forget(self.store, user_id, ids=ids, revision=revision)
-        self._note(user_id, AuditAction.FORGET, _numbers(receipt))
+        self.note(user_id, AuditAction.FORGET, _numbers(receipt))
         return receipt
 
     async def forget_said(self, user_id: str, what: str) -> forgetting.Forgotten:
@@ -445,7 +449,7 @@ class MemoryFacade:
             What became of it, or what may be meant where that is not clear.
         """
         done = await forgetting.forget_said(self.store, user_id, what)
-        self._note(user_id, AuditAction.FORGET, _numbers(done.receipt))
+        self.note(user_id, AuditAction.FORGET, _numbers(done.receipt))
         return done
 
     async def hidden(self, user_id: str) -> list[HiddenMemory]:
@@ -471,7 +475,7 @@ class MemoryFacade:
         """
         undone = await hidden.undo(self.store, user_id, id_)
         erasure.forget_caches(self.store, user_id)
-        self._note(user_id, AuditAction.WRITE, {FACT.name: len(undone.texts)})
+        self.note(user_id, AuditAction.WRITE, {FACT.name: len(undone.texts)})
         return undone
 
     async def erase(self, user_id: str, id_: str) -> Receipt:
@@ -508,7 +512,7 @@ class MemoryFacade:
             ValueError: If the reference is empty, longer than 100 characters, or not one printable line.
         """
         hold = await holds.set_hold(self.store, user_id, reference, session_id)
-        self._note(user_id, AuditAction.HOLD, {ALL: 1})
+        self.note(user_id, AuditAction.HOLD, {ALL: 1})
         return hold
 
     async def lift_hold(self, user_id: str, reference: str, session_id: str = "") -> bool:
@@ -523,7 +527,7 @@ class MemoryFacade:
             Whether there was such a hold.
         """
         lifted = await holds.lift_hold(self.store, user_id, reference, session_id)
-        self._note(user_id, AuditAction.LIFT, {ALL: int(lifted)})
+        self.note(user_id, AuditAction.LIFT, {ALL: int(lifted)})
         return lifted
 
     async def holds(self, user_id: str) -> list[LegalHold]:
@@ -562,7 +566,7 @@ class MemoryFacade:
                 count += 1
                 yield line
         finally:
-            self._note(user_id, AuditAction.EXPORT, {ALL: count})
+            self.note(user_id, AuditAction.EXPORT, {ALL: count})
 
     async def import_user(
         self,
@@ -594,44 +598,8 @@ class MemoryFacade:
             self.store, user_id, lines, self.policy.quotas, restore=restore, dry_run=dry_run, told=told
         )
         if not dry_run:
-            self._note(user_id, AuditAction.IMPORT, {ALL: report.added})
+            self.note(user_id, AuditAction.IMPORT, {ALL: report.added})
         return report
-
-    async def import_from(
-        self,
-        source: ForeignSource,
-        owners: ImportOwners,
-        *,
-        dry_run: bool = False,
-        read_by: str = "",
-        told: Told = nobody_listens,
-    ) -> ImportOutcome:
-        """Import the memories of another system: see `react_mem.memory.import_memories`, which opens its files.
-
-        Each becomes one memory, however often it is imported. One that says something else at its source by now takes
-        the place of what it said; one that was corrected or forgotten here since does not come back. An interrupted
-        import is gone on with by saying it again. What the quotas have no room for is skipped.
-
-        Args:
-            source: What to import; it is read twice.
-            owners: Whose it becomes.
-            dry_run: Whether nothing is written, and only counted.
-            read_by: The agent that is to draw facts from what is said in conversations, when its worker runs next;
-                empty for none.
-            told: Called with how many entries are done, and of how many.
-
-        Returns:
-            What became of all of it.
-
-        Raises:
-            ValueError: If the source cannot be read to its end, or has owners who are not named; nothing is imported.
-        """
-        quotas = self.policy.quotas
-        outcome = await bring_in(self.store, source, owners, quotas, dry_run=dry_run, read_by=read_by, told=told)
-        for user_id, added in (outcome.added + outcome.updated).items():
-            if not dry_run:
-                self._note(user_id, AuditAction.IMPORT, {ALL: added})
-        return outcome
 
     async def list_records(
         self, user_id: str, scopes: Sequence[MemoryScope] = tuple(MemoryScope)
@@ -647,7 +615,7 @@ class MemoryFacade:
             for item in await asyncio.to_thread(latest_first, await everything(self.store, user_id))
             if item.namespace[2] in scopes
         ]
-        self._note(user_id, AuditAction.READ, Counter(item.payload.get("kind", "") for item in found))
+        self.note(user_id, AuditAction.READ, Counter(item.payload.get("kind", "") for item in found))
         return found
 
     async def page(
@@ -684,7 +652,7 @@ class MemoryFacade:
         chosen: dict[str, Any] = {"scopes": scopes, "kinds": kinds, "state": state, "origins": origins}
         chosen["with_topics"] = with_topics
         page = await page_of_memories(self.store, user_id, session_id=session_id, limit=limit, cursor=cursor, **chosen)
-        self._note(user_id, AuditAction.READ, Counter(item.kind for item in page.items))
+        self.note(user_id, AuditAction.READ, Counter(item.kind for item in page.items))
         return page
 
     async def explain(self, user_id: str, id_: str) -> MemoryDetail | None:
@@ -700,7 +668,7 @@ class MemoryFacade:
         """
         told = await explain_memory(self.store, user_id, id_)
         if told is not None:
-            self._note(user_id, AuditAction.READ, {told.memory.kind: 1})
+            self.note(user_id, AuditAction.READ, {told.memory.kind: 1})
         return told
 
     async def find(self, user_id: str, id_: str) -> MemoryItem | None:
@@ -747,7 +715,7 @@ class MemoryFacade:
             self.store, user_id, session_id, limit=limit, cursor=cursor, first_turn=first_turn
         )
         if told is not None:
-            self._note(user_id, AuditAction.READ, {MESSAGE.name: len(told.messages.items)})
+            self.note(user_id, AuditAction.READ, {MESSAGE.name: len(told.messages.items)})
         return told
 
     async def explain_answer(self, user_id: str, session_id: str, message_id: str) -> AnswerSources | None:
@@ -763,7 +731,7 @@ class MemoryFacade:
         """
         told = await explain_answer(self.store, user_id, session_id, message_id)
         if told is not None:
-            self._note(user_id, AuditAction.READ, Counter(item.kind for item in told.used))
+            self.note(user_id, AuditAction.READ, Counter(item.kind for item in told.used))
         return told
 
     async def revision(self, user_id: str) -> str:

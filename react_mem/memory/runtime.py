@@ -10,13 +10,6 @@ from typing import TYPE_CHECKING
 from react_mem._lazy import door
 
 if TYPE_CHECKING:
-    from react_mem.memory.adapters.imports.import_files import STANDARD_INPUT as STANDARD_INPUT
-    from react_mem.memory.adapters.imports.import_memories import IMPORTED_SYSTEMS as IMPORTED_SYSTEMS
-    from react_mem.memory.adapters.quality.audit_quality import audit_quality as audit_quality
-    from react_mem.memory.adapters.quality.quality_report import QUALITY_CHECKS as QUALITY_CHECKS
-    from react_mem.memory.adapters.quality.quality_report import QualityCheck as QualityCheck
-    from react_mem.memory.adapters.quality.quality_report import QualityFinding as QualityFinding
-    from react_mem.memory.adapters.quality.quality_report import QualityReport as QualityReport
     from react_mem.memory.graph.export import Graph as Graph
     from react_mem.memory.graph.export import graph_drawing as graph_drawing
     from react_mem.memory.graph.export import to_html as to_html

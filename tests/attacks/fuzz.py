@@ -34,7 +34,7 @@ from starlette.types import Receive, Scope, Send
 
 from react_mem.errors import ReactMemError
 from react_mem.graphs.http import app
-from react_mem.memory.adapters.skill_files import read_skills
+from react_mem.integrations.skills.skill_files import read_skills
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.answers import first_value, read_answer
 from react_mem.memory.model.interface import MemoryQuery, MemoryWriteEvent

@@ -16,6 +16,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 from langgraph.store.base import BaseStore
 
+from react_mem.integrations import MemoryChatHistory
 from react_mem.memory import (
     MemoryPolicy,
     MemoryQuery,
@@ -25,7 +26,7 @@ from react_mem.memory import (
     MemoryWriteEvent,
     Summary,
 )
-from react_mem.memory.adapters import MemoryChatHistory, MemoryMiddleware
+from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.changes import put, write
 from react_mem.memory.model.files import AgentFile

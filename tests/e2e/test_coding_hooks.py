@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from react_mem.agents.coding_hooks.hook_client import FIELDS, SECONDS
+from react_mem.integrations.coding_hooks.hook_client import FIELDS, SECONDS
 from react_mem.memory import MemoryFacade, MemoryScope, StorageSettings
 from react_mem.memory.opening import open_storage
 from tests.support.coding_agent import CodingAgent, answered, said, used
@@ -368,7 +368,7 @@ def test_another_agent_or_setting_has_a_resident_of_its_own(agent: CodingAgent) 
 def test_a_second_resident_gives_way_and_one_that_nobody_needs_ends(agent: CodingAgent) -> None:
     agent.hook("SessionStart", source="startup")
     [first] = agent.residents()
-    command = [sys.executable, "-P", "-m", "react_mem.agents.coding_hooks.resident", "--agent"]
+    command = [sys.executable, "-P", "-m", "react_mem.integrations.coding_hooks.resident", "--agent"]
     alone = {"env": agent.environment, "cwd": agent.home, "timeout": 60, "check": False}
     assert subprocess.run([*command, "assistant"], **alone).returncode == 0
     assert [one.pid for one in agent.residents()] == [first.pid]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from react_mem.memory import MemoryFacade, import_memories
+from react_mem.integrations import import_memories
+from react_mem.memory import MemoryFacade
 from tests.support.databases import open_memory_store, word_model
 
 

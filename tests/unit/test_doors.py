@@ -17,6 +17,7 @@ DOORS = (
     "react_mem.memory.language",
     "react_mem.memory.telemetry",
     "react_mem.memory.adapters",
+    "react_mem.integrations",
 )
 
 

@@ -83,7 +83,7 @@ def test_the_wheel_carries_the_licence_and_the_command(wheel: Path) -> None:
     assert any(name.endswith("licenses/LICENSE") for name in names)
     entry_points = next(name for name in names if name.endswith("entry_points.txt"))
     assert b"react-mem = react_mem.agents.entry:main" in archive.read(entry_points)
-    assert b"[pytest11]\nreact_mem = react_mem.pytest_plugin" in archive.read(entry_points)
+    assert b"[pytest11]\nreact_mem = react_mem.integrations.pytest_plugin" in archive.read(entry_points)
 
 
 def test_the_wheel_tells_who_may_use_it_where(wheel: Path) -> None:

@@ -15,7 +15,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem import MemoryFacade, MemoryMiddleware, MemoryScope, open_agent, open_memory
 from react_mem.errors import ReactMemError, WrongType
-from react_mem.memory import export_skills, import_memories, import_skills
+from react_mem.integrations import export_skills, import_memories, import_skills
 from react_mem.memory.scopes.scope import ScopeStore
 
 WRONG: dict[str, Any] = {"text": "postgresql://ann:s3cret@host/db", "dict": {"a": 1}, "number": 7, "object": object()}

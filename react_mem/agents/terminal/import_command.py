@@ -14,8 +14,10 @@ from react_mem.agents.terminal.column import printable
 from react_mem.agents.terminal.output import Output, counted
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
-from react_mem.memory import ImportOutcome, ImportOwners, MemoryFacade, StorageSettings, import_memories
-from react_mem.memory.runtime import STANDARD_INPUT, AuditActor, AuditReason, acting, open_storage
+from react_mem.integrations import ImportOutcome, ImportOwners, import_memories
+from react_mem.integrations.importers.import_files import STANDARD_INPUT
+from react_mem.memory import MemoryFacade, StorageSettings
+from react_mem.memory.runtime import AuditActor, AuditReason, acting, open_storage
 
 _OWNERS = 10
 """Owners that are named; --json has all of them."""

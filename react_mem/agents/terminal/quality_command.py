@@ -18,16 +18,10 @@ from rich.console import Console
 from react_mem.agents.terminal.output import Output
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
+from react_mem.integrations import audit_quality
+from react_mem.integrations.quality.quality_report import QualityCheck, QualityFinding, QualityReport
 from react_mem.memory import StorageSettings
-from react_mem.memory.runtime import (
-    QualityCheck,
-    QualityFinding,
-    QualityReport,
-    audit_quality,
-    memory_namespace,
-    open_storage,
-    scrub,
-)
+from react_mem.memory.runtime import memory_namespace, open_storage, scrub
 
 _WORDS: dict[QualityCheck, str] = {
     "duplicates": "say what another item says",

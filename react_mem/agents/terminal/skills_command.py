@@ -11,7 +11,8 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.terminal.column import printable
 from react_mem.agents.terminal.output import Output, counted
 from react_mem.errors import MemoryCommandError
-from react_mem.memory import MemoryFacade, StorageSettings, export_skills, import_skills
+from react_mem.integrations import export_skills, import_skills
+from react_mem.memory import MemoryFacade, StorageSettings
 from react_mem.memory.runtime import AuditActor, AuditReason, acting, open_storage
 
 

@@ -24,8 +24,7 @@ from react_mem.memory.model.namespaces import Namespace
 from react_mem.memory.model.off_loop import off_loop
 from react_mem.memory.model.quota_settings import QuotaSettings
 from react_mem.memory.model.records import Message, Record
-from react_mem.memory.rights.importing.importer import Told, nobody_listens
-from react_mem.memory.rights.importing.portions import portions
+from react_mem.memory.rights.portions import Told, nobody_listens, portions
 from react_mem.memory.scopes.scope import checked
 from react_mem.memory.store.attachments import MAX_ATTACHMENT, Attachment, attach, read_attachment, refs_in, sizes
 from react_mem.memory.store.owned import in_pages

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
-from react_mem.memory import ImportOwners, MemoryFacade, MemoryScope, import_memories
+from react_mem.integrations import ImportOwners, import_memories
+from react_mem.memory import MemoryFacade, MemoryScope
 from react_mem.memory.model.namespaces import work_namespace
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.store.owned import everything

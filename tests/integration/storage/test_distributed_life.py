@@ -19,7 +19,7 @@ from psycopg.types.json import Jsonb
 from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.cli import main
 from react_mem.agents.config import AgentConfig
-from react_mem.memory.adapters import MemoryFilesBackend
+from react_mem.integrations import MemoryFilesBackend
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope

@@ -11,7 +11,8 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.errors import DatabaseUnavailable
-from react_mem.memory import ImportOwners, MemoryFacade, StorageSettings, import_memories, open_memory
+from react_mem.integrations import ImportOwners, import_memories
+from react_mem.memory import MemoryFacade, StorageSettings, open_memory
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store.postgres_server import connected
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from langgraph.store.base import BaseStore
 
-from react_mem.memory.adapters import AcontextSkills
-from react_mem.memory.adapters.skill_files import read_skills, skill_name, write_skill
+from react_mem.integrations import AcontextSkills
+from react_mem.integrations.skills.skill_files import read_skills, skill_name, write_skill
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.skills import Skill

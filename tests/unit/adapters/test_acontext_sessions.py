@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from react_mem.memory.adapters import AcontextSessions
+from react_mem.integrations import AcontextSessions
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.origins import Origin

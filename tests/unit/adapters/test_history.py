@@ -11,7 +11,7 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langgraph.store.base import BaseStore
 
-from react_mem.memory.adapters import MemoryChatHistory, MemoryRetriever
+from react_mem.integrations import MemoryChatHistory, MemoryRetriever
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.policy import MemoryPolicy

@@ -9,7 +9,7 @@ import yaml
 
 from react_mem.agents.config import load_agent_config_file
 from react_mem.errors import AgentConfigError
-from react_mem.memory.adapters.skill_files import read_skills
+from react_mem.integrations.skills.skill_files import read_skills
 from react_mem.memory.model.bounded_yaml import MAX_NODES, read_yaml
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "\n".join(

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from react_mem.memory import MemoryFacade, MemoryScope, export_skills, import_skills
-from react_mem.memory.adapters.skill_files import MAX_BODY_CHARS, agent_skill_names, read_agent_skill
-from react_mem.memory.adapters.skill_folders import MAX_FILES
+from react_mem.integrations import export_skills, import_skills
+from react_mem.integrations.skills.skill_files import MAX_BODY_CHARS, agent_skill_names, read_agent_skill
+from react_mem.integrations.skills.skill_folders import MAX_FILES
+from react_mem.memory import MemoryFacade, MemoryScope
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.skills import Skill

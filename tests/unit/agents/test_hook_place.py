@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from react_mem.agents.coding_hooks import hook_client
-from react_mem.agents.coding_hooks.hook_place import HookPlace, is_own, place_of
+from react_mem.integrations.coding_hooks import hook_client
+from react_mem.integrations.coding_hooks.hook_place import HookPlace, is_own, place_of
 from tests.support.coding_agent import CodingAgent
 
 EVENT = json.dumps({"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "I live in Hue."}).encode()
@@ -83,7 +83,7 @@ def test_another_version_setting_or_agent_is_another_place(
     (agent.home / ".env").write_text("CHAT_MODEL=x\n")
     others.append(place_of("assistant", told))
     (agent.home / ".env").unlink()
-    monkeypatch.setattr("react_mem.agents.coding_hooks.hook_place.VERSION", "0.1.0")
+    monkeypatch.setattr("react_mem.integrations.coding_hooks.hook_place.VERSION", "0.1.0")
     others.append(place_of("assistant", told))
     assert len({place, *others}) == 7
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from react_mem.agents.coding_hooks.hook_client import DEFAULT_AGENT, SECONDS
-from react_mem.agents.coding_hooks.hook_place import VERSION
 from react_mem.agents.terminal.arguments import command_line
+from react_mem.integrations.coding_hooks.hook_client import DEFAULT_AGENT, SECONDS
+from react_mem.integrations.coding_hooks.hook_place import VERSION
 from tests.support.documents import blocks
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -88,9 +88,9 @@ def test_the_client_loads_nothing_that_takes_long() -> None:
     assert ours == {
         "react_mem._lazy",
         "react_mem.agents",
-        "react_mem.agents.coding_hooks",
-        "react_mem.agents.coding_hooks.hook_client",
-        "react_mem.agents.coding_hooks.hook_place",
+        "react_mem.integrations.coding_hooks",
+        "react_mem.integrations.coding_hooks.hook_client",
+        "react_mem.integrations.coding_hooks.hook_place",
         "react_mem.agents.entry",
         "react_mem.agents.logged_in",
     }

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from react_mem.agents.coding_hooks import transcripts
-from react_mem.agents.coding_hooks.transcripts import SaidTurn, own_words, read_turns
+from react_mem.integrations.coding_hooks import transcripts
+from react_mem.integrations.coding_hooks.transcripts import SaidTurn, own_words, read_turns
 from tests.support.coding_agent import answered, said, used
 
 

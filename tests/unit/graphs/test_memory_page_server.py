@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from react_mem.graphs.memory_page.__main__ import free_port
+from react_mem.integrations.memory_page.__main__ import free_port
 
 
 def test_a_port_in_use_is_left_to_whoever_has_it() -> None:
@@ -31,9 +31,8 @@ print(os.getpid(), flush=True)
 while True:
     signal.pause()
 """
-BEGIN = (
-    "import sys; sys.executable = {beside!r}; from react_mem.graphs.memory_page.__main__ import main; sys.exit(main())"
-)
+BEGIN = """import sys; sys.executable = {beside!r}
+from react_mem.integrations.memory_page.__main__ import main; sys.exit(main())"""
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])

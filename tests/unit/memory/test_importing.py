@@ -13,13 +13,15 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory import ImportOwners, MemoryFacade, MemoryPolicy, MemoryScope, import_memories
+from react_mem.integrations import ImportOwners, import_memories
+from react_mem.integrations.importers import source_updates
+from react_mem.integrations.importers.foreign_entry import ForeignEntry, UnusableEntry
+from react_mem.integrations.importers.importer import import_from
+from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryScope
 from react_mem.memory.model.changes import put
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, Message
-from react_mem.memory.rights.importing import source_updates
-from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, UnusableEntry
 from react_mem.memory.rights.markdown_export import markdown_export
 from react_mem.memory.store.owned import everything
 from react_mem.memory.write.remembering import remember
@@ -49,7 +51,7 @@ async def test_dates_origin_and_where_it_is_from_are_kept(memory: MemoryFacade) 
     later = LONG_AGO + timedelta(days=3)
     held = fact("1", "Lives in Huế", updated_at=later, valid_from=LONG_AGO, notes={"categories": ["places"]})
     over = fact("2", "Works at the library", about="Ann", valid_to=later, expired_at=later)
-    outcome = await memory.import_from(Told(held, over), ANN)
+    outcome = await import_from(memory, Told(held, over), ANN)
     assert outcome.to_data()["owners"] == {"ann": {"added": 2, "updated": 0, "known": 0}}
     found = await facts(memory)
     lives, works = found["Lives in Huế"], found["Works at the library"]
@@ -84,7 +86,7 @@ async def test_what_stands_beside_an_entry_and_is_too_large_is_counted_and_the_m
     assert kept["Likes jazz"] == here | {"id": "2", "page": "x"}
     assert kept["Likes figs"] == here | {"id": "3", "meta": "a label"}
     assert (await import_memories(memory, "jsonl", str(file), "ann")).unnoted == 0
-    await memory.import_from(Told(fact("4", "Likes chess", notes={"score": float("nan"), "of": [1.5]})), ANN)
+    await import_from(memory, Told(fact("4", "Likes chess", notes={"score": float("nan"), "of": [1.5]})), ANN)
     assert (await facts(memory))["Likes chess"].meta == {"source": "told", "id": "4", "score": None, "of": [1.5]}
     file.write_text(json.dumps({"id": "2", "text": "Likes opera", "meta": large}), encoding="utf-8")
     outcome = await import_memories(memory, "jsonl", str(file), "ann")
@@ -93,9 +95,9 @@ async def test_what_stands_beside_an_entry_and_is_too_large_is_counted_and_the_m
 
 async def test_the_same_again_changes_nothing_at_all(memory: MemoryFacade) -> None:
     source = Told(*(fact(str(n), f"Likes tea number {n}") for n in range(250)))
-    assert (await memory.import_from(source, ANN)).added["ann"] == 250
+    assert (await import_from(memory, source, ANN)).added["ann"] == 250
     before = await all_items(memory.store)
-    outcome = await memory.import_from(source, ANN)
+    outcome = await import_from(memory, source, ANN)
     assert (outcome.added.total(), outcome.known["ann"], outcome.skipped) == (0, 250, {})
     assert await all_items(memory.store) == before
 
@@ -103,7 +105,7 @@ async def test_the_same_again_changes_nothing_at_all(memory: MemoryFacade) -> No
 async def test_what_is_known_in_the_same_words_is_not_remembered_twice(memory: MemoryFacade) -> None:
     await memory.semantic.add(["I live in Huế."], user_id="ann", session_id="s", agent_id="a")
     before = await facts(memory)
-    outcome = await memory.import_from(Told(fact("1", "i live in  huế"), fact("2", "Tea"), fact("3", "tea!")), ANN)
+    outcome = await import_from(memory, Told(fact("1", "i live in  huế"), fact("2", "Tea"), fact("3", "tea!")), ANN)
     assert (outcome.added["ann"], outcome.known["ann"]) == (1, 2)
     after = await facts(memory)
     assert after.keys() == {"I live in Huế.", "Tea"}
@@ -114,10 +116,10 @@ async def test_what_was_forgotten_does_not_come_back_and_is_told(memory: MemoryF
     said = {"kind": "message", "conversation": "c"}
     entries = [fact("1", "Likes tea"), fact("2", "Likes jazz"), fact("m1", "Hello there", **said)]
     source = Told(*entries)
-    await memory.import_from(source, ANN)
+    await import_from(memory, source, ANN)
     await memory.forget("ann", (await facts(memory))["Likes tea"].id)
     await memory.delete_session("ann", "told:c")
-    outcome = await memory.import_from(source, ANN)
+    outcome = await import_from(memory, source, ANN)
     assert (outcome.added.total(), outcome.known["ann"]) == (0, 1)
     [skipped] = outcome.to_data()["skipped"]
     assert (skipped["count"], skipped["such_as"]) == (2, ["fact 1", "message m1"])
@@ -131,12 +133,12 @@ async def test_what_was_forgotten_does_not_come_back_and_is_told(memory: MemoryF
 
 async def test_what_was_corrected_stays_corrected(memory: MemoryFacade) -> None:
     source = Told(fact("1", "Lives in Huế"))
-    await memory.import_from(source, ANN)
+    await import_from(memory, source, ANN)
     await memory.correct("ann", (await facts(memory))["Lives in Huế"].id, "I live in Hội An")
     before = await all_items(memory.store)
     # from elsewhere too, and later
     for entry in (fact("1", "Lives in Huế"), fact("9", "Lives in Huế", at=None)):
-        assert (await memory.import_from(Told(entry), ANN)).known["ann"] == 1
+        assert (await import_from(memory, Told(entry), ANN)).known["ann"] == 1
     found = await facts(memory)
     assert [text for text, one in found.items() if one.current] == ["I live in Hội An"]
     assert [line for line in await all_items(memory.store) if line[0][2] == "semantic"] == [
@@ -147,18 +149,18 @@ async def test_what_was_corrected_stays_corrected(memory: MemoryFacade) -> None:
 async def test_what_its_source_ended_and_says_again_is_believed_again(memory: MemoryFacade) -> None:
     ended = fact("1", "Works at the library", valid_to=LONG_AGO, expired_at=LONG_AGO)
     again = fact("2", "Works at the library", at=LONG_AGO + timedelta(days=9))
-    await memory.import_from(Told(ended, again), ANN)
+    await import_from(memory, Told(ended, again), ANN)
     assert (await facts(memory))["Works at the library"].current
-    await memory.import_from(Told(ended), ANN)
+    await import_from(memory, Told(ended), ANN)
     assert (await facts(memory))["Works at the library"].current
 
 
 async def test_once_erased_altogether_it_can_be_imported_anew(memory: MemoryFacade) -> None:
     source = Told(fact("1", "Likes tea"))
-    await memory.import_from(source, ANN)
+    await import_from(memory, source, ANN)
     await memory.forget_user("ann")
     assert await all_items(memory.store) == []
-    assert (await memory.import_from(source, ANN)).added["ann"] == 1
+    assert (await import_from(memory, source, ANN)).added["ann"] == 1
 
 
 async def test_a_dry_run_counts_the_same_and_writes_nothing(memory: MemoryFacade) -> None:
@@ -166,9 +168,9 @@ async def test_a_dry_run_counts_the_same_and_writes_nothing(memory: MemoryFacade
     odd = [UnusableEntry("line 3", "is broken"), fact("e", " "), fact("long", "x" * 1_000_001)]
     source = Told(*entries, *odd, batch=4)
     before = await all_items(memory.store)
-    dry = await memory.import_from(source, ImportOwners(nobodys="ann"), dry_run=True)
+    dry = await import_from(memory, source, ImportOwners(nobodys="ann"), dry_run=True)
     assert await all_items(memory.store) == before
-    wet = await memory.import_from(source, ImportOwners(nobodys="ann"))
+    wet = await import_from(memory, source, ImportOwners(nobodys="ann"))
     assert dry.to_data() == {**wet.to_data(), "dry_run": True}
     assert wet.added == {"user 0": 7, "user 1": 7}
     assert [(one["reason"], one["such_as"]) for one in wet.to_data()["skipped"]] == [
@@ -181,31 +183,31 @@ async def test_a_dry_run_counts_the_same_and_writes_nothing(memory: MemoryFacade
 async def test_owners_are_kept_mapped_or_one_and_nobody_else_is_touched(memory: MemoryFacade) -> None:
     source = Told(fact("1", "Ann's", owner="ann"), fact("2", "Bob's", owner="bob"), fact("3", "Nobody's"))
     with pytest.raises(ValueError, match=r"2 owners \('ann', 'bob'\).*react-mem import --map NAME=USER"):
-        await memory.import_from(source, ImportOwners(user="eve"))
+        await import_from(memory, source, ImportOwners(user="eve"))
     assert await all_items(memory.store) == []
-    mapped = await memory.import_from(source, ImportOwners(mapped={"bob": "eve", "": "dan"}))
+    mapped = await import_from(memory, source, ImportOwners(mapped={"bob": "eve", "": "dan"}))
     assert mapped.added == {"eve": 1, "dan": 1}
     assert mapped.skipped == {"belongs to nobody who was named": 1}
-    kept = await memory.import_from(source, ImportOwners(nobodys="eve"))
+    kept = await import_from(memory, source, ImportOwners(nobodys="eve"))
     assert kept.added == {"ann": 1, "bob": 1, "eve": 1}
-    one = await memory.import_from(Told(fact("1", "Ann's", owner="ann")), ImportOwners(user="kim"))
+    one = await import_from(memory, Told(fact("1", "Ann's", owner="ann")), ImportOwners(user="kim"))
     assert one.added == {"kim": 1}
-    bad = await memory.import_from(Told(fact("1", "x", owner="a\nb"), fact("2", "x", owner="y" * 600)), ImportOwners())
+    bad = await import_from(memory, Told(fact("1", "x", owner="a\nb"), fact("2", "x", owner="y" * 600)), ImportOwners())
     assert bad.skipped == {"names an owner who is not 1 to 512 printable characters": 2}
 
 
 async def test_whose_it_becomes_is_said_where_it_is_of_no_person_and_by_either_name(memory: MemoryFacade) -> None:
     bots = Told(fact("1", "Likes tea", owner="agent bot", is_persons=False), fact("2", "Nobody's"))
     with pytest.raises(ValueError, match=r"of no user, but of 'agent bot': say whose .*--map NAME=USER"):
-        await memory.import_from(bots, ImportOwners(nobodys="eve"))
+        await import_from(memory, bots, ImportOwners(nobodys="eve"))
     with pytest.raises(ValueError, match=r"anybody's who was named: they are those of 'agent bot'"):
-        await memory.import_from(bots, ImportOwners(mapped={"bot": "eve"}))
+        await import_from(memory, bots, ImportOwners(mapped={"bot": "eve"}))
     assert await all_items(memory.store) == []
     for owners, added in ((ImportOwners(mapped={"agent bot": "eve"}), {"eve": 1}), (ANN, {"ann": 2})):
-        assert (await memory.import_from(bots, owners)).added == added
+        assert (await import_from(memory, bots, owners)).added == added
     account = Told(fact("1", "Likes tea", owner="a@example.com", owner_also="acc-1"), personal=True)
     for name, user in (("a@example.com", "dan"), ("acc-1", "kim")):
-        assert (await memory.import_from(account, ImportOwners(mapped={name: user}))).added == {user: 1}
+        assert (await import_from(memory, account, ImportOwners(mapped={name: user}))).added == {user: 1}
 
 
 async def test_history_without_the_memory_that_says_whose_it_is_is_nobodys_until_a_user_is_named(
@@ -231,18 +233,18 @@ async def test_history_without_the_memory_that_says_whose_it_is_is_nobodys_until
 
 async def test_what_is_skipped_is_named_by_its_place_where_it_has_no_id(memory: MemoryFacade) -> None:
     entries = [fact("1f3a", " ", place="own.jsonl, line 1"), fact("2", " "), fact("3", "Likes tea")]
-    outcome = await memory.import_from(Told(*entries), ANN)
+    outcome = await import_from(memory, Told(*entries), ANN)
     assert outcome.places == {"says nothing": ["own.jsonl, line 1", "fact 2"]}
 
 
 async def test_a_source_with_nothing_to_import_is_refused_and_says_so(memory: MemoryFacade) -> None:
     with pytest.raises(ValueError, match="has nothing in it that could be imported"):
-        await memory.import_from(Told(), ANN)
+        await import_from(memory, Told(), ANN)
     odd = Told(UnusableEntry("line 1", "is broken"), UnusableEntry("line 2", "is broken"), fact("e", " "))
     with pytest.raises(
         ValueError, match=r"none of it can become a memory: 2 skipped: is broken \(line 1, line 2\); 1 "
     ):
-        await memory.import_from(odd, ANN)
+        await import_from(memory, odd, ANN)
 
 
 @pytest.mark.parametrize(
@@ -274,9 +276,9 @@ async def test_another_systems_archive_is_refused_and_told(
 
 async def test_of_a_personal_export_its_one_account_is_whoever_imports_it(memory: MemoryFacade) -> None:
     own = Told(fact("1", "Likes tea", owner="account 7"), personal=True)
-    assert (await memory.import_from(own, ImportOwners(nobodys="ann"))).added == {"ann": 1}
+    assert (await import_from(memory, own, ImportOwners(nobodys="ann"))).added == {"ann": 1}
     team = Told(*(fact(str(n), "Likes tea", owner=f"account {n}") for n in range(2)), personal=True)
-    assert (await memory.import_from(team, ImportOwners(nobodys="ann"))).added == {"account 0": 1, "account 1": 1}
+    assert (await import_from(memory, team, ImportOwners(nobodys="ann"))).added == {"account 0": 1, "account 1": 1}
 
 
 async def test_messages_documents_and_episodes_are_found_as_what_they_are(memory: MemoryFacade) -> None:
@@ -288,7 +290,7 @@ async def test_messages_documents_and_episodes_are_found_as_what_they_are(memory
         fact("f", "word " * 600),
         fact("e", "Tree", kind="episode", steps=("Drew it",), outcome="Understood"),
     ]
-    outcome = await memory.import_from(Told(*entries), ANN)
+    outcome = await import_from(memory, Told(*entries), ANN)
     assert outcome.kinds == {"message": 2, "document": 2, "episode": 1}
     context = await memory.dialog.get_context("ann", "told:c")
     assert [(m.role, m.text, m.created_at, m.origin) for m in context.messages] == [
@@ -333,7 +335,7 @@ async def test_an_export_comes_back_by_the_same_call(memory: MemoryFacade, tmp_p
 async def test_of_records_of_one_id_in_an_export_the_first_counts_and_the_others_are_told(
     memory: MemoryFacade, tmp_path: Path
 ) -> None:
-    await memory.import_from(Told(fact("1", "Likes tea")), ANN)
+    await import_from(memory, Told(fact("1", "Likes tea")), ANN)
     lines = [line async for line in memory.export_user("ann")]
     others = [lines[-1].replace("Likes tea", f"Likes tea number {n}") for n in range(300)]
     file = tmp_path / "ann.jsonl"
@@ -391,7 +393,7 @@ async def test_only_an_export_of_this_system_is_restored(memory: MemoryFacade, t
 
 @pytest.mark.parametrize("how", ["told", "said in a conversation"])
 async def test_what_the_user_says_after_an_import_is_theirs_and_still_one_fact(how: str, memory: MemoryFacade) -> None:
-    await memory.import_from(Told(fact("1", "I am allergic to peanuts.")), ANN)
+    await import_from(memory, Told(fact("1", "I am allergic to peanuts.")), ANN)
     text = "I am allergic to peanuts!"
     for number in range(2):
         if how == "told":
@@ -405,7 +407,7 @@ async def test_what_the_user_says_after_an_import_is_theirs_and_still_one_fact(h
         assert (known.text, known.origin, known.current) == ("I am allergic to peanuts.", Origin.USER, True)
     # told again it is the same message; in another conversation it is another
     assert len(known.source_ids) == (1 if how == "told" else 2)
-    await memory.import_from(Told(fact("2", "I am allergic to peanuts.", expired_at=LONG_AGO)), ANN)
+    await import_from(memory, Told(fact("2", "I am allergic to peanuts.", expired_at=LONG_AGO)), ANN)
     assert list((await facts(memory)).values()) == [known]
 
 
@@ -413,11 +415,11 @@ async def test_what_the_quotas_have_no_room_for_is_skipped_until_there_is() -> N
     store = InMemoryStore()
     full = MemoryFacade(store, MemoryPolicy.model_validate({"quotas": {"memories": 25}}))
     source = Told(*(fact(str(n), f"Likes tea number {n}", owner="ann") for n in range(50)), batch=10)
-    outcome = await full.import_from(source, ImportOwners(nobodys="ann"))
+    outcome = await import_from(full, source, ImportOwners(nobodys="ann"))
     assert (outcome.added["ann"], [*outcome.skipped.values()]) == (20, [30])
     assert "does not fit" in next(iter(outcome.skipped))
     roomy = MemoryFacade(store)
-    assert (await roomy.import_from(source, ImportOwners(nobodys="ann"))).added["ann"] == 30
+    assert (await import_from(roomy, source, ImportOwners(nobodys="ann"))).added["ann"] == 30
 
 
 async def test_an_interrupted_import_is_gone_on_with(memory: MemoryFacade, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -436,10 +438,10 @@ async def test_an_interrupted_import_is_gone_on_with(memory: MemoryFacade, monke
     with monkeypatch.context() as patch:
         patch.setattr(InMemoryStore, "abatch", failing)
         with pytest.raises(KeyboardInterrupt):
-            await memory.import_from(source, ANN)
+            await import_from(memory, source, ANN)
     assert 0 < len(await facts(memory)) < 50
     done: list[tuple[int, int | None]] = []
-    outcome = await memory.import_from(source, ANN, told=lambda count, total: done.append((count, total)))
+    outcome = await import_from(memory, source, ANN, told=lambda count, total: done.append((count, total)))
     assert outcome.added["ann"] + outcome.known["ann"] == 50
     assert len(await facts(memory)) == 50
     assert done[-1] == (50, 50)
@@ -447,12 +449,12 @@ async def test_an_interrupted_import_is_gone_on_with(memory: MemoryFacade, monke
 
 async def test_what_its_source_says_by_now_takes_the_place_of_what_it_said(memory: MemoryFacade) -> None:
     later = LONG_AGO + timedelta(days=9)
-    await memory.import_from(Told(fact("1", "Lives in Huế"), fact("2", "Likes jazz")), ANN)
+    await import_from(memory, Told(fact("1", "Lives in Huế"), fact("2", "Likes jazz")), ANN)
     source = Told(fact("1", "Lives in Hội An", updated_at=later), fact("2", "Likes jazz"))
     before = await all_items(memory.store)
-    dry = await memory.import_from(source, ANN, dry_run=True)
+    dry = await import_from(memory, source, ANN, dry_run=True)
     assert await all_items(memory.store) == before
-    outcome = await memory.import_from(source, ANN)
+    outcome = await import_from(memory, source, ANN)
     assert dry.to_data() == {**outcome.to_data(), "dry_run": True}
     assert outcome.to_data()["owners"] == {"ann": {"added": 0, "updated": 1, "known": 1}}
     assert outcome.skipped == {}
@@ -462,18 +464,18 @@ async def test_what_its_source_says_by_now_takes_the_place_of_what_it_said(memor
     assert (new.current, new.origin, new.created_at, new.said_at) == (True, Origin.IMPORT, LONG_AGO, later)
     # the same again, the version before, and back to it at a later time
     before = await all_items(memory.store)
-    assert (await memory.import_from(source, ANN)).known["ann"] == 2
-    assert (await memory.import_from(Told(fact("1", "Lives in Huế")), ANN)).known["ann"] == 1
-    assert [*(await memory.import_from(Told(fact("1", "Lived in Huế")), ANN)).skipped] == [source_updates.OLDER]
+    assert (await import_from(memory, source, ANN)).known["ann"] == 2
+    assert (await import_from(memory, Told(fact("1", "Lives in Huế")), ANN)).known["ann"] == 1
+    assert [*(await import_from(memory, Told(fact("1", "Lived in Huế")), ANN)).skipped] == [source_updates.OLDER]
     assert await all_items(memory.store) == before
     back = fact("1", "Lives in Huế", updated_at=later + timedelta(days=1))
-    assert (await memory.import_from(Told(back), ANN)).updated["ann"] == 1
+    assert (await import_from(memory, Told(back), ANN)).updated["ann"] == 1
     assert [text for text, one in (await facts(memory)).items() if one.current] == ["Likes jazz", "Lives in Huế"]
 
 
 @pytest.mark.parametrize("how", ["corrected", "said again"])
 async def test_what_the_user_said_of_it_here_stays_and_is_told(memory: MemoryFacade, how: str) -> None:
-    await memory.import_from(Told(fact("1", "I live in Huế")), ANN)
+    await import_from(memory, Told(fact("1", "I live in Huế")), ANN)
     mine = (await facts(memory))["I live in Huế"]
     if how == "corrected":
         await memory.correct("ann", mine.id, "I live in Đà Lạt")
@@ -482,18 +484,18 @@ async def test_what_the_user_said_of_it_here_stays_and_is_told(memory: MemoryFac
         await memory.semantic.add([again], user_id="ann", session_id="s", agent_id="a")
     changed = Told(fact("1", "I live in Hội An", updated_at=LONG_AGO + timedelta(days=9)))
     before = await all_items(memory.store)
-    outcome = await memory.import_from(changed, ANN)
+    outcome = await import_from(memory, changed, ANN)
     assert outcome.skipped == {source_updates.KEPT: 1}
     assert await all_items(memory.store) == before
 
 
 async def test_what_was_forgotten_stays_so_when_its_source_says_something_else(memory: MemoryFacade) -> None:
-    await memory.import_from(Told(fact("1", "Lives in Huế")), ANN)
-    await memory.import_from(Told(fact("1", "Lives in Hội An", updated_at=LONG_AGO + timedelta(days=9))), ANN)
+    await import_from(memory, Told(fact("1", "Lives in Huế")), ANN)
+    await import_from(memory, Told(fact("1", "Lives in Hội An", updated_at=LONG_AGO + timedelta(days=9))), ANN)
     await memory.forget("ann", (await facts(memory))["Lives in Hội An"].id)
     for text, days in (("Lives in Hội An", 9), ("Lives in Vinh", 12)):
         entry = fact("1", text, updated_at=LONG_AGO + timedelta(days=days))
-        outcome = await memory.import_from(Told(entry), ANN)
+        outcome = await import_from(memory, Told(entry), ANN)
         assert (outcome.added.total(), outcome.updated.total()) == (0, 0)
     assert not any(one.current for one in (await facts(memory)).values())
 
@@ -501,16 +503,16 @@ async def test_what_was_forgotten_stays_so_when_its_source_says_something_else(m
 async def test_what_its_source_ends_or_words_as_what_is_known_ends_here(memory: MemoryFacade) -> None:
     later = LONG_AGO + timedelta(days=9)
     await memory.semantic.add(["I play chess"], user_id="ann", session_id="s", agent_id="a")
-    await memory.import_from(Told(fact("1", "Works at the library"), fact("2", "Plays go")), ANN)
+    await import_from(memory, Told(fact("1", "Works at the library"), fact("2", "Plays go")), ANN)
     over = fact("1", "Works at the library", updated_at=later, valid_to=later, expired_at=later)
     same = fact("2", "I play chess", updated_at=later)
-    outcome = await memory.import_from(Told(over, same), ANN)
+    outcome = await import_from(memory, Told(over, same), ANN)
     assert outcome.updated["ann"] == 2
     found = await facts(memory)
     assert (found["Works at the library"].current, found["Works at the library"].valid_to) == (False, later)
     assert (found["Plays go"].superseded_by, found["I play chess"].session_id) == (found["I play chess"].id, "s")
     before = await all_items(memory.store)
-    assert (await memory.import_from(Told(over, same), ANN)).known["ann"] == 2
+    assert (await import_from(memory, Told(over, same), ANN)).known["ann"] == 2
     assert await all_items(memory.store) == before
 
 
@@ -523,9 +525,9 @@ async def test_documents_and_episodes_are_replaced_and_messages_stay(memory: Mem
             fact("f", f"{version} " * (1 if version == "one" else 900)),
         ]
 
-    await memory.import_from(Told(*entries("one")), ANN)
+    await import_from(memory, Told(*entries("one")), ANN)
     for updated in (3, 0):
-        outcome = await memory.import_from(Told(*entries("two")), ANN)
+        outcome = await import_from(memory, Told(*entries("two")), ANN)
         assert (outcome.added["ann"], outcome.updated["ann"], outcome.skipped) == (0, updated, {source_updates.SAID: 1})
     held = [item.value for item in await everything(memory.store, "ann")]
     assert sorted((one["kind"], one["text"][:20], one.get("current")) for one in held) == [
@@ -549,8 +551,8 @@ async def test_two_texts_of_one_id_come_to_the_same_each_time(memory: MemoryFaca
     pages = " and so on" * (400 if kind == "fact" else 1)
     said: dict[str, Any] = {"kind": kind}
     source = Told(fact("1", f"One{pages}", at=first, **said), fact("1", f"Two{pages}", at=second, **said), batch=1)
-    dry = await memory.import_from(source, ANN, dry_run=True)
-    outcome = await memory.import_from(source, ANN)
+    dry = await import_from(memory, source, ANN, dry_run=True)
+    outcome = await import_from(memory, source, ANN)
     if dated == "later":
         assert (outcome.added["ann"], outcome.updated["ann"], outcome.skipped) == (1, 1, {})
     else:
@@ -559,7 +561,7 @@ async def test_two_texts_of_one_id_come_to_the_same_each_time(memory: MemoryFaca
         assert dry.to_data() == {**outcome.to_data(), "dry_run": True}
     before = await all_items(memory.store)
     for _ in range(2):
-        again = await memory.import_from(source, ANN)
+        again = await import_from(memory, source, ANN)
         assert (again.added["ann"], again.updated["ann"], again.known["ann"]) == (0, 0, 1)
         assert [*again.skipped.values()] == [1]
         assert await all_items(memory.store) == before
@@ -570,7 +572,7 @@ async def test_of_several_texts_of_one_id_the_first_of_the_latest_date_counts(me
     days = {"One": 1, "Two": 2, "Three": 2, "Four": 1}
     source = Told(*(fact("1", text, at=LONG_AGO + timedelta(days=day), **said) for text, day in days.items()))
     for added, updated, skipped in ((1, 1, 2), (0, 0, 3), (0, 0, 3)):
-        outcome = await memory.import_from(source, ANN)
+        outcome = await import_from(memory, source, ANN)
         assert (outcome.added["ann"], outcome.updated["ann"], outcome.skipped.total()) == (added, updated, skipped)
         assert [item.value["text"] for item in await everything(memory.store, "ann")] == ["Two"]
 
@@ -579,7 +581,7 @@ async def test_two_episodes_of_one_id_and_goal_come_to_the_same_each_time(memory
     said: dict[str, Any] = {"kind": "episode"}
     source = Told(fact("1", "Tree", outcome="Drawn", **said), fact("1", "Tree", outcome="Felled", **said))
     for added in (1, 0):
-        outcome = await memory.import_from(source, ANN)
+        outcome = await import_from(memory, source, ANN)
         assert (outcome.added["ann"], outcome.updated["ann"], [*outcome.skipped.values()]) == (added, 0, [1])
 
 
@@ -589,7 +591,7 @@ async def test_a_text_without_a_date_that_changes_and_changes_back_is_updated_on
 ) -> None:
     said: dict[str, Any] = {"kind": kind, "at": None}
     for text, updated in (("One", 0), ("Two", 1), ("Two", 0), ("One", 1), ("One", 0)):
-        outcome = await memory.import_from(Told(fact("1", text, **said)), ANN)
+        outcome = await import_from(memory, Told(fact("1", text, **said)), ANN)
         assert (outcome.updated["ann"], outcome.skipped) == (updated, {})
         [held] = await everything(memory.store, "ann")
         assert held.value["text"] == text
@@ -609,7 +611,7 @@ async def test_a_transaction_is_bounded_by_what_it_has_to_read(
         return await write(self, ops)
 
     monkeypatch.setattr(InMemoryStore, "abatch", counted)
-    await memory.import_from(Told(*(fact(str(n), f"{n} likes tea. " * 100) for n in range(200)), batch=200), ANN)
+    await import_from(memory, Told(*(fact(str(n), f"{n} likes tea. " * 100) for n in range(200)), batch=200), ANN)
     lines = [line async for line in memory.export_user("ann")]
     await memory.import_user("bob", lines)
     assert max(sizes) <= 50_000

@@ -16,11 +16,12 @@ from langgraph.store.base import BaseStore, Item
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents.cli import main
-from react_mem.memory.adapters.quality.quality_tally import QualityTally
+from react_mem.integrations import audit_quality
+from react_mem.integrations.quality.quality_report import QualityCheck, QualityReport
+from react_mem.integrations.quality.quality_tally import QualityTally
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.records import Fact, Message
-from react_mem.memory.runtime import QualityCheck, QualityReport, audit_quality
 
 ANN, BOB = ("memories", "ann"), ("memories", "bob")
 SECRET = "password: quagga-4711"

@@ -11,7 +11,9 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.base import Item
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory import ImportOwners, MemoryFacade
+from react_mem.integrations import ImportOwners
+from react_mem.integrations.importers.importer import import_from
+from react_mem.memory import MemoryFacade
 from react_mem.memory.branches import beliefs
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.interface import MemoryScope
@@ -174,13 +176,13 @@ async def current(memory: MemoryFacade) -> list[tuple[str, Origin]]:
 )
 async def test_an_import_that_is_said_in_other_words(known: str, said: str, clause: str, memory: MemoryFacade) -> None:
     source = Told(entry("1", known))
-    await memory.import_from(source, ImportOwners(user="ann"))
+    await import_from(memory, source, ImportOwners(user="ann"))
     reader = Labeller(Says(clause, "same", known))
     await chat(memory, said, reader)
     assert await current(memory) == [(said, Origin.USER)]
     # nor is it there twice if it is imported once more, or told by a backup of the same words
-    await memory.import_from(source, ImportOwners(user="ann"))
-    await memory.import_from(Told(entry("2", known)), ImportOwners(user="ann"))
+    await import_from(memory, source, ImportOwners(user="ann"))
+    await import_from(memory, Told(entry("2", known)), ImportOwners(user="ann"))
     assert await current(memory) == [(said, Origin.USER)]
     await memory.delete_session("ann", "monday")
     assert await current(memory) == [(known, Origin.IMPORT)]
@@ -205,7 +207,7 @@ async def test_without_a_model_what_the_user_says_is_theirs(text: str, how: str,
 
 
 async def test_forgetting_it_forgets_what_it_took_the_place_of(memory: MemoryFacade) -> None:
-    await memory.import_from(Told(entry("1", "I live in Hue.")), ImportOwners(user="ann"))
+    await import_from(memory, Told(entry("1", "I live in Hue.")), ImportOwners(user="ann"))
     await chat(memory, "My home is in Hue.", Labeller(Says("My home", "same", "I live in Hue")))
     await memory.forget("ann", fact_id("user", "My home is in Hue."))
     assert await memory.semantic.history(user_id="ann") == []
@@ -217,7 +219,7 @@ async def test_forgetting_it_forgets_what_it_took_the_place_of(memory: MemoryFac
 
 
 async def test_its_history_tells_it_once(memory: MemoryFacade) -> None:
-    await memory.import_from(Told(entry("1", "I live in Hue.")), ImportOwners(user="ann"))
+    await import_from(memory, Told(entry("1", "I live in Hue.")), ImportOwners(user="ann"))
     await chat(memory, "My home is in Hue.", Labeller(Says("My home", "same", "I live in Hue")))
     detail = await memory.explain("ann", fact_id("user", "My home is in Hue."))
     assert detail is not None

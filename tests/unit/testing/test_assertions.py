@@ -220,9 +220,9 @@ async def test_all_of_a_store_is_read_once(kind: type[InMemoryStore | ShuffledSt
 
 def test_the_plugin_is_found_and_costs_a_collection_nothing() -> None:
     [plugin] = entry_points(group="pytest11", name="react_mem")
-    assert plugin.value == "react_mem.pytest_plugin"
+    assert plugin.value == "react_mem.integrations.pytest_plugin"
     look = (
-        "import sys, react_mem.pytest_plugin;"
+        "import sys, react_mem.integrations.pytest_plugin;"
         "print([name for name in sys.modules if name.startswith(('langgraph', 'langchain', 'react_mem.memory'))])"
     )
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)

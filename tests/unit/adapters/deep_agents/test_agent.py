@@ -14,12 +14,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from typing_extensions import TypedDict
 
-from react_mem.memory.adapters import (
-    FileSearchMiddleware,
-    LearntSkillsBackend,
-    MemoryFilesBackend,
-    MemoryMiddleware,
-)
+from react_mem.integrations import FileSearchMiddleware, LearntSkillsBackend, MemoryFilesBackend
+from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from tests.contract.conftest import memory_store

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.adapters import MemoryFilesBackend
-from react_mem.memory.adapters.deep_agents.package import BackendProtocol
+from react_mem.integrations import MemoryFilesBackend
+from react_mem.integrations.deep_agents.package import BackendProtocol
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from tests.contract.conftest import memory_store
@@ -360,7 +360,7 @@ async def test_quotas_hold_and_what_grows_is_counted(store: Any) -> None:
 
 
 async def test_a_file_that_one_conversation_wrote_goes_with_it(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from react_mem.memory.adapters.deep_agents.file_owner import FileOwner
+    from react_mem.integrations.deep_agents.file_owner import FileOwner
 
     backend = MemoryFilesBackend(store=store)
     session = ["monday"]
@@ -383,11 +383,11 @@ async def test_a_file_that_one_conversation_wrote_goes_with_it(store: Any, monke
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    for name in [name for name in sys.modules if name.startswith("react_mem.memory.adapters.deep_agents")]:
+    for name in [name for name in sys.modules if name.startswith("react_mem.integrations.deep_agents")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "deepagents.backends", None)
     with pytest.raises(ImportError, match=r"react-mem\[deepagents\]"):
-        import react_mem.memory.adapters.deep_agents.files_backend  # noqa: F401
+        import react_mem.integrations.deep_agents.files_backend  # noqa: F401
 
 
 async def test_no_file_is_kept_by_the_process(backend: MemoryFilesBackend, store: Any) -> None:

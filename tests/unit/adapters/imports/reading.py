@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from react_mem.memory.adapters.imports.file_source import FileSource
-from react_mem.memory.adapters.imports.import_files import ImportFile
-from react_mem.memory.rights.importing.foreign_entry import ForeignEntry, UnusableEntry
+from react_mem.integrations.importers.file_source import FileSource
+from react_mem.integrations.importers.foreign_entry import ForeignEntry, UnusableEntry
+from react_mem.integrations.importers.import_files import ImportFile
 
 
 def in_file(folder: Path, content: Any, name: str = "export.json") -> Path:

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory import MemoryFacade, import_memories
-from react_mem.memory.adapters.imports.chatgpt_export import ChatGptExport
-from react_mem.memory.adapters.imports.import_files import ImportFile
+from react_mem.integrations import import_memories
+from react_mem.integrations.importers.chatgpt_export import ChatGptExport
+from react_mem.integrations.importers.import_files import ImportFile
+from react_mem.memory import MemoryFacade
 from tests.unit.adapters.imports.reading import in_file
 
 JSON = re.compile(r"(^|/)conversations\.json$")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.adapters.imports import json_stream
-from react_mem.memory.adapters.imports.json_stream import json_elements
+from react_mem.integrations.importers import json_stream
+from react_mem.integrations.importers.json_stream import json_elements
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=20),

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import react_mem.memory.language.folding as folding
-from react_mem.memory.adapters.skill_files import skill_name
+from react_mem.integrations.skills.skill_files import skill_name
 from react_mem.memory.language.comparison import Vocabulary
 from react_mem.memory.language.folding import fold, unmarked
 from react_mem.memory.language.names import spelling

@@ -1,0 +1,1 @@
+"""Skills and sessions of Acontext."""

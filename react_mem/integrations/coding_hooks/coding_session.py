@@ -1,0 +1,403 @@
+"""A session of a coding agent in memory: what is said in it is stored once, whichever hook tells it, and in order.
+
+A message is named by its place in the session, who says it and a hash of its words. So what memory has of a session
+tells all that has to be known of it: what a hook brings that is there already, and on what the next message follows.
+What was forgotten since does not come back: the transcript of a session is read from where it was read last.
+
+An event may be worked off late, when the session has gone on. So each says when it was told and how long the transcript
+was then: no more of it is read for the event. One that was told before another that has been worked off, and has read
+the transcript, tells nothing that is not there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.runtime import Runtime
+
+from react_mem.integrations.coding_hooks.catching_up import HeldMessage, ToldEvent, held_of, untold
+from react_mem.integrations.coding_hooks.hook_context import prompt_context
+from react_mem.integrations.coding_hooks.hook_memory import HookMemory
+from react_mem.integrations.coding_hooks.owed_notes import owed_from, pay
+from react_mem.integrations.coding_hooks.transcripts import SaidTurn, own_words, read_turns
+from react_mem.memory import MemoryFacade, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
+from react_mem.memory.context import Assembled, Frame, Window, whole_text
+from react_mem.memory.runtime import (
+    MESSAGE,
+    Identity,
+    Origin,
+    Recalled,
+    ToldRole,
+    TurnMemory,
+    placed_name,
+    placed_thread,
+    storable,
+    words_key,
+)
+
+_EVERY = 1_000_000
+"""Turns of a session: all of them."""
+
+_SHOWN_BEFORE = 4
+"""Messages before a turn that are handed on with it: a "yes" is understood by what it answers."""
+
+_LOOKED_BACK = 32
+"""Messages among which those are that hooks told and the transcript does not show yet."""
+
+_SAID_AT = "said_at"
+
+log = logging.getLogger(__name__)
+
+
+class NotKeptError(Exception):
+    """Reason why something of a session is not stored, for whoever reads the log; it is tried again."""
+
+
+@dataclass(frozen=True)
+class _Prompted:
+    """A prompt that a hook has told."""
+
+    place: int
+    key: str
+    prompt_id: str
+    at: int
+
+
+class CodingSession:
+    """One session of one user.
+
+    Args:
+        opened: The memory.
+        identity: The user and the session.
+        notes: The folder with the notes of the sessions that are owed.
+    """
+
+    def __init__(self, opened: HookMemory, identity: Identity, notes: str) -> None:
+        self.identity = identity
+        self.problems: list[str] = []
+        self._opened = opened
+        self._notes = notes
+        self._memory = MemoryFacade(opened.store, opened.agent.policy)
+        self._loaded = self._was_loaded = False
+        self._held: list[HeldMessage] = []
+        # the place behind the last turn that is stored
+        self._kept = 0
+        self._prompted: deque[_Prompted] = deque(maxlen=_LOOKED_BACK)
+        self._latest: deque[tuple[int, AnyMessage]] = deque(maxlen=_SHOWN_BEFORE)
+        self._used: Sequence[str] = ()
+        self._visible_from = 0
+        self._offset: int | None = None
+        self._read_at = 0
+        # an answer that a hook has told and the transcript has not
+        self._told_key = ""
+        self._used_tools = False
+        # told by hooks, and not yet seen in the transcript, which may lag behind
+        self._ahead: Counter[str] = Counter()
+
+    def begun(self) -> None:
+        """Note that the session begins: all of its transcript is to be stored."""
+        if self._offset is None:
+            self._offset = 0
+
+    def compacted(self) -> None:
+        """Note that the coding agent does not see any more what was said so far, so that it may be recalled."""
+        self._visible_from = self._next
+
+    async def prompt(self, text: str, prompt_id: str, told: ToldEvent) -> str:
+        """Make a prompt durable, and return what is remembered for it.
+
+        Args:
+            text: The prompt.
+            prompt_id: What the coding agent calls it; empty where it does not.
+            told: When.
+        """
+        # a book may be pasted into it
+        said, key = await asyncio.to_thread(lambda: (one := own_words(storable(text)), words_key(one)))
+        if not said or self._is_late(told):
+            return ""
+        await self._load()
+        again = self._is_again(key, prompt_id, told)
+        message = HumanMessage(said, id=placed_name(self._next, "user", key))
+        turn = self._turn()
+        frame = Frame([message], self._policy, Window.of(self._policy.context.window, None))
+        since = self._last
+        recalled = await turn.begin(
+            lambda who: frame.query(who, self._opened.agent.agent_id),
+            () if again else self._thread([message]),
+            since,
+        )
+        if recalled.stored:
+            self._prompted.append(_Prompted(self._next, key, prompt_id, told.at))
+            self._note([message])
+            self._ahead[key] += 1
+        elif not again:
+            # it may have been stored all the same, and is looked for in the transcript
+            self._loaded = False
+        results = MemoryResults(
+            [item for item in recalled.results if not self._is_seen(item)], recalled.results.missing
+        )
+        shown = Recalled(results, recalled.read, stored=False)
+
+        async def assembling(tokens: int) -> Assembled:
+            context = self._policy.context.model_copy(update={"memory_tokens": tokens})
+            policy = self._policy.model_copy(update={"context": context})
+            return await turn.assemble(Frame(frame.thread, policy, frame.window), shown)
+
+        found, assembled = await prompt_context(assembling, self._policy.context.memory_tokens)
+        self._used = assembled.layout.get("used") or ()
+        return found
+
+    async def stop(self, answer: str, transcript: str, told: ToldEvent) -> None:
+        """Store the answer that ends a turn, and what of the session is not stored yet.
+
+        Args:
+            answer: The answer; empty where the coding agent does not tell it.
+            transcript: The path of the transcript; empty where there is none.
+            told: When.
+
+        Raises:
+            NotKeptError: If something could not be stored.
+        """
+        if self._is_late(told):
+            return
+        await self._load(anew=True)
+        turns, end, is_read = await self._untold(transcript, told)
+        if self._kept and all(one.place >= self._kept for one in self._held):
+            # all of it was forgotten: what could not be stored before that is not stored behind it
+            del turns[:-1]
+        last = turns.pop() if turns else SaidTurn(used_tools=True)
+        goes_on = last.used_tools and not (last.answer or answer) if is_read else self._used_tools and not answer
+        state, before = (self._ahead.copy(), self._told_key), len(self._held)
+        if is_read:
+            self._told_key = ""
+        try:
+            for turn in turns:
+                await self._keep_turn(turn)
+            await self._keep_turn(last, storable(answer).strip(), told.at, before)
+        except Exception:
+            # it is all read again
+            self._ahead, self._told_key = state
+            self._ahead.update(one.key for one in self._held[before:])
+            raise
+        self._kept = self._next
+        if end is not None:
+            if self._offset is None:
+                # what was said long before is not looked for any more
+                self._ahead &= Counter(one.key for one in self._held[-_LOOKED_BACK:])
+            self._offset = end
+        self._used_tools = goes_on
+        if is_read:
+            self._read_at = max(self._read_at, told.at)
+            if end is not None and (answer or last.answer):
+                await asyncio.to_thread(pay, self._notes, self.identity.user_id, self.identity.session_id, end)
+
+    def _is_late(self, told: ToldEvent) -> bool:
+        """Return whether the transcript has been read since: it tells all that the event does, now or later."""
+        return 0 < told.at < self._read_at
+
+    @property
+    def _policy(self) -> Any:
+        return self._opened.agent.policy
+
+    @property
+    def _next(self) -> int:
+        """The place of the next message."""
+        return self._held[-1].place + 1 if self._held else 0
+
+    @property
+    def _last(self) -> str | None:
+        """The id of the last message that memory has."""
+        if not self._held:
+            return None
+        last = self._held[-1]
+        return placed_name(last.place, last.role, last.key)
+
+    def _turn(self) -> TurnMemory:
+        config = {"configurable": {"thread_id": self.identity.session_id}}
+        runtime: Runtime[Any] = Runtime(store=self._opened.store)
+        return TurnMemory(self._opened.agent, runtime, config, self._heard, self.identity)  # type: ignore[arg-type]
+
+    def _heard(self, event: dict[str, Any]) -> None:
+        if event.get("status") == "degraded" and event.get("message"):
+            self.problems.append(str(event["message"]))
+
+    async def _load(self, *, anew: bool = False) -> None:
+        """Read what memory has of the session."""
+        if self._loaded and not anew:
+            return
+        who = self.identity
+        told = await self._memory.dialog.get_context(
+            who.user_id, who.session_id, _EVERY, agent_id=self._opened.agent.agent_id
+        )
+        known = self._next if self._was_loaded else self._offset
+        # a session of months takes a while
+        self._held = await asyncio.to_thread(held_of, told.messages)
+        self._latest = deque(maxlen=_SHOWN_BEFORE)
+        for message, one in [*zip(told.messages, self._held, strict=True)][-_SHOWN_BEFORE:]:
+            kind = HumanMessage if one.role == "user" else AIMessage
+            self._latest.append(
+                (one.place, kind(whole_text(vars(message)), id=placed_name(one.place, one.role, one.key)))
+            )
+        if known is not None:
+            # stored after all, though whoever stored it was not told so, or before a session that begins once more
+            self._ahead.update(one.key for one in self._held if one.place >= known)
+        self._loaded = self._was_loaded = True
+
+    async def _untold(self, transcript: str, told: ToldEvent) -> tuple[list[SaidTurn], int | None, bool]:
+        """Return what of the transcript may not be stored, where it was read up to, and whether anything was read."""
+        if not transcript:
+            return [], None, False
+        offset, used = self._offset, self._used_tools
+        turns, end = await asyncio.to_thread(read_turns, transcript, offset, told.transcript_bytes, used_tools=used)
+        is_read = bool(turns)
+        if offset is not None:
+            # an answer that was written late, of the turn that was stored before
+            late = bool(turns and self._told_key) and not turns[0].said
+            if late and (len(turns) > 1 or words_key(turns[0].answer) == self._told_key):
+                self._taken(self._told_key)
+                turns = turns[1:]
+            return turns, end, is_read
+        if end is None:
+            return [], None, False
+        # of a session that went on before
+        who = self.identity
+        owed = await asyncio.to_thread(owed_from, self._notes, who.user_id, who.session_id)
+        left, self._ahead = await asyncio.to_thread(untold, turns, [*self._held], owed)
+        if left and (forgotten := await self._forgotten()):
+            left = await asyncio.to_thread(self._without, left, forgotten, self._next + 2 * len(turns))
+        return left, end, is_read
+
+    async def _forgotten(self) -> frozenset[str]:
+        who = self.identity
+        query = MemoryQuery(
+            user_id=who.user_id,
+            session_id=who.session_id,
+            agent_id=self._opened.agent.agent_id,
+            scopes=[MemoryScope.DIALOG],
+            extra={"turns": 0},
+        )
+        return (await self._memory.read(query)).forgotten
+
+    def _without(self, turns: Sequence[SaidTurn], forgotten: frozenset[str], places: int) -> list[SaidTurn]:
+        """Return turns without what is forgotten, at whichever of so many places of the session it was."""
+        session = self.identity.session_id
+
+        def is_forgotten(role: ToldRole, text: str) -> bool:
+            key = words_key(text)
+            return any(MESSAGE.id(session, placed_name(place, role, key)) in forgotten for place in range(places))
+
+        kept = [turn for turn in turns if not (turn.said and is_forgotten("user", turn.said))]
+        return [
+            replace(turn, answer="") if turn.answer and is_forgotten("assistant", turn.answer) else turn
+            for turn in kept
+        ]
+
+    def _is_again(self, key: str, prompt_id: str, told: ToldEvent) -> bool:
+        """Return whether a prompt is there already: told by its id, or as the one that waits for its answer."""
+        if prompt_id and any((one.key, one.prompt_id) == (key, prompt_id) for one in self._prompted):
+            return True
+        later = next((one for one in self._prompted if one.at > told.at > 0), None)
+        if later is not None and later.key == key and not (prompt_id and later.prompt_id):
+            # of the two hooks of one prompt the later was the faster
+            return True
+        turn = self._latest_turn(told.at, len(self._held))
+        if not turn or turn[0].key != key or any(one.role != "user" for one in turn):
+            return False
+        # the transcript tells no id
+        ids = {one.place: one.prompt_id for one in self._prompted}
+        return not (prompt_id and ids.get(turn[0].place))
+
+    def _is_seen(self, item: MemoryResultItem) -> bool:
+        """Return whether the coding agent has it in its own conversation."""
+        if item.scope is not MemoryScope.DIALOG or item.payload.get("session_id") != self.identity.session_id:
+            return False
+        place = item.payload.get("turn")
+        return not isinstance(place, int) or place >= self._visible_from
+
+    async def _keep_turn(self, turn: SaidTurn, answered: str = "", at: int = 0, before: int = 0) -> None:
+        """Store what is new of a turn.
+
+        Args:
+            turn: The turn, as the transcript has it.
+            answered: Its answer as a hook tells it, which counts more: the transcript may lag behind.
+            at: When that was told.
+            before: How many messages memory had then.
+        """
+        new: list[AnyMessage] = []
+        if turn.said and not self._taken(key := words_key(turn.said)):
+            new.append(HumanMessage(turn.said, id=placed_name(self._next, "user", key), **_said_at(turn.said_at)))
+        answer, key = answered or turn.answer, words_key(answered or turn.answer)
+        is_new = bool(new or self._held) and not (turn.answer and self._taken(words_key(turn.answer)))
+        if answered and words_key(turn.answer) != key:
+            # the transcript has none yet, or puts it in another way
+            is_new = bool(new) or (bool(self._held) and not self._is_answered(key, at, before))
+            if is_new:
+                self._ahead[key] += 1
+                self._told_key = key
+        if answer and is_new:
+            written = _said_at("" if answered else turn.answered_at)
+            new.append(AIMessage(answer, id=placed_name(self._next + len(new), "assistant", key), **written))
+        if new:
+            await self._keep(new, [Origin.TOOL] if turn.used_tools else [])
+
+    async def _keep(self, new: Sequence[AnyMessage], heard: Sequence[Origin]) -> None:
+        """Store new messages.
+
+        Args:
+            new: The messages: an answer, what the user said, or both.
+            heard: Where that comes from which the answer was made of.
+        """
+        thread, since = self._thread(new), self._last
+        ends = isinstance(new[-1], AIMessage)
+        used, self._used = self._used, ()
+        stored = await self._turn().end(
+            lambda turns: turns.close(thread, since, used=used, heard=heard) if ends else turns.open(thread, since)
+        )
+        if not stored:
+            self._loaded = False
+            raise NotKeptError("something of the session is not stored yet; it is tried again at its next turn")
+        self._note(new)
+
+    def _taken(self, key: str) -> bool:
+        """Return whether a hook has told what the transcript shows, which then counts as shown."""
+        if not self._ahead[key]:
+            return False
+        self._ahead[key] -= 1
+        return True
+
+    def _is_answered(self, key: str, at: int, before: int) -> bool:
+        """Return whether an answer was there already, since the user had last said something when it was told."""
+        return key in [one.key for one in self._latest_turn(at, before) if one.role == "assistant"]
+
+    def _latest_turn(self, at: int, before: int) -> Sequence[HeldMessage]:
+        """Return the latest thing that the user said, with what follows.
+
+        Args:
+            at: Until when they said it; 0 for until now.
+            before: Of so many messages.
+        """
+        later = {one.place for one in self._prompted if 0 < at < one.at}
+        held = self._held[:before]
+        asked = (n for n in range(len(held) - 1, -1, -1) if held[n].role == "user" and held[n].place not in later)
+        return held[next(asked, 0) :]
+
+    def _thread(self, new: Sequence[AnyMessage]) -> list[AnyMessage]:
+        """Return new messages behind the latest ones, each at its place in the conversation."""
+        return placed_thread(self._next, self._latest, new)
+
+    def _note(self, new: Sequence[AnyMessage]) -> None:
+        for message in new:
+            place, role, key = str(message.id).split("-")
+            held = HeldMessage(int(place), "user" if role == "user" else "assistant", key)
+            self._held.append(held)
+            self._latest.append((held.place, message))
+
+
+def _said_at(at: str) -> dict[str, Any]:
+    return {"additional_kwargs": {_SAID_AT: at}} if at else {}

@@ -1,0 +1,344 @@
+"""`react-mem hook`: one hook of a coding agent, in a process that is gone in a moment.
+
+It hands the event to the resident, which it starts where none runs, and prints what the coding agent is to have in its
+context. It never stands in the agent's way: what fails costs a line on standard error, and ends with 0.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from react_mem.agents.logged_in import MAX_USER, is_user_id, user_name
+from react_mem.integrations.coding_hooks.hook_place import HookPlace, is_own, place_of
+
+SECONDS = {
+    "SessionStart": 5.0,
+    "UserPromptSubmit": 2.0,
+    "Stop": 4.0,
+    "PreCompact": 4.0,
+    # Claude Code gives its hooks 1.5 seconds in all at the end of a session
+    "SessionEnd": 1.0,
+}
+"""Events that memory has to do with, and how long each may take: what is not answered by then is done all the same."""
+
+MAX_SECONDS = 60.0
+
+FIELDS = (
+    "hook_event_name",
+    "session_id",
+    "source",
+    "prompt",
+    "prompt_id",
+    "turn_id",
+    "last_assistant_message",
+    "transcript_path",
+    "reason",
+)
+"""Fields of an event that memory is told: no tool, no folder, no mode."""
+
+MAX_BYTES = 32 << 20
+"""Bytes of an event."""
+
+DEFAULT_AGENT = "assistant"
+
+_PIECE = 1 << 18
+_AGENTS = "REACT_MEM_AGENTS"
+"""Variable that names a folder with agents of the user's own."""
+
+_POLL = 0.01
+"""Seconds between two looks whether a resident that was started is there."""
+
+_MISUSED = 1
+"""Exit code for arguments that there are not; 2 would stop the coding agent."""
+
+
+class _NotNowError(Exception):
+    """Reason why nothing was remembered or recalled."""
+
+
+class _MisusedError(Exception):
+    """Reason why the arguments are not understood."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command.
+
+    Args:
+        arguments: What stands behind `react-mem hook`.
+
+    Returns:
+        The exit code.
+    """
+    if set(arguments) & {"-h", "--help"}:
+        sys.stdout.write(f"{_USAGE}\n\n{_HELP}\n")
+        return 0
+    try:
+        given = _options(arguments)
+    except _MisusedError as problem:
+        sys.stderr.write(f"{_USAGE}\nreact-mem: {problem}\n")
+        return _MISUSED
+    seconds = float(given["--seconds"]) if "--seconds" in given else None
+    return run(given.get("--user") or user_name(), given.get("--agent") or DEFAULT_AGENT, seconds)
+
+
+def run(user_id: str, agent: str, seconds: float | None) -> int:
+    """Read an event from the standard input, and print the answer to it.
+
+    Args:
+        user_id: Whose memory: never what the event says.
+        agent: The agent whose policy and models count.
+        seconds: How long the coding agent is kept waiting, at most; by default as `SECONDS` says.
+
+    Returns:
+        0, whatever happens.
+    """
+    try:
+        output = _answer(user_id, agent, seconds)
+    except _NotNowError as problem:
+        sys.stderr.write(f"react-mem: {problem}\n")
+    except OSError as error:
+        sys.stderr.write(f"react-mem: the hook failed: {error.filename or 'its socket'}: {error.strerror or error}\n")
+    except Exception as error:
+        # no text of it: it may quote what was said
+        sys.stderr.write(f"react-mem: the hook failed ({type(error).__name__})\n")
+    else:
+        if output:
+            sys.stdout.buffer.write(output.encode("utf-8", "replace") + b"\n")
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+    return 0
+
+
+def _options(arguments: Sequence[str]) -> dict[str, str]:
+    """Return the options.
+
+    Raises:
+        _MisusedError: If one is not understood; the message names it.
+    """
+    found: dict[str, str] = {}
+    left = list(arguments)
+    while left:
+        name, equals, value = left.pop(0).partition("=")
+        if name not in _OPTIONS:
+            raise _MisusedError(f"there is no option {name[:100]!r}; there are {', '.join(_OPTIONS)}")
+        if not equals and not left:
+            raise _MisusedError(f"{name} is without a value: it takes {_OPTIONS[name][1]}")
+        value = value if equals else left.pop(0)
+        if not _OPTIONS[name][0](value):
+            raise _MisusedError(f"{name} cannot be {value[:100]!r}: it takes {_OPTIONS[name][1]}")
+        found[name] = value
+    return found
+
+
+def _is_seconds(value: str) -> bool:
+    return value.replace(".", "", 1).isdecimal() and 0 < float(value) <= MAX_SECONDS
+
+
+_OPTIONS: dict[str, tuple[Callable[[str], bool], str]] = {
+    "--user": (is_user_id, f"a name of 1 to {MAX_USER} printable characters"),
+    "--agent": (bool, "the name of an agent, or the path of its YAML file"),
+    "--seconds": (_is_seconds, f"a number above 0, up to {MAX_SECONDS:.0f}"),
+}
+"""Options: what tells whether a value is one, and what it is in words."""
+
+_USAGE = f"usage: react-mem hook {' '.join(f'[{name} ...]' for name in _OPTIONS)} < event.json"
+
+_HELP = f"""\
+Answers one hook of a coding agent: it reads the event from standard input and prints what the agent is to have in its
+context. What fails costs a line on standard error, and never stops the coding agent.
+
+  --user USER        whose memory; by default the name you are logged in by
+  --agent AGENT      the agent whose policy and models count, by name or as a YAML file; by default {DEFAULT_AGENT}
+  --seconds SECONDS  how long the coding agent waits, at most {MAX_SECONDS:.0f}; by default 1 to 5, by the event"""
+
+
+def _answer(user_id: str, agent: str, seconds: float | None) -> str:
+    told_at = time.monotonic_ns()
+    event = _event()
+    name = event.get("hook_event_name")
+    # what a subagent is asked, the main agent asks and not the user
+    if not isinstance(name, str) or name not in SECONDS or event.get("agent_id"):
+        return ""
+    if not isinstance(event.get("session_id"), str) or not event["session_id"]:
+        raise _NotNowError("the event names no session")
+    if os.name == "nt":
+        raise _NotNowError("hooks need Unix sockets, which Python does not have on Windows; use WSL")
+    deadline = time.monotonic() + (seconds or SECONDS[name])
+    if agent.endswith((".yaml", ".yml")):
+        agent = os.path.abspath(agent)
+    size = _size(event.get("transcript_path"))
+    event = {field: event[field] for field in FIELDS if event.get(field) is not None}
+    asked = {"user": user_id, "event": event, "told_at": told_at, "transcript_bytes": size}
+    place = place_of(agent)
+    os.chdir(place.folder)
+    try:
+        answer = _asked(place, agent, json.dumps(asked).encode(), deadline)
+    except Exception:
+        _owe(place, user_id, event, size)
+        raise
+    if answer.get("problem"):
+        sys.stderr.write(f"react-mem: {answer['problem']}\n")
+        _owe(place, user_id, event, size)
+    return str(answer.get("output") or "")
+
+
+def _asked(place: HookPlace, agent: str, asked: bytes, deadline: float) -> dict[str, Any]:
+    for attempt in range(2):
+        connection = _connected(place, agent, deadline)
+        try:
+            return _exchanged(connection, asked, deadline)
+        except (ConnectionError, EOFError):
+            # it was about to end, or has crashed: what it has stored it does not store again
+            if attempt:
+                raise _NotNowError("the process that holds memory has crashed; its log says why") from None
+        finally:
+            connection.close()
+    return {}
+
+
+def _size(transcript: Any) -> int | None:
+    """Return how long a transcript is: what is written from now on is not yet told."""
+    if not isinstance(transcript, str) or not transcript:
+        return None
+    try:
+        return os.stat(os.path.expanduser(transcript)).st_size
+    except FileNotFoundError:
+        return 0
+    except (OSError, ValueError):
+        return None
+
+
+def _owe(place: HookPlace, user_id: str, event: Mapping[str, Any], size: int | None) -> None:
+    """Note that memory may not have been told of an event, and from where on its transcript tells it."""
+    from react_mem.integrations.coding_hooks.owed_notes import owe
+
+    offset = size or 0
+    match event["hook_event_name"]:
+        case "SessionStart" if event.get("source") not in ("startup", "clear"):
+            return
+        case "UserPromptSubmit" | "SessionStart":
+            pass
+        case _:
+            # its turn is the one that has been going on
+            offset = max(offset - 1, 0)
+    with contextlib.suppress(OSError):
+        owe(place.folder, user_id, event["session_id"], offset)
+
+
+def _event() -> dict[str, Any]:
+    told = sys.stdin.buffer.read(MAX_BYTES + 1)
+    if len(told) > MAX_BYTES:
+        raise _NotNowError(f"the event is longer than {MAX_BYTES >> 20} MB")
+    try:
+        event = json.loads(told)
+    except (ValueError, RecursionError):
+        event = None
+    if not isinstance(event, dict):
+        raise _NotNowError("standard input holds no event of a hook: a JSON object is expected")
+    return event
+
+
+def _connected(place: HookPlace, agent: str, deadline: float) -> socket.socket:
+    """Connect to the resident, which is started if it is not there."""
+    start: Callable[[], None] | None = lambda: _start(place, agent)  # noqa: E731 - started once
+    while True:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(max(deadline - time.monotonic(), _POLL))
+        try:
+            connection.connect(place.socket)
+        except (FileNotFoundError, ConnectionRefusedError, BlockingIOError):
+            connection.close()
+        except TimeoutError:
+            connection.close()
+            raise _too_long() from None
+        else:
+            if is_own(connection):
+                return connection
+            connection.close()
+            raise _NotNowError("the process behind the socket is somebody else's")
+        if start is not None and not _is_held(place.lock):
+            start()
+            start = None
+        if time.monotonic() > deadline:
+            raise _too_long()
+        time.sleep(_POLL)
+
+
+def _exchanged(connection: socket.socket, asked: bytes, deadline: float) -> dict[str, Any]:
+    try:
+        connection.sendall(asked)
+        connection.shutdown(socket.SHUT_WR)
+        pieces = []
+        while True:
+            connection.settimeout(max(deadline - time.monotonic(), _POLL))
+            piece = connection.recv(_PIECE)
+            if not piece:
+                break
+            pieces.append(piece)
+    except TimeoutError:
+        raise _too_long() from None
+    if not pieces:
+        raise EOFError
+    answer: dict[str, Any] = json.loads(b"".join(pieces))
+    return answer
+
+
+def _is_held(lock: str) -> bool:
+    """Return whether a resident lives, if only to begin or to end."""
+    import fcntl
+
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _start(place: HookPlace, agent: str) -> None:
+    """Start a resident of its own session, which nothing of the coding agent's holds and which holds nothing of it."""
+    import subprocess
+
+    _refuse_unknown(agent, place.home)
+
+    log = os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        subprocess.Popen(  # noqa: S603 - the command is our own
+            # no module of the folder it starts in is imported in the place of ours
+            [sys.executable, "-P", "-m", "react_mem.integrations.coding_hooks.resident", "--agent", agent],
+            cwd=place.home,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    finally:
+        os.close(log)
+
+
+def _refuse_unknown(agent: str, home: str) -> None:
+    """Refuse an agent that there is not, at once: a resident loads for seconds before it can say so."""
+    if os.path.isabs(agent):
+        if not os.path.isfile(agent):
+            raise _NotNowError(f"there is no file {agent}, which --agent names")
+        return
+    if os.environ.get(_AGENTS) or os.path.exists(os.path.join(home, ".env")):
+        # there may be more, and the resident knows them
+        return
+    shipped = os.path.dirname(os.path.dirname(__file__))
+    names = sorted(name[:-5] for name in os.listdir(shipped) if name.endswith(".yaml"))
+    if agent not in names:
+        raise _NotNowError(f"unknown agent {agent[:100]!r}, which --agent names; there are {', '.join(names)}")
+
+
+def _too_long() -> _NotNowError:
+    return _NotNowError("memory takes too long; the coding agent goes on without")

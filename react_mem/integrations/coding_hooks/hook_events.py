@@ -1,0 +1,126 @@
+"""Events of coding agents, as memory answers them: what to bring, what to store."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from react_mem.integrations.coding_hooks.catching_up import ToldEvent
+from react_mem.integrations.coding_hooks.coding_session import CodingSession
+from react_mem.integrations.coding_hooks.hook_context import session_context
+from react_mem.integrations.coding_hooks.hook_memory import HookMemory
+from react_mem.memory import MemoryFacade
+from react_mem.memory.runtime import AuditActor, AuditReason, Identity, acting, conclude_soon
+
+_MAX_SESSIONS = 64
+"""Sessions that are kept at hand; of another one memory tells what there is to know."""
+
+
+@dataclass(order=True)
+class _Event:
+    """An event that waits for its turn, the earliest first."""
+
+    at: int
+    number: int
+    fields: Mapping[str, str] = field(compare=False)
+    told: ToldEvent = field(compare=False)
+    answer: asyncio.Future[tuple[str, str]] = field(compare=False)
+
+
+@dataclass
+class _Running:
+    """A session, and the events of it that wait."""
+
+    session: CodingSession
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    waiting: list[_Event] = field(default_factory=list)
+
+
+class HookEvents:
+    """Answers the events of every session on one memory.
+
+    Args:
+        opened: The memory.
+        notes: The folder with the notes of the sessions that are owed.
+    """
+
+    def __init__(self, opened: HookMemory, notes: str) -> None:
+        self._opened = opened
+        self._notes = notes
+        self._numbers = count()
+        self._sessions: OrderedDict[tuple[str, str], _Running] = OrderedDict()
+
+    async def answer(self, user_id: str, event: Mapping[str, Any], told: ToldEvent) -> tuple[str, str]:
+        """Do what an event asks for.
+
+        Args:
+            user_id: The owner.
+            event: The event.
+            told: When it was told.
+
+        Returns:
+            What the coding agent is to have in its context, and what could not be done.
+        """
+        fields = {name: value for name, value in event.items() if isinstance(value, str)}
+        running = self._session(user_id, fields["session_id"])
+        mine = _Event(told.at, next(self._numbers), fields, told, asyncio.get_running_loop().create_future())
+        heapq.heappush(running.waiting, mine)
+        # others that waited for memory to be there may be earlier
+        await asyncio.sleep(0)
+        # one after the other, as they were told
+        async with running.lock:
+            earliest = heapq.heappop(running.waiting)
+            try:
+                earliest.answer.set_result(await self._answer(running.session, earliest))
+            except Exception as error:
+                earliest.answer.set_exception(error)
+        return await mine.answer
+
+    async def _answer(self, session: CodingSession, event: _Event) -> tuple[str, str]:
+        session.problems.clear()
+        with acting(AuditActor.AGENT, AuditReason.TURN):
+            text = await self._answered(session, event.fields, event.told)
+        return text, "; ".join(dict.fromkeys(session.problems))
+
+    async def _answered(self, session: CodingSession, fields: Mapping[str, str], told: ToldEvent) -> str:
+        transcript = fields.get("transcript_path", "")
+        match fields["hook_event_name"]:
+            case "SessionStart":
+                return await self._begin(session, fields.get("source", ""))
+            case "UserPromptSubmit":
+                prompt_id = fields.get("prompt_id") or fields.get("turn_id", "")
+                return await session.prompt(fields.get("prompt", ""), prompt_id, told)
+            case "Stop":
+                await session.stop(fields.get("last_assistant_message", ""), transcript, told)
+            case "PreCompact":
+                await session.stop("", transcript, told)
+                session.compacted()
+            case "SessionEnd":
+                await session.stop("", transcript, told)
+                who = session.identity
+                await conclude_soon(self._opened.store, who.user_id, who.session_id)
+        return ""
+
+    async def _begin(self, session: CodingSession, source: str) -> str:
+        goes_on = source in ("resume", "compact")
+        if not goes_on and source != "fork":
+            session.begun()
+        memory = MemoryFacade(self._opened.store, self._opened.agent.policy)
+        who = session.identity
+        return await session_context(memory, who.user_id, who.session_id, goes_on=goes_on)
+
+    def _session(self, user_id: str, session_id: str) -> _Running:
+        place = (user_id, session_id)
+        if place not in self._sessions:
+            identity = Identity(user_id, session_id, threaded=False)
+            self._sessions[place] = _Running(CodingSession(self._opened, identity, self._notes))
+        self._sessions.move_to_end(place)
+        for oldest in [*self._sessions][:-_MAX_SESSIONS]:
+            if not (self._sessions[oldest].lock.locked() or self._sessions[oldest].waiting):
+                del self._sessions[oldest]
+        return self._sessions[place]

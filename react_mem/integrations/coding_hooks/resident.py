@@ -1,0 +1,245 @@
+"""The resident: a process of one user that holds memory open for the hooks of their coding agents.
+
+    python -m react_mem.integrations.coding_hooks.resident --agent assistant
+
+A client starts it (`hook_client`). Its socket is there before memory is, so that what is said is taken from the first
+moment on; the lock of its file says that it lives, and lets no second one begin. It ends when nobody has needed it for
+a while. What it answers stands in the reply; its log has causes, and no word of what was said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import fcntl
+import json
+import logging
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from react_mem.agents.logged_in import is_user_id
+from react_mem.integrations.coding_hooks.hook_place import HookPlace, is_own, place_of
+
+if TYPE_CHECKING:
+    from react_mem.agents.keeping_open import KeptOpen
+    from react_mem.integrations.coding_hooks.hook_events import HookEvents
+
+IDLE_SECONDS = 2_400.0
+"""Until it ends: longer than a conversation counts as going on, so that what it came to is noted while it is there."""
+
+_MAX_REQUEST = 40 << 20
+"""Bytes of a request: an event, once more in JSON."""
+
+_READ_SECONDS = 5.0
+_PIECE = 1 << 16
+_BESIDE = 1 << 17
+"""Bytes of a request from which on it is read beside the event loop."""
+
+_MAX_LOG = 1 << 20
+_CLOSING_SECONDS = 8.0
+_LEAST_WAIT = 0.05
+
+log = logging.getLogger(__name__)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the resident until nobody needs it, or it is told to stop.
+
+    Args:
+        argv: The arguments; by default those of the process.
+
+    Returns:
+        The exit code: 0 also where another one is there already.
+    """
+    parser = argparse.ArgumentParser(prog="python -m react_mem.integrations.coding_hooks.resident")
+    parser.add_argument("--agent", required=True, help="the agent whose policy and models to use")
+    parser.add_argument("--idle", type=float, default=IDLE_SECONDS, help="seconds without use until it ends")
+    arguments = parser.parse_args(argv)
+    os.umask(0o077)
+    place = place_of(arguments.agent)
+    os.chdir(place.folder)
+    lock = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return 0
+    # for whoever wants to end it
+    os.truncate(lock, 0)
+    os.write(lock, b"%d\n" % os.getpid())
+    _begin_log(place)
+    listening = _listen(place)
+    # what it is told by relative paths is in the home folder, and it keeps no project's folder from being removed
+    os.chdir(place.home)
+    try:
+        asyncio.run(_Resident(arguments.agent, arguments.idle, place.folder).serve(listening, place))
+    except Exception as error:
+        log.error("the resident has ended: %s", type(error).__name__)
+        return 1
+    return 0
+
+
+def _begin_log(place: HookPlace) -> None:
+    with contextlib.suppress(OSError):
+        if os.path.getsize(place.log) > _MAX_LOG:
+            os.truncate(place.log, 0)
+    handler = logging.StreamHandler()
+    handler.setLevel(logging.WARNING)
+    logging.basicConfig(handlers=[handler], format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+
+def _listen(place: HookPlace) -> socket.socket:
+    """Return the socket, in the folder in which the process is; one that is there is of a resident that has died."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(place.socket)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    listening.bind(place.socket)
+    os.umask(before)
+    listening.listen(64)
+    listening.setblocking(False)
+    return listening
+
+
+class _Resident:
+    """A resident.
+
+    Args:
+        agent: The agent.
+        idle_seconds: Seconds without use until it ends.
+        notes: The folder with the notes of the sessions that are owed.
+    """
+
+    def __init__(self, agent: str, idle_seconds: float, notes: str) -> None:
+        self._agent = agent
+        self._notes = notes
+        self._idle_seconds = idle_seconds
+        self._used_at = 0.0
+        self._answering: set[asyncio.Task[None]] = set()
+        self._ended = asyncio.Event()
+        self._loading: asyncio.Future[KeptOpen[HookEvents]] | None = None
+
+    async def serve(self, listening: socket.socket, place: HookPlace) -> None:
+        """Answer events until nobody needs it.
+
+        Args:
+            listening: The socket.
+            place: Where it is.
+        """
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(name, self._ended.set)
+        self._used_at = loop.time()
+        accepting = loop.create_task(self._accept(listening))
+        # beside the loop, which takes what is said meanwhile
+        self._loading = asyncio.ensure_future(asyncio.to_thread(_load, self._agent, self._notes))
+        try:
+            (await asyncio.shield(self._loading)).begin()
+            while not self._ended.is_set():
+                left = self._used_at + self._idle_seconds - loop.time()
+                if left <= 0 and not self._answering:
+                    break
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._ended.wait(), max(left, _LEAST_WAIT))
+        finally:
+            # from here on a client starts another one, once the lock is free
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(place.folder, place.socket))
+            accepting.cancel()
+            listening.close()
+            if self._answering:
+                await asyncio.wait(self._answering, timeout=_CLOSING_SECONDS)
+            await (await self._loading).close()
+
+    async def _accept(self, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            connection, _ = await loop.sock_accept(listening)
+            self._used_at = loop.time()
+            task = loop.create_task(self._serve_client(connection))
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
+
+    async def _serve_client(self, connection: socket.socket) -> None:
+        """Answer one client; who leaves before the answer is there is told nothing, and what it told is stored."""
+        loop = asyncio.get_running_loop()
+        with connection:
+            try:
+                connection.setblocking(False)
+                asked = await asyncio.wait_for(_read(connection), _READ_SECONDS) if is_own(connection) else None
+                if asked is None:
+                    log.warning("something that is no event of a hook was refused")
+                    return
+                answer = json.dumps(await self._answer(asked)).encode()
+                await asyncio.wait_for(loop.sock_sendall(connection, answer), _READ_SECONDS)
+            except (OSError, TimeoutError):
+                # the client did not wait
+                pass
+            finally:
+                self._used_at = loop.time()
+
+    async def _answer(self, asked: dict[str, Any]) -> dict[str, str]:
+        assert self._loading is not None  # noqa: S101 - narrows for the type checker
+        from react_mem.errors import ReactMemError
+        from react_mem.integrations.coding_hooks.catching_up import ToldEvent
+        from react_mem.memory.runtime import cause_of, scrub
+
+        event, told = asked["event"], ToldEvent(asked["told_at"], asked["transcript_bytes"])
+        try:
+            kept = await asyncio.shield(self._loading)
+            events = await kept.opened()
+            text, problem = await events.answer(asked["user"], event, told)
+        except ReactMemError as error:
+            log.warning("an event could not be answered: %s", cause_of(error))
+            return {"problem": scrub(error)}
+        except Exception as error:
+            log.error("an event could not be answered: %s", cause_of(error))
+            return {"problem": f"memory cannot be used now ({type(error).__name__}); its log says where it failed"}
+        if problem:
+            log.warning("an event was answered in part: %s", problem)
+        name = event["hook_event_name"]
+        output = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}} if text else {}
+        return {"output": json.dumps(output, ensure_ascii=False) if output else "", "problem": problem}
+
+
+def _load(agent: str, notes: str) -> KeptOpen[HookEvents]:
+    """Return what opens memory. Blocking: it loads most of the code there is."""
+    from react_mem.agents.keeping_open import KeptOpen
+    from react_mem.integrations.coding_hooks.hook_events import HookEvents
+    from react_mem.integrations.coding_hooks.hook_memory import open_hook_memory
+
+    @asynccontextmanager
+    async def opening() -> AsyncIterator[HookEvents]:
+        async with open_hook_memory(agent) as opened:
+            yield HookEvents(opened, notes)
+
+    return KeptOpen(opening)
+
+
+async def _read(connection: socket.socket) -> dict[str, Any] | None:
+    """Return a request; None for what is none."""
+    loop = asyncio.get_running_loop()
+    told = bytearray()
+    while piece := await loop.sock_recv(connection, _PIECE):
+        told += piece
+        if len(told) > _MAX_REQUEST:
+            return None
+    try:
+        asked = await asyncio.to_thread(json.loads, told) if len(told) > _BESIDE else json.loads(told)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(asked, dict) or not isinstance(asked.get("event"), dict):
+        return None
+    named = (asked.get("user"), asked["event"].get("hook_event_name"), asked["event"].get("session_id"))
+    size = asked.get("transcript_bytes")
+    if not isinstance(asked.get("told_at"), int) or not (size is None or isinstance(size, int)):
+        return None
+    return asked if all(isinstance(name, str) and name for name in named) and is_user_id(asked["user"]) else None
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,201 @@
+"""`MemoryFilesBackend`: the files of a Deep Agent, kept as memories of the user who talks to it.
+
+    agent = create_deep_agent(model, backend=MemoryFilesBackend(), store=store, checkpointer=saver)
+    agent.invoke({"messages": [...]}, {"configurable": {"thread_id": "1", "user_id": "ann"}})
+
+They outlive the conversation, and are treated as all that memory keeps: listed, found, exported, erased with receipts,
+sealed. A failing memory fails no turn: every call answers, if only with why it could not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from langgraph.store.base import BaseStore
+
+from react_mem.integrations.deep_agents.file_owner import FileOwner
+from react_mem.integrations.deep_agents.file_search import FoundFile, search_files
+from react_mem.integrations.deep_agents.kept_file import Contents
+from react_mem.integrations.deep_agents.owned_files import OwnedFiles
+from react_mem.integrations.deep_agents.package import (
+    DeleteResult,
+    EditResult,
+    FileUploadResponse,
+    WriteResult,
+    perform_string_replacement,
+)
+from react_mem.integrations.deep_agents.reading_backend import ReadingBackend, missing, refusal
+from react_mem.memory.llm.checked_calls import checked
+from react_mem.memory.model.files import clean_path
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.policy import MemoryPolicy
+
+_UPLOADED_AT_ONCE = 20
+"""Files that are written in one batch: what is embedded of them is waited for."""
+
+
+class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
+    """Files of a Deep Agent as memories of its user.
+
+    Whose files these are follows from the run, as with `MemoryMiddleware`: the server's authenticated user, else
+    `user_id` in the run's context or under `configurable`; never from a path or what a model writes. Two users never
+    see each other's. Without a user nothing is kept, and every call says so.
+
+    A text is found by meaning and words (see `FileSearchMiddleware`), up to the limit of `memory.index.chunks`; of a
+    binary file its path is. What an agent writes is the agent's words, and what is uploaded an import: neither teaches
+    anything about the user. A file that one conversation alone wrote is erased with it.
+
+    `invoke` and `stream` work as well as `ainvoke` and `astream`, with any store: see `memory.adapters.blocking`.
+
+    Args:
+        store: The store; by default that of the agent.
+        user_id: The owner, where the application says so: outside of a run, or of files that its users share.
+        folder: The folder of the owner's files that this backend shows as `/`, such as `/research` behind a route of
+            `CompositeBackend`; by default all of them.
+        agent_id: What memory calls the agent.
+        policy: What may be stored of a user (`quotas`), and how much a search finds (`recall`).
+
+    Raises:
+        ValueError: If the folder is no path.
+    """
+
+    @checked()
+    def __init__(
+        self,
+        *,
+        store: BaseStore | None = None,
+        user_id: str | None = None,
+        folder: str = "/",
+        agent_id: str = "agent",
+        policy: MemoryPolicy | Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(store, user_id)
+        self._folder = clean_path(folder).rstrip("/")
+        self._agent_id = agent_id
+        self._policy = policy if isinstance(policy, MemoryPolicy) else MemoryPolicy.model_validate(dict(policy or {}))
+
+    def _files(self, owner: FileOwner) -> OwnedFiles:
+        return OwnedFiles(owner, self._agent_id, self._policy.quotas, self._folder)
+
+    async def awrite(self, file_path: str, content: str) -> WriteResult:
+        """Write a file whole, be it new or not."""
+
+        async def work(files: OwnedFiles) -> WriteResult:
+            origin = Origin.ASSISTANT if files.owner.in_run else Origin.IMPORT
+            await files.put({file_path: Contents(content)}, origin)
+            return WriteResult(path=file_path)
+
+        return await self._answer(work, lambda error: WriteResult(error=f"Error: {error}"))
+
+    async def aedit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,
+    ) -> EditResult:
+        """Replace a text in a file, as it is at that moment."""
+        change = partial(_replaced, old=old_string, new=new_string, everywhere=replace_all)
+
+        async def work(files: OwnedFiles) -> EditResult:
+            outcome = await files.edit(file_path, change)
+            if outcome is None:
+                return EditResult(error=f"Error: {missing(file_path)}")
+            if isinstance(outcome, str):
+                return EditResult(error=outcome)
+            return EditResult(path=file_path, occurrences=outcome)
+
+        return await self._answer(work, lambda error: EditResult(error=f"Error: {error}"))
+
+    async def adelete(self, file_path: str) -> DeleteResult:
+        """Remove a file, or a folder with all that is in it."""
+
+        async def work(files: OwnedFiles) -> DeleteResult:
+            if not await files.remove(file_path):
+                return DeleteResult(error=f"Error: {missing(file_path)}")
+            return DeleteResult(path=file_path)
+
+        return await self._answer(work, lambda error: DeleteResult(error=f"Error: {error}"))
+
+    async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """Write files, of which a text is searched, and another one kept as it is."""
+        told: list[FileUploadResponse] = []
+        for start in range(0, len(files), _UPLOADED_AT_ONCE):
+            told += await self._upload(files[start : start + _UPLOADED_AT_ONCE])
+        return told
+
+    async def _upload(self, given: Sequence[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        refusals = [refusal(path) for path, _ in given]
+        fit = [one for one, refused in zip(given, refusals, strict=True) if refused is None]
+
+        async def work(files: OwnedFiles) -> str | None:
+            contents = await asyncio.to_thread(lambda: {path: Contents.of(data) for path, data in fit})
+            await files.put(contents, Origin.IMPORT)
+            return None
+
+        failed = await self._answer(work, str) if fit else None
+        return [
+            FileUploadResponse(path=path, error=refused or failed)
+            for (path, _), refused in zip(given, refusals, strict=True)
+        ]
+
+    async def asearch_files(self, query: str, limit: int = 8) -> tuple[list[FoundFile], str]:
+        """Return the files that say something, in whatever words, the most relevant first, and why there may be more.
+
+        Args:
+            query: What to look for.
+            limit: How many, at most.
+        """
+
+        async def work(files: OwnedFiles) -> tuple[list[FoundFile], str]:
+            return await search_files(files, self._policy, query, limit)
+
+        return await self._answer(work, lambda error: ([], error))
+
+    # The same for code that is not async
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        """Write a file whole: see `awrite`."""
+        return self._blocking(
+            lambda: self.awrite(file_path, content), lambda error: WriteResult(error=f"Error: {error}")
+        )
+
+    def edit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,
+    ) -> EditResult:
+        """Replace a text in a file: see `aedit`."""
+        return self._blocking(
+            lambda: self.aedit(file_path, old_string, new_string, replace_all),
+            lambda error: EditResult(error=f"Error: {error}"),
+        )
+
+    def delete(self, file_path: str) -> DeleteResult:
+        """Remove a file, or a folder with all that is in it: see `adelete`."""
+        return self._blocking(lambda: self.adelete(file_path), lambda error: DeleteResult(error=f"Error: {error}"))
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """Write files: see `aupload_files`."""
+        return self._blocking(
+            lambda: self.aupload_files(files), lambda error: [FileUploadResponse(path, error) for path, _ in files]
+        )
+
+    def search_files(self, query: str, limit: int = 8) -> tuple[list[FoundFile], str]:
+        """Return the files that say something, in whatever words: see `asearch_files`."""
+        return self._blocking(lambda: self.asearch_files(query, limit), lambda error: ([], error))
+
+
+def _replaced(text: str, *, old: str, new: str, everywhere: bool) -> tuple[int | str, str | None]:
+    """Return how often a text was replaced, or why not, and the whole with it."""
+    done = perform_string_replacement(text, old, new, everywhere)
+    if isinstance(done, str) and "\r\n" in text and "\n" in old and "\r" not in old:
+        # a file with Windows' line ends is read with plain ones, and stays as it is
+        old, new = (one.replace("\r\n", "\n").replace("\n", "\r\n") for one in (old, new))
+        done = perform_string_replacement(text, old, new, everywhere)
+    return (done, None) if isinstance(done, str) else (done[1], done[0])

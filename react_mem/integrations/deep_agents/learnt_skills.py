@@ -1,0 +1,118 @@
+"""`LearntSkillsBackend`: what agents have learnt, as the skill files that Deep Agents reads.
+
+backend = CompositeBackend(default=MemoryFilesBackend(), routes={"/skills/learnt/": LearntSkillsBackend()})
+agent = create_deep_agent(model, backend=backend, skills=["/skills/", "/skills/learnt/"], store=store)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+from langgraph.store.base import BaseStore
+
+from react_mem.integrations.deep_agents.file_owner import FileOwner
+from react_mem.integrations.deep_agents.kept_file import Contents, KeptFile
+from react_mem.integrations.deep_agents.package import (
+    DeleteResult,
+    EditResult,
+    FileUploadResponse,
+    WriteResult,
+)
+from react_mem.integrations.deep_agents.reading_backend import ReadingBackend
+from react_mem.integrations.skills.skill_files import NAME, skill_name, write_skill
+from react_mem.memory.llm.checked_calls import checked
+from react_mem.memory.llm.fencing import flat
+from react_mem.memory.model.files import clean_path, file_path
+from react_mem.memory.model.kinds import SKILL
+from react_mem.memory.model.skills import Skill
+from react_mem.memory.store.owned import in_any_order
+
+_READ_ONLY = "Error: what is learnt is read-only here: it changes with what comes of following it"
+
+_DESCRIPTION_CHARS = 300
+"""Characters of when a skill applies: it stands in the system prompt of every turn."""
+
+
+class LearntSkills:
+    """An owner's skills that are in use, each a folder with its `SKILL.md`.
+
+    Args:
+        owner: Whose they are.
+    """
+
+    def __init__(self, owner: FileOwner) -> None:
+        self._owner = owner
+
+    async def get(self, paths: Sequence[str]) -> list[KeptFile | None]:
+        """Return files by their paths, None for each that there is none of."""
+        kept = {file.path: file for file in await self._all()} if paths else {}
+        return [kept.get(file_path(path)) for path in paths]
+
+    async def every(self, below: str = "/") -> AsyncIterator[list[KeptFile]]:
+        """Yield the file at a path and all files below it."""
+        at = clean_path(below)
+        within = at if at == "/" else f"{at}/"
+        yield [file for file in await self._all() if file.path == at or file.path.startswith(within)]
+
+    async def _all(self) -> list[KeptFile]:
+        namespace = SKILL.namespace(self._owner.user_id)
+        pages = [page async for page in in_any_order(self._owner.store, namespace)]
+        return await asyncio.to_thread(
+            lambda: [
+                _as_file(Skill.from_value(item.value))
+                for page in pages
+                for item in page
+                # one on probation is still to show what it is good for
+                if SKILL.matches(item.value) and item.value.get("status") == "active"
+            ]
+        )
+
+
+class LearntSkillsBackend(ReadingBackend[LearntSkills]):
+    """The skills that a user's agents have learnt, to be read: `/<name>/SKILL.md` each, behind a route.
+
+    Those in use are there; those on probation and archived ones are not. Whose they are follows from the run, as with
+    `MemoryFilesBackend`.
+
+    Args:
+        store: The store; by default that of the agent.
+        user_id: The owner, where the application says so.
+    """
+
+    @checked()
+    def __init__(self, *, store: BaseStore | None = None, user_id: str | None = None) -> None:
+        super().__init__(store, user_id)
+
+    def _files(self, owner: FileOwner) -> LearntSkills:
+        return LearntSkills(owner)
+
+    def write(self, file_path: str, content: str) -> WriteResult:
+        """Refuse to write."""
+        return WriteResult(error=_READ_ONLY)
+
+    def edit(
+        self,
+        file_path: str,
+        old_string: str,
+        new_string: str,
+        replace_all: bool = False,
+    ) -> EditResult:
+        """Refuse to change anything."""
+        return EditResult(error=_READ_ONLY)
+
+    def delete(self, file_path: str) -> DeleteResult:
+        """Refuse to remove anything."""
+        return DeleteResult(error=_READ_ONLY)
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """Refuse to write."""
+        return [FileUploadResponse(path=path, error="permission_denied") for path, _ in files]
+
+
+def _as_file(skill: Skill) -> KeptFile:
+    # when it applies may be in words of a user's: one line of them, which can pass for nothing else in a prompt
+    shown = skill.model_copy(update={"use_when": flat(skill.use_when, _DESCRIPTION_CHARS)})
+    name = skill_name(skill, "")
+    at = skill.created_at.isoformat()
+    return KeptFile(f"/{name}/{NAME}", Contents(write_skill(shown, name)), at, at, skill.origin)

@@ -1,0 +1,251 @@
+"""The files of one owner in memory: read, written, edited and removed by their paths, as if nobody else did so."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar, cast
+
+from langgraph.store.base import GetOp, Item
+
+from react_mem.integrations.deep_agents.file_owner import FileOwner
+from react_mem.integrations.deep_agents.kept_file import Contents, KeptFile
+from react_mem.memory.model.changes import Change, delete, put
+from react_mem.memory.model.files import MAX_FILE_BYTES, AgentFile, check_text, clean_path, file_path
+from react_mem.memory.model.kinds import FILE, origin_of
+from react_mem.memory.model.namespaces import meta_namespace, owner_of
+from react_mem.memory.model.off_loop import off_loop
+from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.quota_settings import QuotaSettings
+from react_mem.memory.model.records import now
+from react_mem.memory.rights.holds import HeldRecords, holds_on
+from react_mem.memory.store.audit.audit_entries import AuditAction
+from react_mem.memory.store.audit.audit_log import note
+from react_mem.memory.store.owned import in_any_order
+from react_mem.memory.store.room import forget_count, make_room
+from react_mem.memory.store.transactions import transact
+
+SET_ASIDE = frozenset({"large_tool_results", "conversation_history"})
+"""Folders into which Deep Agents puts what leaves the prompt: results of tools, and messages that memory has anyway.
+
+They are read by their paths, and not searched, where they would bury what agents note.
+"""
+
+_REMOVED_AT_ONCE = 500
+"""Files that are removed in one batch: thousands would hold up the event loop."""
+
+Outcome = TypeVar("Outcome")
+
+
+@dataclass(frozen=True)
+class OwnedFiles:
+    """The files of one owner, or those of them that are below one folder.
+
+    Args:
+        owner: Whose they are.
+        agent_id: The agent.
+        quotas: What may be stored of an owner.
+        folder: The folder, which paths are given without; empty for all files.
+    """
+
+    owner: FileOwner
+    agent_id: str
+    quotas: QuotaSettings
+    folder: str = ""
+
+    async def get(self, paths: Sequence[str]) -> list[KeptFile | None]:
+        """Return files by their paths, None for each that there is none of.
+
+        Raises:
+            ValueError: If one is no path of a file.
+        """
+        items = await self._items([self._whole(path) for path in paths])
+        found = [None if item is None else self._kept(item) for item in items]
+        self._note_read(sum(item is not None for item in items))
+        return found
+
+    async def every(self, below: str = "/") -> AsyncIterator[list[KeptFile]]:
+        """Yield the file at a path and all files below it, in parts, in no order.
+
+        Raises:
+            ValueError: If it is no path.
+        """
+        count = 0
+        at, within = self._area(below)
+        async for page in in_any_order(self.owner.store, FILE.namespace(self.owner.user_id)):
+            found = [self._kept(item) for item in page if _is_in(str(item.value.get("path")), at, within)]
+            count += len(found)
+            yield found
+        self._note_read(count)
+
+    async def put(self, given: Mapping[str, Contents], origin: Origin) -> None:
+        """Write files whole, all of them or none.
+
+        Args:
+            given: What is to be in them, by their paths.
+            origin: Who vouches for it.
+
+        Raises:
+            ValueError: If a path is none of a file, or what is to be in it cannot be kept.
+            MemoryFull: If there is no room for them.
+            LegalHoldError: If what is in one of them now is under a legal hold.
+        """
+        wanted = {self._whole(path): contents for path, contents in given.items()}
+
+        def made(known: Mapping[str, AgentFile]) -> tuple[None, list[AgentFile]]:
+            return None, [self._file(path, contents, origin, known.get(path)) for path, contents in wanted.items()]
+
+        await self._write(list(wanted), made, sum(len(one.content) for one in wanted.values()))
+
+    async def edit(self, path: str, change: Callable[[str], tuple[Outcome, str | None]]) -> Outcome | None:
+        """Change the text of a file, as it is when it is written: nobody else's change of it is lost.
+
+        Args:
+            path: Its path.
+            change: Returns an outcome and the new text, None for no change. It may be called again, in a thread.
+
+        Returns:
+            The outcome; None where there is no such file.
+
+        Raises:
+            ValueError: If it is no path of a file, the file is not a text, or the new text cannot be kept.
+            MemoryFull: If there is no room for it.
+            LegalHoldError: If it is under a legal hold.
+        """
+        whole = self._whole(path)
+
+        def made(known: Mapping[str, AgentFile]) -> tuple[Outcome | None, list[AgentFile]]:
+            before = known.get(whole)
+            if before is None:
+                return None, []
+            if before.encoding != "utf-8":
+                raise ValueError("this is a binary file: it can be written and removed, and not edited")
+            outcome, text = change(before.content)
+            if text is None:
+                return outcome, []
+            alone = before.session_id == self.owner.session_id
+            after = self._file(whole, Contents(text), lowest([before.origin, Origin.ASSISTANT]), before)
+            # what several conversations wrote is none's alone, and goes with none of them
+            return outcome, [after if alone else after.model_copy(update={"session_id": ""})]
+
+        return await self._write([whole], made)
+
+    async def remove(self, path: str) -> int:
+        """Remove the file at a path and all below it, some hundred at a time; return how many there were.
+
+        Raises:
+            ValueError: If it is no path.
+            LegalHoldError: If one of them is under a legal hold.
+        """
+        at, within = self._area(path)
+        count = 0
+        while gone := await transact(self.owner.store, self.owner.user_id, partial(self._some_gone, at, within)):
+            count += gone
+        forget_count(self.owner.store, self.owner.user_id)
+        return count
+
+    async def _some_gone(self, at: str, within: str) -> tuple[int, list[Change]]:
+        store, user_id = self.owner.store, self.owner.user_id
+        gone: list[Item] = []
+        async for page in in_any_order(store, FILE.namespace(user_id)):
+            gone += [item for item in page if _is_in(str(item.value.get("path")), at, within)]
+            if len(gone) >= _REMOVED_AT_ONCE:
+                break
+        changes = [delete(user_id, FILE, item.key) for item in gone]
+        if gone:
+            HeldRecords(await holds_on(store, user_id), gone).check(gone, changes)
+        return len(gone), changes
+
+    async def _write(
+        self,
+        paths: Sequence[str],
+        made: Callable[[Mapping[str, AgentFile]], tuple[Outcome, list[AgentFile]]],
+        size: int = 0,
+    ) -> Outcome:
+        store, user_id = self.owner.store, self.owner.user_id
+        # counted once, however often others are faster
+        counted = False
+
+        async def step() -> tuple[Outcome, list[Change]]:
+            nonlocal counted
+            items = [item for item in await self._items(paths) if item is not None]
+            known = {str(item.value["path"]): AgentFile.from_value(item.value) for item in items}
+            held = sum(len(file.content) for file in known.values())
+            outcome, files = await off_loop(size + held, partial(made, known))
+            changes = [put(user_id, file) for file in files]
+            if items and changes:
+                HeldRecords(await holds_on(store, user_id), items).check(items, changes)
+            if not counted:
+                counted = True
+                await self._make_room(known, files)
+            return outcome, changes
+
+        return await transact(store, user_id, step)
+
+    async def _make_room(self, known: Mapping[str, AgentFile], files: Sequence[AgentFile]) -> None:
+        store, user_id = self.owner.store, self.owner.user_id
+        await make_room(store, user_id, self.quotas, [file for file in files if file.path not in known])
+        # a file that is there already takes the room that it grows by, and is no further record
+        grown = [file.content[len(known[file.path].content) :] for file in files if file.path in known]
+        await make_room(
+            store, user_id, self.quotas.model_copy(update={"memories": None}), [one for one in grown if one]
+        )
+
+    def _file(self, path: str, contents: Contents, origin: Origin, before: AgentFile | None) -> AgentFile:
+        is_text = contents.encoding == "utf-8"
+        if is_text:
+            check_text(contents.content)
+        if contents.size > MAX_FILE_BYTES:
+            raise ValueError(f"a file has {MAX_FILE_BYTES:,} bytes at most, and this would have {contents.size:,}")
+        at = now()
+        aside = not SET_ASIDE.isdisjoint(path.split("/"))
+        searched = is_text and not aside
+        return AgentFile.model_validate(
+            {
+                "path": path,
+                "text": contents.content if searched else "",
+                "data": "" if searched else contents.content,
+                "encoding": contents.encoding,
+                "session_id": self.owner.session_id,
+                "agent_id": self.agent_id,
+                "origin": lowest([origin, Origin.TOOL]) if aside else origin,
+                "created_at": at if before is None else before.created_at,
+                "modified_at": at,
+            }
+        )
+
+    async def _items(self, paths: Sequence[str]) -> list[Item | None]:
+        namespace = FILE.namespace(self.owner.user_id)
+        ops = [GetOp(namespace, AgentFile.identity(path), refresh_ttl=False) for path in paths]
+        return cast("list[Item | None]", await self.owner.store.abatch(ops)) if ops else []
+
+    def _whole(self, path: str) -> str:
+        return file_path(self.folder + file_path(path))
+
+    def _area(self, path: str) -> tuple[str, str]:
+        """Return the path of the file, and that which all files below a folder begin with."""
+        whole = clean_path(self.folder + clean_path(path))
+        return whole, "/" if whole == "/" else f"{whole}/"
+
+    def _kept(self, item: Item) -> KeptFile:
+        value: dict[str, Any] = item.value
+        return KeptFile(
+            path=str(value["path"])[len(self.folder) :],
+            contents=Contents(value.get("text") or value.get("data") or "", value.get("encoding", "utf-8")),
+            created_at=_iso(value.get("created_at")),
+            modified_at=_iso(value.get("modified_at")),
+            origin=origin_of(value),
+        )
+
+    def _note_read(self, count: int) -> None:
+        note(self.owner.store, owner_of(meta_namespace(self.owner.user_id)), AuditAction.READ, {FILE.name: count})
+
+
+def _is_in(path: str, at: str, within: str) -> bool:
+    return path == at or path.startswith(within)
+
+
+def _iso(at: Any) -> str:
+    return at.isoformat() if isinstance(at, datetime) else str(at or "")

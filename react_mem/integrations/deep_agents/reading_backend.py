@@ -1,0 +1,264 @@
+"""Reading of files for Deep Agents, and how every call is answered: for the owner of the run, and never by an error."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
+
+from langgraph.store.base import BaseStore
+
+from react_mem.errors import LegalHoldError, MemoryFull
+from react_mem.integrations.deep_agents.file_owner import FileOwner, NobodysFiles, owner_of_files
+from react_mem.integrations.deep_agents.kept_file import KeptFile
+from react_mem.integrations.deep_agents.looking_through import Grep, listed, matching
+from react_mem.integrations.deep_agents.package import (
+    BackendProtocol,
+    FileData,
+    FileDownloadResponse,
+    GlobResult,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    slice_read_response,
+)
+from react_mem.memory.adapters.blocking import run_blocking
+from react_mem.memory.llm.causes import cause_for_clients, cause_of
+from react_mem.memory.model.files import clean_path
+from react_mem.memory.model.off_loop import off_loop
+
+_WITHIN = 30.0
+"""Seconds that a call may take: as long as Deep Agents lets one look through files."""
+
+_NOT_FOUND = "file_not_found"
+
+Answer = TypeVar("Answer")
+
+log = logging.getLogger(__name__)
+
+
+class FilesRead(Protocol):
+    """Files of one owner, to be read."""
+
+    async def get(self, paths: Sequence[str]) -> list[KeptFile | None]:
+        """Return files by their paths, None for each that there is none of.
+
+        Raises:
+            ValueError: If one is no path of a file.
+        """
+
+    def every(self, below: str = "/") -> AsyncIterator[list[KeptFile]]:
+        """Yield the file at a path and all files below it, in parts, in no order.
+
+        Raises:
+            ValueError: If it is no path.
+        """
+
+
+Files = TypeVar("Files", bound=FilesRead)
+
+
+class ReadingBackend(BackendProtocol, Generic[Files]):
+    """Files that Deep Agents read, list and look through, async and not.
+
+    A failing memory fails no turn: every call answers, if only with why it could not.
+
+    Args:
+        store: The store; None for that of the run.
+        user_id: The owner whom the application names; None for that of the run.
+    """
+
+    def __init__(self, store: BaseStore | None, user_id: str | None) -> None:
+        self._store = store
+        self._user_id = user_id
+
+    @abstractmethod
+    def _files(self, owner: FileOwner) -> Files:
+        """Return an owner's files."""
+
+    async def als(self, path: str) -> LsResult:
+        """List what is directly in a folder, files and folders."""
+
+        async def work(files: FilesRead) -> LsResult:
+            found = [file async for page in files.every(path) for file in page]
+            return LsResult(entries=await asyncio.to_thread(listed, found, path))
+
+        return await self._answer(work, lambda error: LsResult(error=error))
+
+    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """Return lines of a text, or all of a binary file."""
+
+        async def work(files: FilesRead) -> ReadResult:
+            [file] = await files.get([file_path])
+            if file is None:
+                return ReadResult(error=missing(file_path))
+            data = _as_data(file)
+            if file.contents.encoding != "utf-8":
+                return ReadResult(file_data=data)
+            return await off_loop(len(data["content"]), partial(slice_read_response, data, offset, limit))
+
+        return await self._answer(work, lambda error: ReadResult(error=error))
+
+    async def agrep(
+        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
+    ) -> GrepResult:
+        """Find the lines that hold a text, letter by letter; the files are gone through off the event loop."""
+
+        async def work(files: FilesRead) -> GrepResult:
+            grep = await asyncio.to_thread(Grep, pattern, path or "/", glob, max_count)
+            async for page in files.every(path or "/"):
+                await asyncio.to_thread(grep.look, page)
+            return grep.result()
+
+        return await self._answer(work, lambda error: GrepResult(error=f"Error: {error}"))
+
+    async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """Find files by their names, those that were written last first."""
+
+        async def work(files: FilesRead) -> GlobResult:
+            found = [file async for page in files.every(path or "/") for file in page]
+            return GlobResult(matches=await asyncio.to_thread(matching, found, pattern, path or "/"))
+
+        return await self._answer(work, lambda error: GlobResult(error=error))
+
+    async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """Return files as bytes.
+
+        In a run whose memory is off or out of reach there is none: what an agent is told at its beginning must not fail
+        the turn, and a warning in the log says why.
+        """
+
+        async def work(files: FilesRead) -> list[FileDownloadResponse]:
+            asked = {path: refusal(path) for path in paths}
+            fit = [path for path, refused in asked.items() if refused is None]
+            kept = dict(zip(fit, await files.get(fit), strict=True))
+            size = sum(len(file.contents.content) for file in kept.values() if file is not None)
+            return await off_loop(size, lambda: [_downloaded(path, asked[path], kept.get(path)) for path in paths])
+
+        return await self._answer(work, partial(_none_downloaded, paths), partial(_none_there, paths))
+
+    # The same for code that is not async
+
+    def ls(self, path: str) -> LsResult:
+        """List what is directly in a folder: see `als`."""
+        return self._blocking(lambda: self.als(path), lambda error: LsResult(error=error))
+
+    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """Return lines of a text, or all of a binary file: see `aread`."""
+        return self._blocking(lambda: self.aread(file_path, offset, limit), lambda error: ReadResult(error=error))
+
+    def grep(
+        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
+    ) -> GrepResult:
+        """Find the lines that hold a text: see `agrep`."""
+        return self._blocking(
+            lambda: self.agrep(pattern, path, glob, max_count=max_count),
+            lambda error: GrepResult(error=f"Error: {error}"),
+        )
+
+    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """Find files by their names: see `aglob`."""
+        return self._blocking(lambda: self.aglob(pattern, path), lambda error: GlobResult(error=error))
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """Return files as bytes: see `adownload_files`."""
+        refused, in_run = partial(_none_downloaded, paths), partial(_none_there, paths)
+        return self._blocking(lambda: self.adownload_files(paths), refused, in_run)
+
+    # How a call is answered
+
+    async def _answer(
+        self,
+        work: Callable[[Files], Awaitable[Answer]],
+        refused: Callable[[str], Answer],
+        in_run: Callable[[str], Answer] | None = None,
+    ) -> Answer:
+        """Return what work comes to, or why it could not be done; nothing has been stored then.
+
+        Deep Agents puts "Error: " before what it lists, reads and finds by name, and before nothing else.
+
+        Args:
+            work: What is to be done.
+            refused: Makes the answer of an error.
+            in_run: Makes it of what the caller can do nothing about, where an agent is the caller.
+        """
+        try:
+            owner = self._owner()
+        except NobodysFiles as error:
+            return (in_run or refused)(str(error))
+        try:
+            with owner.acting():
+                async with asyncio.timeout(_WITHIN):
+                    return await work(self._files(owner))
+        except Exception as error:
+            if _is_the_callers(error):
+                return refused(str(error))
+            log.warning("files in memory cannot be reached: %s", cause_of(error))
+            told = f"files cannot be reached at present: {cause_for_clients(error)}"
+            return (in_run if in_run is not None and owner.in_run else refused)(told)
+
+    def _owner(self) -> FileOwner:
+        return owner_of_files(self._store, self._user_id)
+
+    def _blocking(
+        self,
+        make: Callable[[], Coroutine[Any, Any, Answer]],
+        refused: Callable[[str], Answer],
+        in_run: Callable[[str], Answer] | None = None,
+    ) -> Answer:
+        try:
+            owner = self._owner()
+        except NobodysFiles:
+            # it says so itself
+            owner = None
+        try:
+            return run_blocking(make, owner.store if owner is not None else None)
+        except RuntimeError as error:
+            # it would have waited for itself
+            return (in_run if in_run is not None and owner is not None and owner.in_run else refused)(str(error))
+
+
+def _is_the_callers(error: Exception) -> bool:
+    """Return whether an error says what the caller did, in our own words, for the caller to mend."""
+    return type(error) in (ValueError, MemoryFull, LegalHoldError) and cause_of(error) != type(error).__name__
+
+
+def refusal(path: str) -> str | None:
+    """Return the code by which a path is refused that is none of a file; None for one that is."""
+    try:
+        clean_path(path)
+    except ValueError:
+        return "invalid_path"
+    return "is_directory" if path.endswith("/") else None
+
+
+def missing(path: str) -> str:
+    """Say that there is no file at a path."""
+    return f"File '{path}' not found"
+
+
+def _as_data(file: KeptFile) -> FileData:
+    return FileData(
+        content=file.contents.content,
+        encoding=file.contents.encoding,
+        created_at=file.created_at,
+        modified_at=file.modified_at,
+    )
+
+
+def _none_downloaded(paths: Sequence[str], error: str) -> list[FileDownloadResponse]:
+    return [FileDownloadResponse(path=path, error=error) for path in paths]
+
+
+def _none_there(paths: Sequence[str], error: str) -> list[FileDownloadResponse]:
+    log.warning("files that an agent asked for are taken as missing: %s", error)
+    return _none_downloaded(paths, _NOT_FOUND)
+
+
+def _downloaded(path: str, refused: str | None, file: KeptFile | None) -> FileDownloadResponse:
+    if refused is not None or file is None:
+        return FileDownloadResponse(path=path, error=refused or _NOT_FOUND)
+    return FileDownloadResponse(path=path, content=file.contents.data())

@@ -1,0 +1,170 @@
+"""The import of a system's memories: its source is opened, and what is in it written as the facade writes it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+
+from react_mem.integrations.importers.chatgpt_export import ChatGptExport
+from react_mem.integrations.importers.claude_export import ClaudeExport
+from react_mem.integrations.importers.file_source import FileSource
+from react_mem.integrations.importers.foreign_entry import ForeignEntry, ForeignSource, NothingToImportError
+from react_mem.integrations.importers.import_files import ImportFile, text_stream
+from react_mem.integrations.importers.import_outcome import ImportOutcome
+from react_mem.integrations.importers.importer import import_from
+from react_mem.integrations.importers.jsonl_entries import JsonlEntries
+from react_mem.integrations.importers.langgraph_items import LangGraphItems
+from react_mem.integrations.importers.markdown_list import MarkdownList
+from react_mem.integrations.importers.mem0_memories import Mem0Memories
+from react_mem.integrations.importers.owners import ImportOwners, why_no_owner
+from react_mem.integrations.importers.zep_graph import ZepGraph
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.llm.checked_calls import checked
+from react_mem.memory.rights.markdown_export import exported_lines
+from react_mem.memory.rights.portability import is_header
+from react_mem.memory.rights.portions import Told, nobody_listens
+
+_FILES: dict[str, type[FileSource]] = {
+    source.name: source for source in (Mem0Memories, ZepGraph, ChatGptExport, ClaudeExport, JsonlEntries, MarkdownList)
+}
+
+IMPORTED_SYSTEMS = (*_FILES, LangGraphItems.name)
+"""Systems whose memories can be imported, by name."""
+
+_OWN = ("jsonl", "markdown")
+"""Forms of an export of this system."""
+
+_HEAD = 20
+"""Lines in which a file says that it is one."""
+
+_HEAD_ENTRIES = 200
+"""Entries from which a file is told to be another system's."""
+
+_SHORT = 1_000
+"""Characters of such a line, at most."""
+
+_REPEATED = "says something else under the id of a record before it, which counts; give each record an id of its own"
+
+_TEXT = re.compile(r"\.(jsonl?|md|markdown|txt)$", re.IGNORECASE)
+
+
+@checked()
+async def import_memories(
+    memory: MemoryFacade,
+    system: str,
+    where: str,
+    owners: ImportOwners | str,
+    *,
+    prefix: tuple[str, ...] = (),
+    restore: bool = False,
+    dry_run: bool = False,
+    read_by: str = "",
+    told: Told = nobody_listens,
+) -> ImportOutcome:
+    """Import the memories of another system, or an export of this one.
+
+        await import_memories(memory, "mem0", "memories.json", "ann")
+
+    Args:
+        memory: The memory that they become part of.
+        system: The system: `mem0`, `langmem`, `zep`, `chatgpt`, `claude`, `jsonl` or `markdown`.
+        where: The file, folder or archive; of `langmem` the address of the PostgreSQL database.
+        owners: Whose they become: a user's id, or a choice where the system names several owners.
+        prefix: Of `langmem`, the labels that the namespaces begin with; the one behind them is the owner, and the
+            last, unless `{user}` stands in its place.
+        restore: Whether the file is a backup of your own, which is trusted with whose words its memories are.
+        dry_run: Whether nothing is written, and only counted.
+        read_by: The agent that is to draw facts from what is said in conversations; empty for none.
+        told: Called with how many are done, and of how many.
+
+    Returns:
+        What became of all of it.
+
+    Raises:
+        ValueError: If there is no such system, or what is there cannot be read to its end, or is not for these owners:
+            the message says why and what to do, and nothing is imported.
+    """
+    chosen = ImportOwners(user=owners) if isinstance(owners, str) else owners
+    if system == LangGraphItems.name:
+        source: ForeignSource = LangGraphItems(where, prefix)
+    elif system in _FILES:
+        file = await asyncio.to_thread(ImportFile, where)
+        if system in _OWN and await asyncio.to_thread(_is_own, file):
+            return await _brought_back(memory, file, chosen.of(""), restore=restore, dry_run=dry_run, told=told)
+        source = _FILES[system](file)
+    else:
+        raise ValueError(f"there is no import from {system!r}; there are {', '.join(IMPORTED_SYSTEMS)}")
+    if restore:
+        raise ValueError("it is no export of this system, and only one can be restored; import it as what a file says")
+    try:
+        return await import_from(memory, source, chosen, dry_run=dry_run, read_by=read_by, told=told)
+    except NothingToImportError as error:
+        if isinstance(source, FileSource) and (fitting := await asyncio.to_thread(_fitting, source)):
+            raise NothingToImportError(f"{error}; it looks like what --from {fitting} imports") from None
+        raise
+
+
+def _fitting(tried: FileSource) -> str:
+    """Return the system that can read the beginning of a file from which another one takes nothing; empty for none."""
+    if _is_own(tried.file):
+        return MarkdownList.name if any(map(is_header, exported_lines(_head(tried.file)))) else JsonlEntries.name
+    for name, source in _FILES.items():
+        if name == tried.name:
+            continue
+        with suppress(ValueError):
+            if any(isinstance(one, ForeignEntry) for one in islice(source(tried.file).entries(), _HEAD_ENTRIES)):
+                return name
+    return ""
+
+
+async def _brought_back(
+    memory: MemoryFacade, file: ImportFile, user_id: str, *, restore: bool, dry_run: bool, told: Told
+) -> ImportOutcome:
+    """Bring an export of this system back, which names no owner."""
+    if why_no_owner(user_id):
+        raise ValueError("an export names nobody: say whose memory it becomes (--user)")
+    lines = await asyncio.to_thread(lambda: list(_own_lines(file)))
+    report = await memory.import_user(user_id, lines, restore=restore, dry_run=dry_run, told=told)
+    added, known = report.added - report.own_added, report.kept - report.own_kept
+    outcome = ImportOutcome(dry_run, Counter({user_id: added}), Counter({user_id: known}), own=report.own_added)
+    for line in report.repeated:
+        outcome.skip(f"line {line}", _REPEATED)
+    return outcome
+
+
+def _is_own(file: ImportFile) -> bool:
+    head = _head(file)
+    return any(map(is_header, head[:1])) or any(map(is_header, exported_lines(head)))
+
+
+def _own_lines(file: ImportFile) -> Iterator[str]:
+    return _lines(file) if is_header(_head(file)[0]) else exported_lines(_lines(file))
+
+
+def _head(file: ImportFile) -> list[str]:
+    """Return the first lines of a file that say something, as far as they are not long."""
+    for name, stream in file.parts(_TEXT):
+        text = text_stream(stream)
+        try:
+            return [line.strip() for _ in range(_HEAD) if (line := text.readline(_SHORT)).strip()]
+        except UnicodeDecodeError as error:
+            raise _not_text(name, error) from None
+    return []
+
+
+def _lines(file: ImportFile) -> Iterator[str]:
+    """Yield the lines of a file of text."""
+    for name, stream in file.parts(_TEXT):
+        try:
+            # not by str.splitlines, which cuts at more than line ends
+            yield from (line.rstrip("\r\n") for line in text_stream(stream))
+        except UnicodeDecodeError as error:
+            raise _not_text(name, error) from None
+
+
+def _not_text(name: str, error: UnicodeDecodeError) -> ValueError:
+    return ValueError(f"{name}: is not UTF-8 ({error.reason}); save it as UTF-8")

@@ -1,0 +1,388 @@
+"""Importer: entries of other systems become memories, each once, a batch at a time.
+
+The source is read twice. The first time nothing is written: what cannot be read to its end, or is not for these owners,
+is refused as a whole. The second time each batch is written in one transaction with its note in the ledger, so that an
+import that was interrupted is gone on with by saying it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from langgraph.store.base import BaseStore, GetOp, Item
+from pydantic import ValidationError
+
+from react_mem.errors import MemoryFull
+from react_mem.integrations.importers.as_records import as_record, is_unnoted
+from react_mem.integrations.importers.earlier_imports import EarlierImports
+from react_mem.integrations.importers.first_reading import FirstReading, why_unfit
+from react_mem.integrations.importers.foreign_entry import ForeignEntry, ForeignSource, UnusableEntry, digest_of
+from react_mem.integrations.importers.import_outcome import ImportOutcome
+from react_mem.integrations.importers.ledger import imported_before, is_noted, noting
+from react_mem.integrations.importers.owners import OWNER_ELSEWHERE, ImportOwners, why_no_owner
+from react_mem.integrations.importers.source_updates import (
+    KNOWN,
+    SourceUpdate,
+    is_of,
+    of_other_words,
+    of_same_words,
+    says_the_same,
+    words_of,
+)
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.merging.facts import fact_changes, load_facts
+from react_mem.memory.merging.saying_again import revived
+from react_mem.memory.merging.speakers import speaker_changes
+from react_mem.memory.model.changes import Change, delete, put
+from react_mem.memory.model.kinds import PENDING, kind_named, kind_of
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.quota_settings import QuotaSettings
+from react_mem.memory.model.records import Fact, Message, Record, now
+from react_mem.memory.model.states import PendingTurn
+from react_mem.memory.rights.portions import Told, nobody_listens, portions
+from react_mem.memory.store.audit.audit_entries import AuditAction
+from react_mem.memory.store.room import make_room
+from react_mem.memory.store.transactions import transact
+from react_mem.memory.work.items import Work, put_work
+
+_MAX_NOTE = 600
+_CONTEXT = 2
+"""Characters of a note, and messages before a turn that are read with it, as of any turn that waits."""
+
+
+_REPEATED = "has the id of an earlier entry of this import, which counts, and no later date; give each an id of its own"
+"""Reason for which the second of two texts is not taken that would replace each other whenever they are imported."""
+
+_FULL = "does not fit: its owner has as much as the quotas allow; import it again when there is room"
+
+
+async def import_from(
+    memory: MemoryFacade,
+    source: ForeignSource,
+    owners: ImportOwners,
+    *,
+    dry_run: bool = False,
+    read_by: str = "",
+    told: Told = nobody_listens,
+) -> ImportOutcome:
+    """Import what a source has, each entry once; what was forgotten since stays forgotten.
+
+    What an entry says that was imported before takes the place of what it said, unless that was changed here since.
+    An interrupted import is gone on with by saying it again. What the quotas have no room for is skipped.
+
+    Args:
+        memory: The memory that it becomes part of.
+        source: What to import; it is read twice.
+        owners: Whose it becomes.
+        dry_run: Whether nothing is written.
+        read_by: The agent that is to draw facts from what is said in conversations, when its worker runs next; empty
+            for none.
+        told: Called with how far it is.
+
+    Returns:
+        What became of all of it.
+
+    Raises:
+        ValueError: If the source cannot be read to its end, has nothing that could become a memory, or has owners who
+            are not named: nothing is imported.
+    """
+    found = FirstReading()
+    async for batch in source.batches():
+        found.take_in(batch)
+        told(0, found.total)
+    owners = found.owners(owners, personal=source.personal)
+    total = found.total
+    importing = _Importing(memory.store, source.name, memory.policy.quotas, dry_run, read_by)
+    done = 0
+    async for batch in source.batches():
+        by_owner: dict[str, list[ForeignEntry]] = {}
+        for entry in batch:
+            if isinstance(entry, UnusableEntry):
+                importing.outcome.skip(entry.place, entry.reason)
+                continue
+            elsewhere = entry.owner_is_elsewhere
+            user_id = owners.of(entry.owner, entry.owner_also, elsewhere=elsewhere)
+            unowned = OWNER_ELSEWHERE if elsewhere and not user_id else why_no_owner(user_id)
+            if reason := unowned or why_unfit(entry):
+                importing.outcome.skip(entry.called, reason)
+                continue
+            by_owner.setdefault(user_id, []).append(entry)
+        for user_id, entries in by_owner.items():
+            for portion in portions(entries, _size, importing.digest):
+                await importing.write(user_id, portion)
+        done += len(batch)
+        told(done, max(done, total))
+    outcome = importing.outcome
+    for user_id, added in (outcome.added + outcome.updated).items():
+        if not dry_run:
+            memory.note(user_id, AuditAction.IMPORT, {"all": added})
+    return outcome
+
+
+def _size(entry: ForeignEntry) -> int:
+    """Return about how many characters of an entry are stored; of a document it is the database that reads them."""
+    return len(entry.text) + len(entry.outcome) + sum(map(len, entry.steps))
+
+
+@dataclass
+class _Decided:
+    """Decision about a batch of one owner's entries.
+
+    Args:
+        new: The records to write.
+        changed: Records that follow from what the source says by now, with those that were there before.
+        removed: Records in whose place one of another kind comes.
+        updated: How many entries say something else than they did.
+        known: How many entries are remembered already.
+        same: How many of them were not imported before.
+        fresh: The entries that are noted now for the first time.
+        unfit: The entries that become nothing, and why.
+        undated: How many of the new ones give a time that cannot be.
+        unnoted: How many are written without what their source keeps beside them.
+        replaceable: The entries whose records another text would replace, with their digests.
+    """
+
+    new: dict[str, Record] = field(default_factory=dict)
+    changed: dict[str, Record] = field(default_factory=dict)
+    removed: list[Record] = field(default_factory=list)
+    updated: int = 0
+    known: int = 0
+    same: int = 0
+    fresh: list[ForeignEntry] = field(default_factory=list)
+    unfit: list[tuple[ForeignEntry, str]] = field(default_factory=list)
+    undated: int = 0
+    unnoted: int = 0
+    replaceable: list[tuple[str, ForeignEntry, Record]] = field(default_factory=list)
+
+
+class _Importing:
+    """One import.
+
+    Args:
+        store: The store.
+        source: The system.
+        dry_run: Whether nothing is written.
+        read_by: The agent that is to draw facts from it.
+    """
+
+    def __init__(self, store: BaseStore, source: str, quotas: QuotaSettings, dry_run: bool, read_by: str) -> None:
+        self.outcome = ImportOutcome(dry_run=dry_run)
+        self._store = store
+        self._source = source
+        self._quotas = quotas
+        self._read_by = read_by
+        self._would_be: set[int] = set()
+        """Records that a dry run would have written, since the store does not tell."""
+        self._noted: set[int] = set()
+        """Entries that this import has noted in the ledger: what comes again under the same id was not there before."""
+        self._said: dict[int, tuple[int, datetime | None]] = {}
+        """Words that others would replace, and their dates, by the entries of this import."""
+        self._earlier: dict[str, EarlierImports] = {}
+
+    def digest(self, entry: ForeignEntry) -> str:
+        """Return what an entry is known by in the ledger."""
+        return digest_of(self._source, entry.kind, entry.conversation, entry.id)
+
+    async def write(self, user_id: str, entries: Sequence[ForeignEntry]) -> None:
+        """Write entries of one owner.
+
+        Args:
+            user_id: The owner.
+            entries: The entries, checked.
+        """
+
+        async def step() -> tuple[tuple[_Decided, int], list[Change]]:
+            decided, noted = await self._decide(user_id, entries)
+            new = [*decided.new.values()]
+            messages = [record for record in new if isinstance(record, Message)]
+            work = self._to_read(user_id, messages) if self._read_by else []
+            if self.outcome.dry_run:
+                return (decided, _turns(work)), []
+            written = [*new, *decided.changed.values()]
+            # what becomes history needs no more room
+            more = [record for record in written if not isinstance(record, Fact) or record.current]
+            await make_room(self._store, user_id, self._quotas, more)
+            facts = [record for record in written if isinstance(record, Fact)]
+            changes = [
+                *(delete(user_id, kind_named(record.kind), record.id) for record in decided.removed),
+                *await fact_changes(self._store, user_id, facts),
+                *(put(user_id, record) for record in written if not isinstance(record, Fact)),
+                *speaker_changes(self._store, user_id, messages),
+                *work,
+                *noted,
+            ]
+            return (decided, _turns(work)), changes
+
+        outcome = self.outcome
+        try:
+            decided, turns = await transact(self._store, user_id, step)
+        except MemoryFull:
+            for entry in entries:
+                outcome.skip(entry.called, _FULL)
+            return
+        self._noted.update(hash((user_id, self.digest(entry))) for entry in decided.fresh)
+        for digest, entry, record in decided.replaceable:
+            key = hash((user_id, digest))
+            dates = filter(None, (self._said.get(key, (0, None))[1], entry.at))
+            self._said[key] = (hash(words_of(record)), max(dates, default=None))
+        if outcome.dry_run:
+            self._would_be.update(hash((user_id, id_)) for id_ in (*decided.new, *decided.changed))
+        if user_id in self._earlier:
+            self._earlier[user_id].note([*decided.new.values(), *decided.changed.values()])
+        outcome.added[user_id] += len(decided.new)
+        outcome.updated[user_id] += decided.updated
+        outcome.known[user_id] += decided.known
+        outcome.same[user_id] += decided.same
+        outcome.kinds.update(Counter(record.kind for record in decided.new.values()))
+        outcome.undated += decided.undated
+        outcome.unnoted += decided.unnoted
+        outcome.to_read += turns
+        for entry, reason in decided.unfit:
+            outcome.skip(entry.called, reason)
+
+    async def _decide(self, user_id: str, entries: Sequence[ForeignEntry]) -> tuple[_Decided, list[Change]]:
+        """Return what becomes of entries, no two of which have the same id, and the notes in the ledger."""
+        decided = _Decided()
+        made = await asyncio.to_thread(self._records, entries, decided.unfit)
+        digests = [self.digest(entry) for entry, _ in made]
+        ledger = await imported_before(self._store, user_id, digests)
+        there = await self._there(user_id, {(record.kind, record.id) for _, record in made})
+        for (entry, record), digest in zip(made, digests, strict=True):
+            if self._is_repeated(user_id, digest, entry, record):
+                decided.unfit.append((entry, _REPEATED))
+                continue
+            if not isinstance(record, Fact | Message):
+                decided.replaceable.append((digest, entry, record))
+            before = _record(there.get(record.id))
+            if not is_noted(ledger, digest):
+                decided.fresh.append(entry)
+            if is_noted(ledger, digest):
+                update = await self._update(user_id, entry, record, before)
+                decided.same += update is KNOWN and hash((user_id, digest)) in self._noted
+                decided.unnoted += any(one.text == record.text and is_unnoted(entry, one) for one in update.writes)
+                _take_in(decided, entry, update)
+            elif before is None and record.id not in decided.new and not self._would_have(user_id, record):
+                decided.new[record.id] = record
+                decided.undated += entry.misdated
+                decided.unnoted += is_unnoted(entry, record)
+            else:
+                decided.known += 1
+                decided.same += 1
+                fact = decided.new.get(record.id) if before is None else before
+                if again := _said_again(fact, record):
+                    (decided.changed if before else decided.new)[record.id] = again
+        return decided, noting(user_id, ledger, digests)
+
+    def _is_repeated(self, user_id: str, digest: str, entry: ForeignEntry, record: Record) -> bool:
+        """Return whether this import had another text of the same id, which this one would replace each time."""
+        words = hash(words_of(record))
+        said, at = self._said.get(hash((user_id, digest)), (words, None))
+        return words != said and not (at and entry.at and entry.at > at)
+
+    async def _there(self, user_id: str, named: Collection[tuple[str, str]]) -> dict[str, Item]:
+        """Return what is stored under some kinds and ids."""
+        gets = [GetOp(kind_named(kind).namespace(user_id), id_) for kind, id_ in named]
+        found = await self._store.abatch(gets) if gets else []
+        return {item.key: item for item in found if isinstance(item, Item)}
+
+    def _would_have(self, user_id: str, record: Record) -> bool:
+        return hash((user_id, record.id)) in self._would_be
+
+    async def _update(self, user_id: str, entry: ForeignEntry, record: Record, before: Record | None) -> SourceUpdate:
+        """Return what becomes of an entry that was imported before."""
+        at = now()
+        if before is not None and is_of(before, record):
+            if not says_the_same(before, record):
+                # it keeps the id that it was first imported with
+                return of_other_words([before], record, None, {}, at=at)
+            stored = {}
+            if isinstance(before, Fact) and not before.current:
+                stored = await load_facts(self._store, user_id, (), [before.id])
+            return of_same_words(before, record, stored, dated=bool(entry.at or entry.updated_at), at=at)
+        if user_id not in self._earlier:
+            self._earlier[user_id] = await EarlierImports.of(self._store, user_id, self._source)
+        found = await self._there(user_id, self._earlier[user_id].of_entry(record))
+        priors = [one for item in found.values() if (one := _record(item)) and one.id != record.id]
+        stored = await load_facts(self._store, user_id, (), [one.id for one in priors if isinstance(one, Fact)])
+        return of_other_words(priors, record, before, stored, at=at)
+
+    def _records(
+        self, entries: Sequence[ForeignEntry], unfit: list[tuple[ForeignEntry, str]]
+    ) -> list[tuple[ForeignEntry, Record]]:
+        made = []
+        for entry in entries:
+            try:
+                made.append((entry, as_record(self._source, entry)))
+            except ValidationError as error:
+                field_ = ".".join(map(str, error.errors()[0]["loc"]))
+                unfit.append((entry, f"makes no {entry.kind}: {field_}"))
+        return made
+
+    def _to_read(self, user_id: str, messages: Sequence[Message]) -> list[Change]:
+        """Return the notes of turns that are to be read, and the work of it."""
+        sessions: dict[str, list[Message]] = {}
+        for message in messages:
+            sessions.setdefault(message.session_id, []).append(message)
+        changes: list[Change] = []
+        for session_id, said in sessions.items():
+            said.sort(key=lambda message: message.turn)
+            starts = [place for place, message in enumerate(said) if message.role == "user"]
+            for start, end in zip(starts, [*starts[1:], len(said)], strict=True):
+                note = self._note(said, start, end)
+                changes.append(put(user_id, note))
+            if starts:
+                due = int(now().timestamp() * 1000)
+                changes.append(
+                    put_work(user_id, Work(kind="extract", agent=self._read_by, session=session_id, due_at=due))
+                )
+        return changes
+
+    def _note(self, said: Sequence[Message], start: int, end: int) -> PendingTurn:
+        ids = tuple(message.id for message in said[start:end])
+        return PendingTurn(
+            id=PENDING.id(*ids),
+            text=said[start].text[:_MAX_NOTE],
+            origin=Origin.IMPORT,
+            session_id=said[start].session_id,
+            agent_id=self._read_by,
+            source_ids=ids,
+            context_ids=tuple(message.id for message in said[max(0, start - _CONTEXT) : start]),
+        )
+
+
+def _record(item: Item | None) -> Record | None:
+    return None if item is None else kind_of(item.value).record.from_value(item.value)
+
+
+def _take_in(decided: _Decided, entry: ForeignEntry, update: SourceUpdate) -> None:
+    """Add what becomes of an entry that was imported before to what is decided."""
+    if update.refused:
+        decided.unfit.append((entry, update.refused))
+    elif update is KNOWN:
+        decided.known += 1
+    else:
+        decided.updated += 1
+        decided.changed.update((record.id, record) for record in update.writes)
+        if update.replaced:
+            decided.removed.append(update.replaced)
+
+
+def _turns(changes: Sequence[Change]) -> int:
+    return sum(change.value is not None and PENDING.matches(change.value) for change in changes)
+
+
+def _said_again(fact: Record | None, record: Record) -> Fact | None:
+    """Return a fact that its own source had ended and says again later; None where that is not so.
+
+    What the user ended or changed stays ended: an import changes nothing that they said.
+    """
+    if not isinstance(fact, Fact) or not isinstance(record, Fact) or fact.current or not record.current:
+        return None
+    ended_here = fact.superseded_by or fact.ended_by or fact.origin is not Origin.IMPORT or fact.is_withdrawn
+    if ended_here or record.said_at <= (fact.ending.said_at or fact.said_at):
+        return None
+    return fact.model_copy(update={**revived(fact, record.said_at), "said_at": record.said_at})

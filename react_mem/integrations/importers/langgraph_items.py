@@ -1,0 +1,167 @@
+"""Items of any LangGraph store, such as LangMem's memories, read with LangGraph's own PostgreSQL store.
+
+LangMem's tools keep {"content": text}, its managers {"kind": name of the schema, "content": fields}; the schemas of its
+documentation (Memory, Triple, Episode) become facts and episodes, any other a document with its fields.
+
+Whose an item is, is a label of its namespace, and nothing in the store says which one: the prefix does. Where it does
+not fit the namespaces, all is refused, since a wrong label would give one person the memories of others.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+from langgraph.store.base import BaseStore, Item
+from langgraph.store.postgres.aio import AsyncPostgresStore
+
+from react_mem.integrations.importers.file_source import text_of
+from react_mem.integrations.importers.foreign_entry import Entries, ForeignEntry, UnusableEntry
+from react_mem.integrations.importers.import_times import written_at
+from react_mem.memory.rights.portions import BATCH
+from react_mem.memory.store.failures import place_of
+from react_mem.memory.store.whole_store import read_all
+
+_TEXTS = ("content", "text", "memory", "fact")
+_MAX_CONTENT = 1_000_000
+_OWNERS_PLACE = re.compile(r"\{\w*\}")
+_LOOKED_AT = 1_000
+"""Namespaces of which the beginnings are told where none fits."""
+
+_SHOWN = 8
+
+
+class LangGraphItems:
+    """Items of a store below a prefix of namespaces.
+
+    Args:
+        where: The store, or the address of the PostgreSQL database that it is in.
+        prefix: The labels that the namespaces begin with; the one behind them is the owner, and the last. One in
+            braces stands for the owner's: more may follow then, in the prefix too.
+    """
+
+    name = "langmem"
+    personal = False
+
+    def __init__(self, where: BaseStore | str, prefix: tuple[str, ...] = ()) -> None:
+        places = [place for place, label in enumerate(prefix) if _OWNERS_PLACE.fullmatch(label)]
+        self._where = where
+        self._prefix = prefix
+        self._above = prefix[: places[0]] if places else prefix
+        self._below = prefix[places[0] + 1 :] if places else ()
+        self._is_placed = bool(places)
+
+    async def batches(self) -> AsyncIterator[Entries]:
+        """Yield the items, a page at a time.
+
+        Raises:
+            ValueError: If there is no such store, or the prefix does not tell whose its items are; the message says
+                why.
+        """
+        found = False
+        try:
+            async with self._store() as store:
+                if not self._prefix:
+                    raise ValueError(f"say which label of the namespaces is the owner's: {await _choices(store)}")
+                async for page in read_all(store, self._above, page=BATCH):
+                    meant = [item for item in page if self._is_meant(item)]
+                    if deeper := next((item.namespace for item in meant if self._is_unclear(item)), None):
+                        raise ValueError(
+                            f"whose its memories are cannot be told: {'.'.join(deeper)!r:.200} goes on behind the "
+                            f"label {deeper[len(self._above)]!r:.60}, which would be the owner; {await _choices(store)}"
+                        )
+                    found = found or bool(meant)
+                    yield [self._entry(item) for item in meant]
+                if not found:
+                    raise ValueError(f"has nothing below {'.'.join(self._prefix)!r:.200}; {await _choices(store)}")
+        except psycopg.errors.UndefinedTable:
+            raise ValueError(
+                "the database has no LangGraph store (no table `store` where it is looked for); name the schema in the "
+                "address, as ?options=-csearch_path%3Dname"
+            ) from None
+        except psycopg.Error as error:
+            # its text may name the address, with the password
+            raise ValueError(f"the database cannot be read ({type(error).__name__}); check its address") from None
+
+    @asynccontextmanager
+    async def _store(self) -> AsyncIterator[BaseStore]:
+        if isinstance(self._where, BaseStore):
+            yield self._where
+            return
+        # refused before it connects
+        place_of(self._where, "the address")
+        async with AsyncPostgresStore.from_conn_string(self._where) as store:
+            yield store
+
+    def _is_meant(self, item: Item) -> bool:
+        behind = item.namespace[len(self._above) + 1 :]
+        return behind[: len(self._below)] == self._below
+
+    def _is_unclear(self, item: Item) -> bool:
+        return not self._is_placed and len(item.namespace) > len(self._above) + 1
+
+    def _entry(self, item: Item) -> ForeignEntry | UnusableEntry:
+        rest = item.namespace[len(self._above) :]
+        at, misdated = written_at(item.created_at.isoformat())
+        said: dict[str, Any] = {
+            "id": "/".join([*item.namespace, item.key]),
+            "owner": rest[0] if rest else "",
+            "at": at,
+            "misdated": misdated,
+            "updated_at": item.updated_at,
+            "notes": {"namespace": list(item.namespace)},
+        }
+        return ForeignEntry(**_told(item.value), **said)
+
+
+async def _choices(store: BaseStore) -> str:
+    """Return how to say which label is the owner's, and the beginnings of the namespaces that there are."""
+    namespaces = await store.alist_namespaces(limit=_LOOKED_AT)
+    return f"{_HOW_TO_SAY}. There are {_in_words(namespaces)}" if namespaces else "the store is empty"
+
+
+def _in_words(namespaces: Sequence[tuple[str, ...]]) -> str:
+    below = Counter(namespace[:-1] or namespace for namespace in namespaces)
+    shown = [f"{'.'.join(labels)!r:.100} ({count})" for labels, count in below.most_common(_SHOWN)]
+    more = f" and {len(below) - _SHOWN} more" if len(below) > _SHOWN else ""
+    return f"namespaces below {', '.join(shown)}{more}"
+
+
+_HOW_TO_SAY = (
+    "--prefix names the labels before the owner's, as in --prefix memories; where more follow behind it, {user} stands "
+    "in its place, as in --prefix 'memories.{user}'"
+)
+
+
+def text_in(value: Mapping[str, Any]) -> str:
+    """Return the text of an item, in whichever of the known forms it is; of any other its fields as JSON.
+
+    >>> text_in({"content": "I live in Hue"}), text_in({"kind": "Triple", "content": {"subject": "Ann",
+    ...     "predicate": "lives in", "object": "Hue"}})
+    ('I live in Hue', 'Ann lives in Hue')
+    """
+    return str(_told(value)["text"])
+
+
+def _told(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an item says, as the fields of an entry."""
+    kind, content = text_of(value.get("kind")), value.get("content", value)
+    if not isinstance(content, Mapping):
+        return {"text": text_of(content)}
+    if text_of(content.get("observation")):
+        told = {name: text_of(content.get(name)) for name in ("observation", "thoughts", "action", "result")}
+        steps = tuple(filter(None, [told["thoughts"], told["action"]]))
+        return {"text": told["observation"], "kind": "episode", "steps": steps, "outcome": told["result"]}
+    triple = [text_of(content.get(name)) for name in ("subject", "predicate", "object")]
+    if all(triple):
+        return {"text": " ".join(triple), "about": triple[0]}
+    text = next((text for name in _TEXTS if (text := text_of(content.get(name))).strip()), "")
+    if not text and content:
+        fields = json.dumps(dict(content), ensure_ascii=False, indent=1, default=str)[:_MAX_CONTENT]
+        return {"text": fields, "kind": "document", "title": kind}
+    return {"text": text}

@@ -1,0 +1,1 @@
+"""Memory as the interfaces of LangChain have it."""

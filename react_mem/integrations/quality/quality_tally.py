@@ -1,0 +1,196 @@
+"""Tally of a store's items, taken in page by page: of each item some hundred bytes are kept, and no text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from langgraph.store.base import Item
+
+from react_mem.integrations.importers.langgraph_items import text_in
+from react_mem.integrations.quality.quality_report import (
+    QUALITY_CHECKS,
+    ItemPlace,
+    QualityCheck,
+    QualityFinding,
+    QualityReport,
+)
+from react_mem.memory.language.comparison import content_words
+from react_mem.memory.language.contradicting import Claim, claim_of
+from react_mem.memory.language.text import normalise
+from react_mem.memory.llm.secrets import HIDDEN, holds_secret, names_secret, secrets_of_the_environment
+from react_mem.memory.model.kinds import FACT, KINDS, MESSAGE, about_of
+from react_mem.memory.model.namespaces import ROOT, Namespace
+from react_mem.memory.model.records import with_zone
+from react_mem.memory.store.owned import is_record
+
+_EXAMPLES = 5
+_MONTH = timedelta(days=30)
+_MAX_CHARS = 2_000
+"""Characters of a text by which it is compared."""
+
+_ID = re.compile(r"[0-9a-fA-F-]{16,}|[\w:/-]*[0-9a-f]{24,}[\w:/-]*")
+"""An id, a hash or a UUID, which looks like a key and is none."""
+
+_VALUE = re.compile(r"[^\W_]{4}")
+"""Part of a value that may be a secret: not of signs in the place of one."""
+
+_NOT_KNOWN = "only memory of react-mem tells which memories its answers used"
+
+
+class QualityTally:
+    """Counts of what was found so far.
+
+    Args:
+        stale_after: Time after which an item that was not written again is stale.
+        now: The time.
+    """
+
+    def __init__(self, stale_after: timedelta, now: datetime) -> None:
+        self._now = now
+        self._stale_before = now - stale_after
+        self._counts: Counter[QualityCheck] = Counter()
+        self._examples: dict[QualityCheck, list[ItemPlace]] = {check: [] for check in QUALITY_CHECKS}
+        self._items = self._bytes = self._before = 0
+        self._months: Counter[str] = Counter()
+        self._namespaces: dict[Namespace, Namespace] = {}
+        self._said: dict[bytes, str] = {}
+        self._claimed: dict[bytes, tuple[bytes, str]] = {}
+        self._unused: dict[bytes, tuple[Namespace, str]] = {}
+        self._used: set[bytes] = set()
+        self._is_ours = False
+        self._known = secrets_of_the_environment()
+
+    def take(self, items: Sequence[Item]) -> None:
+        """Take items in.
+
+        Args:
+            items: Items that were not taken in before.
+        """
+        for item in items:
+            # equal namespaces are one object, however many items there are
+            namespace = self._namespaces.setdefault(tuple(item.namespace), tuple(item.namespace))
+            ours = namespace[0] == ROOT and len(namespace) > 2
+            if ours and not is_record(item):
+                continue
+            self._items += 1
+            self._bytes += len(json.dumps(item.value, ensure_ascii=False, default=str).encode(errors="replace"))
+            self._grow(item)
+            self._keep_secrets(item, namespace)
+            if ours:
+                self._take_record(item, namespace)
+            else:
+                self._take_foreign(item, namespace)
+
+    def report(self) -> QualityReport:
+        """Return what was found."""
+        findings = {
+            check: QualityFinding(self._counts[check], tuple(self._examples[check])) for check in QUALITY_CHECKS
+        }
+        never = [place for digest, place in self._unused.items() if digest not in self._used]
+        examples = tuple(ItemPlace(namespace, key) for namespace, key in never[:_EXAMPLES])
+        findings["never_recalled"] = (
+            QualityFinding(len(never), examples) if self._is_ours else QualityFinding(None, why=_NOT_KNOWN)
+        )
+        months = dict(sorted(self._months.items()))
+        return QualityReport(self._items, self._bytes, len(self._namespaces), findings, self._before, months)
+
+    def _take_record(self, item: Item, namespace: Namespace) -> None:
+        """Take in a record of memory, of which more is known: what is believed, in doubt, over, and used."""
+        self._is_ours = True
+        value, owner = item.value, namespace[1]
+        if MESSAGE.matches(value):
+            self._used.update(_digest(owner, used) for used in value.get("used") or ())
+            return
+        if any(kind.listed and kind.indexed and kind.matches(value) for kind in KINDS.values()):
+            self._unused[_digest(owner, item.key)] = namespace, item.key
+        if not FACT.matches(value) or not value.get("current", True):
+            return
+        over = value.get("valid_to")
+        if with_zone(item.updated_at) < self._stale_before or (
+            over and with_zone(datetime.fromisoformat(over)) < self._now
+        ):
+            self._note("stale", ItemPlace(namespace, item.key))
+        if doubts := value.get("doubts"):
+            self._note("contradictions", ItemPlace(namespace, item.key, beside=str(doubts[0])))
+        of_whom = normalise(about_of(value))
+        self._compare(item, namespace, str(value.get("text", "")), of_whom, doubted=bool(doubts))
+
+    def _take_foreign(self, item: Item, namespace: Namespace) -> None:
+        if with_zone(item.updated_at) < self._stale_before:
+            self._note("stale", ItemPlace(namespace, item.key))
+        self._compare(item, namespace, text_in(item.value), doubted=False)
+
+    def _compare(self, item: Item, namespace: Namespace, text: str, of_whom: str = "", *, doubted: bool) -> None:
+        """Compare a text with those before it: the same words, or the same matter with other numbers or denied."""
+        text = text[:_MAX_CHARS]
+        said = content_words(text)
+        if not said:
+            return
+        place = json.dumps([*namespace, of_whom])
+        claim = claim_of(text)
+        # what denies may be a word without content
+        same = _digest(place, str(claim.denied), *said)
+        if (earlier := self._said.setdefault(same, item.key)) != item.key:
+            self._note("duplicates", ItemPlace(namespace, item.key, beside=earlier))
+        elif claim.matter and not doubted and (contradicted := self._claim(place, claim, item.key)):
+            self._note("contradictions", ItemPlace(namespace, item.key, beside=contradicted))
+
+    def _claim(self, place: str, claim: Claim, key: str) -> str:
+        """Take a claim in; return the key of an earlier one that it contradicts, empty for none."""
+
+        def of(*, denied: bool, counts: bool) -> bytes:
+            return _digest(place, str(denied), str(counts), *claim.matter)
+
+        told = _digest(*sorted(claim.told))
+        before, earlier = self._claimed.setdefault(of(denied=claim.denied, counts=bool(claim.told)), (told, key))
+        if before != told:
+            return earlier
+        for counts in (True, False):
+            other, of_other = self._claimed.get(of(denied=not claim.denied, counts=counts), (b"", ""))
+            # who has none has not two either, and who has not two may have three
+            denies_any = not (claim.told if claim.denied else counts)
+            if of_other and (other == told or denies_any):
+                return of_other
+        return ""
+
+    def _keep_secrets(self, item: Item, namespace: Namespace) -> None:
+        for path, text in _texts(item.value, ""):
+            named = names_secret(path.rpartition(".")[2]) and text != HIDDEN and _VALUE.search(text)
+            if named or (not _ID.fullmatch(text) and holds_secret(text, self._known)):
+                self._note("secrets", ItemPlace(namespace, item.key, path))
+                return
+
+    def _grow(self, item: Item) -> None:
+        made = with_zone(item.created_at)
+        self._months[f"{made:%Y-%m}"] += 1
+        if made >= self._now - _MONTH:
+            self._counts["growth"] += 1
+        elif made >= self._now - 2 * _MONTH:
+            self._before += 1
+
+    def _note(self, check: QualityCheck, place: ItemPlace) -> None:
+        self._counts[check] += 1
+        if len(self._examples[check]) < _EXAMPLES:
+            self._examples[check].append(place)
+
+
+def _digest(*parts: str) -> bytes:
+    return hashlib.blake2b("\0".join(parts).encode(errors="replace"), digest_size=8).digest()
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the texts within a value, and the path of each."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _texts(inner, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner, f"{path}[]")

@@ -1,0 +1,1 @@
+"""Skills as files that agents read, and back."""

@@ -1,0 +1,187 @@
+"""Skills in folders of `SKILL.md` files, the format of Agent Skills, which Claude Code, Deep Agents and others read.
+
+await export_skills(memory, "ann", ".claude/skills")
+await import_skills(memory, "ann", ".claude/skills")
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from react_mem.integrations.skills.skill_files import (
+    MAX_FILE_CHARS,
+    NAME,
+    agent_skill_names,
+    is_unedited,
+    read_agent_skill,
+    write_agent_skill,
+)
+from react_mem.integrations.skills.skill_intake import SkillImport, owned_skills, take_in_skills
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.llm.checked_calls import checked
+from react_mem.memory.model.skills import Skill
+
+AGENT = "skill-files"
+"""Agent id of what comes from files."""
+
+MAX_FILES = 1_000
+"""Skill files of one import."""
+
+_MAX_FOLDERS = 20_000
+"""Folders that are looked through for them."""
+
+_OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+@dataclass(frozen=True)
+class SkillFilesExport:
+    """Result of an export.
+
+    Args:
+        written: The names of the skills whose files are new, or had changed.
+        kept: How many were there as they are.
+        skipped: Those that could not be written, by their name, with the reason.
+    """
+
+    written: list[str] = field(default_factory=list)
+    kept: int = 0
+    skipped: dict[str, str] = field(default_factory=dict)
+
+
+@checked()
+async def export_skills(memory: MemoryFacade, user_id: str, folder: str | Path) -> SkillFilesExport:
+    """Write each skill of a user that is in use as `<folder>/<name>/SKILL.md`.
+
+    A file that somebody has written or edited there is not overwritten. What was exported outlives what is forgotten.
+
+    Args:
+        memory: The facade.
+        user_id: The owner.
+        folder: Where to; it is made where there is none.
+
+    Raises:
+        ValueError: If the folder cannot be written.
+    """
+    skills = [skill for skill in await owned_skills(memory, user_id) if skill.status != "archived"]
+    return await asyncio.to_thread(_write, Path(folder), skills)
+
+
+@checked()
+async def import_skills(memory: MemoryFacade, user_id: str, where: str | Path, *, dry_run: bool = False) -> SkillImport:
+    """Take the skills of a file, or of every `SKILL.md` in a folder and below, into a user's own, on probation.
+
+    What is known stays as it is. Instructions in free Markdown become what is to be minded, from their beginning, with
+    their lines as they are. What
+    is read is what somebody else has written: import what you trust with what your agent does.
+
+    Args:
+        memory: The facade.
+        user_id: The owner.
+        where: The file or folder. Symbolic links in it are not followed.
+        dry_run: Whether nothing is written.
+
+    Raises:
+        ValueError: If there is no such file or folder, or too much in it; nothing is imported.
+    """
+    found, skipped, cut = await asyncio.to_thread(_read, Path(where))
+    outcome = await take_in_skills(memory, user_id, found, agent_id=AGENT, dry_run=dry_run)
+    return replace(outcome, skipped=skipped | outcome.skipped, cut=cut)
+
+
+def _write(folder: Path, skills: Sequence[Skill]) -> SkillFilesExport:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"{folder} cannot be written: {error.strerror or error}") from error
+    done = SkillFilesExport()
+    kept = 0
+    names = agent_skill_names(skills)
+    for skill in skills:
+        name = names[skill.id]
+        file, text = folder / name / NAME, write_agent_skill(skill, name)
+        try:
+            if file.parent.is_symlink() or file.is_symlink():
+                raise ValueError("is a symbolic link, which is not followed")
+            before = _text_of(file) if file.exists() else None
+            if before == text:
+                kept += 1
+                continue
+            if before is not None and not is_unedited(before, skill.id):
+                raise ValueError("is there already, and is another's or was edited; rename or remove it")
+            file.parent.mkdir(exist_ok=True)
+            # whole, or not at all
+            unfinished = file.with_name(f".{NAME}.{secrets.token_hex(4)}")
+            unfinished.write_text(text, encoding="utf-8", newline="\n")
+            unfinished.replace(file)
+        except OSError as error:
+            done.skipped[name] = f"cannot be written: {error.strerror or error}"
+        except ValueError as error:
+            done.skipped[name] = str(error)
+        else:
+            done.written.append(name)
+    return SkillFilesExport(done.written, kept, done.skipped)
+
+
+def _read(where: Path) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, str], list[str]]:
+    """Return the skills there with their files, the files that cannot be read with the reasons, and those cut."""
+    if not where.exists():
+        raise ValueError("cannot be read: there is no such file or folder")
+    found: list[tuple[str, dict[str, Any]]] = []
+    skipped: dict[str, str] = {}
+    cut: list[str] = []
+    # whoever names a link means what it leads to
+    root = where.resolve()
+    for number, file in enumerate(_files(root) if root.is_dir() else [root], start=1):
+        if number > MAX_FILES:
+            raise ValueError(f"has more than {MAX_FILES:,} skill files: import it in parts")
+        place = file.relative_to(root).as_posix() if file != root else file.name
+        try:
+            skills, is_cut = read_agent_skill(_text_of(file))
+        except OSError as error:
+            skipped[place] = f"cannot be read: {error.strerror or error}"
+        except ValueError as error:
+            skipped[place] = str(error)
+        else:
+            found += [(place, skill) for skill in skills]
+            cut += [place] if is_cut else []
+    return found, skipped, cut
+
+
+def _files(root: Path) -> Iterator[Path]:
+    """Yield the skill files in a folder and below, links among them, in the order of their names."""
+    for number, (folder, folders, files) in enumerate(os.walk(root), start=1):
+        if number > _MAX_FOLDERS:
+            raise ValueError(f"has more than {_MAX_FOLDERS:,} folders: give the one with the skills")
+        # `os.walk` goes into no link; nobody knows whether it leads to skills, so that each is named
+        yield from sorted(path for name in folders if (path := Path(folder, name)).is_symlink())
+        folders.sort()
+        yield from (Path(folder, name) for name in sorted(files) if name.upper() == NAME.upper())
+
+
+def _text_of(file: Path) -> str:
+    """Return the text of a file, of one that is a file and no link.
+
+    Raises:
+        OSError: If it cannot be read.
+        ValueError: If it is something else, or too long, or no text.
+    """
+    if file.is_symlink():
+        raise ValueError("is a symbolic link, which is not followed")
+    with open(os.open(file, _OPEN), "rb") as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise ValueError("is no file")
+        # a character has four bytes at most
+        data = stream.read(4 * MAX_FILE_CHARS + 1)
+    if len(data) > 4 * MAX_FILE_CHARS:
+        raise ValueError(f"has more than {MAX_FILE_CHARS:,} characters")
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"is not UTF-8 ({error.reason}); save it as UTF-8") from None

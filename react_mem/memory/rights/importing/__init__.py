@@ -1,1 +1,0 @@
-"""Imports: memories of other systems become an owner's own, each once, whatever is read again."""
