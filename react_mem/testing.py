@@ -1,5 +1,5 @@
-"""Assertions on what an agent remembers; see `react_mem.integrations.testing`."""
+"""Assertions on what an agent remembers; see `react_mem.integrations.assertions`."""
 
-from react_mem.integrations.testing import assert_forgets as assert_forgets
-from react_mem.integrations.testing import assert_not_leaked as assert_not_leaked
-from react_mem.integrations.testing import assert_remembers as assert_remembers
+from react_mem.integrations.assertions import assert_forgets as assert_forgets
+from react_mem.integrations.assertions import assert_not_leaked as assert_not_leaked
+from react_mem.integrations.assertions import assert_remembers as assert_remembers

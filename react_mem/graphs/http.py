@@ -41,6 +41,8 @@ with of_extra("server"):
 from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
 from react_mem.graphs.chat_summary_route import router as chat_summary
 from react_mem.graphs.default_assistants import warn_of_changed_assistants
+from react_mem.graphs.mcp_route import clients_memory
+from react_mem.graphs.mcp_route import route as mcp_route
 from react_mem.graphs.memory_api.context_api import router as context
 from react_mem.graphs.memory_api.conversations_api import ending
 from react_mem.graphs.memory_api.conversations_api import router as conversations
@@ -52,8 +54,6 @@ from react_mem.graphs.memory_api.messages_api import router as messages
 from react_mem.graphs.metrics_route import router as metrics
 from react_mem.graphs.strict_threads import warn_of_lenient_threads
 from react_mem.graphs.this_machine import OnlyThisMachine
-from react_mem.integrations.mcp_server.mcp_route import clients_memory
-from react_mem.integrations.mcp_server.mcp_route import route as mcp_route
 from react_mem.integrations.memory_page.document import PATH
 from react_mem.integrations.memory_page.document import route as memory_page
 from react_mem.memory.runtime import (

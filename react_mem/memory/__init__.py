@@ -21,14 +21,20 @@ if TYPE_CHECKING:
     from react_mem.memory.model.interface import MemoryResults as MemoryResults
     from react_mem.memory.model.interface import MemoryScope as MemoryScope
     from react_mem.memory.model.interface import MemoryWriteEvent as MemoryWriteEvent
+    from react_mem.memory.model.origins import Origin as Origin
     from react_mem.memory.model.policy import MemoryPolicy as MemoryPolicy
     from react_mem.memory.model.profile_record import Profile as Profile
     from react_mem.memory.model.receipt import Receipt as Receipt
+    from react_mem.memory.model.records import Document as Document
     from react_mem.memory.model.records import Episode as Episode
     from react_mem.memory.model.records import Fact as Fact
     from react_mem.memory.model.records import Message as Message
     from react_mem.memory.model.records import Record as Record
     from react_mem.memory.model.records import Summary as Summary
+    from react_mem.memory.model.shown import MemoryDetail as MemoryDetail
+    from react_mem.memory.model.shown import MemoryItem as MemoryItem
+    from react_mem.memory.model.shown import MemorySource as MemorySource
+    from react_mem.memory.model.skills import Skill as Skill
     from react_mem.memory.opening import open_memory as open_memory
     from react_mem.memory.store.storage_settings import StorageSettings as StorageSettings
 else:

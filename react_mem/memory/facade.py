@@ -27,7 +27,7 @@ from react_mem.memory.model.changes import Change, write
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import FACT, MESSAGE, PENDING
 from react_mem.memory.model.legal_hold import LegalHold
-from react_mem.memory.model.namespaces import meta_namespace, owner_of, scope_namespace
+from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact
@@ -74,7 +74,7 @@ from react_mem.memory.scopes.bound import BoundMemory
 from react_mem.memory.scopes.scope import question_of
 from react_mem.memory.store.attachments import bytes_of, read_attachment
 from react_mem.memory.store.audit.audit_entries import ALL, AuditAction
-from react_mem.memory.store.audit.audit_log import note
+from react_mem.memory.store.audit.audit_log import note_action
 from react_mem.memory.store.listing import latest_first, revision_of
 from react_mem.memory.store.owned import WHOLE, everything
 
@@ -201,7 +201,7 @@ class MemoryFacade:
         with telemetry.span("read") as measured:
             results = await self._read(query)
             measured.set(results=len(results), missing=len(results.missing))
-        self.note(query.user_id, AuditAction.READ, Counter(item.payload.get("kind", "") for item in results))
+        self._note(query.user_id, AuditAction.READ, Counter(item.payload.get("kind", "") for item in results))
         for part in results.missing:
             telemetry.count("degradations", part=part)
         telemetry.record("read.results", len(results))
@@ -262,15 +262,8 @@ class MemoryFacade:
             results += await asyncio.to_thread(outline_of, whole, query)
         return results
 
-    def note(self, user_id: str, action: AuditAction, counts: Mapping[str, int]) -> None:
-        """Have what was done recorded, where the store keeps a log of audit.
-
-        Args:
-            user_id: The owner.
-            action: What was done.
-            counts: How many records, by kind.
-        """
-        note(self.store, owner_of(meta_namespace(user_id)), action, counts)
+    def _note(self, user_id: str, action: AuditAction, counts: Mapping[str, int]) -> None:
+        note_action(self.store, user_id, action, counts)
 
     def last_known(self, query: MemoryQuery) -> MemoryResults | None:
         """Return what this process last read for the same user, agent and scopes, for when the database is down.
@@ -337,7 +330,7 @@ class MemoryFacade:
             ValueError: If no conversation is named.
         """
         receipt = await erasure.delete_session(self.store, self.checkpointer, user_id, session_id, proof=proof)
-        self.note(user_id, AuditAction.ERASE, _numbers(receipt))
+        self._note(user_id, AuditAction.ERASE, _numbers(receipt))
         return receipt
 
     async def forget_user(self, user_id: str, *, proof: bool = False) -> ErasedSessions:
@@ -352,7 +345,7 @@ class MemoryFacade:
             says what was removed, and what was found of it afterwards.
         """
         erased = await erasure.forget_user(self.store, self.checkpointer, user_id, proof=proof)
-        self.note(user_id, AuditAction.ERASE, {ALL: 1, **_numbers(erased.receipt)})
+        self._note(user_id, AuditAction.ERASE, {ALL: 1, **_numbers(erased.receipt)})
         return erased
 
     async def signed(self, user_id: str, receipt: Receipt) -> SignedReceipt:
@@ -417,7 +410,7 @@ class MemoryFacade:
                 names the cause.
         """
         fact = await correct_fact(self.store, user_id, id_, text, revision=revision, vouched=vouched)
-        self.note(user_id, AuditAction.CORRECT, {fact.kind: 1})
+        self._note(user_id, AuditAction.CORRECT, {fact.kind: 1})
         return fact
 
     async def forget(self, user_id: str, *ids: str, revision: str = "") -> Receipt:
@@ -435,7 +428,7 @@ class MemoryFacade:
             MemoryChanged: If one is not like that any more: nothing is removed.
         """
         receipt = await forgetting.forget(self.store, user_id, ids=ids, revision=revision)
-        self.note(user_id, AuditAction.FORGET, _numbers(receipt))
+        self._note(user_id, AuditAction.FORGET, _numbers(receipt))
         return receipt
 
     async def forget_said(self, user_id: str, what: str) -> forgetting.Forgotten:
@@ -449,7 +442,7 @@ class MemoryFacade:
             What became of it, or what may be meant where that is not clear.
         """
         done = await forgetting.forget_said(self.store, user_id, what)
-        self.note(user_id, AuditAction.FORGET, _numbers(done.receipt))
+        self._note(user_id, AuditAction.FORGET, _numbers(done.receipt))
         return done
 
     async def hidden(self, user_id: str) -> list[HiddenMemory]:
@@ -475,7 +468,7 @@ class MemoryFacade:
         """
         undone = await hidden.undo(self.store, user_id, id_)
         erasure.forget_caches(self.store, user_id)
-        self.note(user_id, AuditAction.WRITE, {FACT.name: len(undone.texts)})
+        self._note(user_id, AuditAction.WRITE, {FACT.name: len(undone.texts)})
         return undone
 
     async def erase(self, user_id: str, id_: str) -> Receipt:
@@ -512,7 +505,7 @@ class MemoryFacade:
             ValueError: If the reference is empty, longer than 100 characters, or not one printable line.
         """
         hold = await holds.set_hold(self.store, user_id, reference, session_id)
-        self.note(user_id, AuditAction.HOLD, {ALL: 1})
+        self._note(user_id, AuditAction.HOLD, {ALL: 1})
         return hold
 
     async def lift_hold(self, user_id: str, reference: str, session_id: str = "") -> bool:
@@ -527,7 +520,7 @@ class MemoryFacade:
             Whether there was such a hold.
         """
         lifted = await holds.lift_hold(self.store, user_id, reference, session_id)
-        self.note(user_id, AuditAction.LIFT, {ALL: int(lifted)})
+        self._note(user_id, AuditAction.LIFT, {ALL: int(lifted)})
         return lifted
 
     async def holds(self, user_id: str) -> list[LegalHold]:
@@ -566,7 +559,7 @@ class MemoryFacade:
                 count += 1
                 yield line
         finally:
-            self.note(user_id, AuditAction.EXPORT, {ALL: count})
+            self._note(user_id, AuditAction.EXPORT, {ALL: count})
 
     async def import_user(
         self,
@@ -598,7 +591,7 @@ class MemoryFacade:
             self.store, user_id, lines, self.policy.quotas, restore=restore, dry_run=dry_run, told=told
         )
         if not dry_run:
-            self.note(user_id, AuditAction.IMPORT, {ALL: report.added})
+            self._note(user_id, AuditAction.IMPORT, {ALL: report.added})
         return report
 
     async def list_records(
@@ -615,7 +608,7 @@ class MemoryFacade:
             for item in await asyncio.to_thread(latest_first, await everything(self.store, user_id))
             if item.namespace[2] in scopes
         ]
-        self.note(user_id, AuditAction.READ, Counter(item.payload.get("kind", "") for item in found))
+        self._note(user_id, AuditAction.READ, Counter(item.payload.get("kind", "") for item in found))
         return found
 
     async def page(
@@ -652,7 +645,7 @@ class MemoryFacade:
         chosen: dict[str, Any] = {"scopes": scopes, "kinds": kinds, "state": state, "origins": origins}
         chosen["with_topics"] = with_topics
         page = await page_of_memories(self.store, user_id, session_id=session_id, limit=limit, cursor=cursor, **chosen)
-        self.note(user_id, AuditAction.READ, Counter(item.kind for item in page.items))
+        self._note(user_id, AuditAction.READ, Counter(item.kind for item in page.items))
         return page
 
     async def explain(self, user_id: str, id_: str) -> MemoryDetail | None:
@@ -668,7 +661,7 @@ class MemoryFacade:
         """
         told = await explain_memory(self.store, user_id, id_)
         if told is not None:
-            self.note(user_id, AuditAction.READ, {told.memory.kind: 1})
+            self._note(user_id, AuditAction.READ, {told.memory.kind: 1})
         return told
 
     async def find(self, user_id: str, id_: str) -> MemoryItem | None:
@@ -715,7 +708,7 @@ class MemoryFacade:
             self.store, user_id, session_id, limit=limit, cursor=cursor, first_turn=first_turn
         )
         if told is not None:
-            self.note(user_id, AuditAction.READ, {MESSAGE.name: len(told.messages.items)})
+            self._note(user_id, AuditAction.READ, {MESSAGE.name: len(told.messages.items)})
         return told
 
     async def explain_answer(self, user_id: str, session_id: str, message_id: str) -> AnswerSources | None:
@@ -731,7 +724,7 @@ class MemoryFacade:
         """
         told = await explain_answer(self.store, user_id, session_id, message_id)
         if told is not None:
-            self.note(user_id, AuditAction.READ, Counter(item.kind for item in told.used))
+            self._note(user_id, AuditAction.READ, Counter(item.kind for item in told.used))
         return told
 
     async def revision(self, user_id: str) -> str:

@@ -11,10 +11,8 @@ from react_mem._lazy import door
 
 if TYPE_CHECKING:
     from react_mem.memory.graph.export import Graph as Graph
-    from react_mem.memory.graph.export import graph_drawing as graph_drawing
     from react_mem.memory.graph.export import to_html as to_html
     from react_mem.memory.graph.export import to_json as to_json
-    from react_mem.memory.llm.answers import first_value as first_value
     from react_mem.memory.llm.asking import Asker as Asker
     from react_mem.memory.llm.asking import ModelQuestion as ModelQuestion
     from react_mem.memory.llm.calls import limited as limited
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
     from react_mem.memory.model.exposure import is_development as is_development
     from react_mem.memory.model.exposure import is_loopback as is_loopback
     from react_mem.memory.model.exposure import refuse_exposed_server as refuse_exposed_server
-    from react_mem.memory.model.identity import CLIENT_SESSION as CLIENT_SESSION
     from react_mem.memory.model.identity import Identity as Identity
     from react_mem.memory.model.identity import development_user as development_user
     from react_mem.memory.model.identity import identify as identify
@@ -75,7 +72,6 @@ if TYPE_CHECKING:
     from react_mem.memory.model.namespaces import terminal_namespace as terminal_namespace
     from react_mem.memory.model.origins import Origin as Origin
     from react_mem.memory.model.policy import ContextSettings as ContextSettings
-    from react_mem.memory.model.receipt import Check as Check
     from react_mem.memory.model.records import now as now
     from react_mem.memory.model.records import record_id as record_id
     from react_mem.memory.model.records import with_zone as with_zone
@@ -84,8 +80,6 @@ if TYPE_CHECKING:
     from react_mem.memory.model.shown import MemoryDetail as MemoryDetail
     from react_mem.memory.model.shown import MemoryItem as MemoryItem
     from react_mem.memory.model.shown import MemoryPage as MemoryPage
-    from react_mem.memory.model.shown import MemorySource as MemorySource
-    from react_mem.memory.model.shown import MemoryVersion as MemoryVersion
     from react_mem.memory.model.skills import StepExperience as StepExperience
     from react_mem.memory.opening import open_storage as open_storage
     from react_mem.memory.opening import refuse_unaudited as refuse_unaudited
@@ -121,8 +115,6 @@ if TYPE_CHECKING:
     from react_mem.memory.rights.signing import SignedReceipt as SignedReceipt
     from react_mem.memory.rights.signing import public_half as public_half
     from react_mem.memory.rights.signing import public_key as public_key
-    from react_mem.memory.scopes import ExperienceMemoryStore as ExperienceMemoryStore
-    from react_mem.memory.store.audit.audit_entries import AuditAction as AuditAction
     from react_mem.memory.store.audit.audit_entries import AuditActor as AuditActor
     from react_mem.memory.store.audit.audit_entries import AuditReason as AuditReason
     from react_mem.memory.store.audit.audit_entries import acting as acting
@@ -155,7 +147,6 @@ if TYPE_CHECKING:
     from react_mem.memory.store.thread_owners import note_thread as note_thread
     from react_mem.memory.store.transactions import WriteConflict as WriteConflict
     from react_mem.memory.store.variable_names import misspelt as misspelt
-    from react_mem.memory.store.whole_store import read_all as read_all
     from react_mem.memory.write.by_agent import ToolMemory as ToolMemory
     from react_mem.memory.write.by_agent import Unclear as Unclear
     from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer as ChatSummarizer
@@ -165,7 +156,6 @@ if TYPE_CHECKING:
     from react_mem.memory.write.lifecycle import Recalled as Recalled
     from react_mem.memory.write.lifecycle import TurnMemory as TurnMemory
     from react_mem.memory.write.metering import Metering as Metering
-    from react_mem.memory.write.remembering import RememberedWords as RememberedWords
     from react_mem.memory.write.remembering import remember as remember
     from react_mem.memory.write.session import TurnReport as TurnReport
     from react_mem.memory.write.storing import END_CONVERSATION as END_CONVERSATION
@@ -175,10 +165,6 @@ if TYPE_CHECKING:
     from react_mem.memory.write.told_conversation import TakenMessage as TakenMessage
     from react_mem.memory.write.told_conversation import UnfitMessageError as UnfitMessageError
     from react_mem.memory.write.told_conversation import store_told as store_told
-    from react_mem.memory.write.told_messages import ToldRole as ToldRole
-    from react_mem.memory.write.told_messages import placed_name as placed_name
-    from react_mem.memory.write.told_messages import placed_thread as placed_thread
-    from react_mem.memory.write.told_messages import words_key as words_key
     from react_mem.memory.write.turns import Turns as Turns
     from react_mem.memory.write.unfolding import Unfolded as Unfolded
 else:

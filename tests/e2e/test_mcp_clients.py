@@ -22,7 +22,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
-from react_mem.integrations.mcp_server.mcp_route import PATH
+from react_mem.graphs.mcp_route import PATH
 from tests.support.databases import held_writes
 from tests.support.dev_server import ROOT, DevServer, database_for_a_server, dev_server
 from tests.support.own_environments import NODE, node_version, npm, python_with

@@ -1,4 +1,7 @@
-"""Kinds of records are named in the model, where they are declared, and nowhere else in the product."""
+"""Kinds of records are named in the model, where they are declared, and nowhere else in the core.
+
+An integration names them as any stranger does, in the words of the records.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,11 @@ import pytest
 from react_mem.memory.model.kinds import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
-# What another system calls a kind is that system's word, in its files and in the entries that are read from them.
-FOREIGN = (ROOT / "memory" / "adapters" / "imports", ROOT / "memory" / "rights" / "importing")
 SOURCES = [
     path
     for folder in ("agents", "graphs", "memory", "tools")
     for path in sorted((ROOT / folder).rglob("*.py"))
-    if ROOT / "memory" / "model" not in path.parents and path.parent not in FOREIGN
+    if ROOT / "memory" / "model" not in path.parents
 ]
 ASKS_FOR_A_KIND = ("kind", "source", "type")
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def _modules() -> Iterator[Path]:
-    for package in ("agents", "graphs", "memory", "prompts", "tools"):
+    for package in ("agents", "graphs", "integrations", "memory", "prompts", "tools"):
         yield from (ROOT / package).rglob("*.py")
     yield from (ROOT / "react_mem").glob("*.py")
 

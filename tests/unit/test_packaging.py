@@ -125,8 +125,8 @@ def test_the_sdist_holds_what_the_wheel_is_built_from_and_nothing_else(tmp_path:
         "_lazy.py",
         "errors.py",
         "installation.py",
+        "logged_in.py",
         "py.typed",
-        "pytest_plugin.py",
         "testing.py",
     }
     kinds = {Path(name).suffix for name in names if name.startswith("react_mem/")}

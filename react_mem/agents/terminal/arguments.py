@@ -8,9 +8,9 @@ from collections.abc import Callable
 from datetime import date, datetime, time
 from importlib.metadata import version
 
-from react_mem.agents.logged_in import MAX_USER, is_user_id, user_name
 from react_mem.integrations.importers.import_memories import IMPORTED_SYSTEMS
 from react_mem.integrations.quality.quality_report import QUALITY_CHECKS
+from react_mem.logged_in import MAX_USER, is_user_id, user_name
 from react_mem.memory import MemoryScope
 from react_mem.memory.runtime import Graph, to_html, to_json
 from react_mem.tools.suggest import valid_names

@@ -9,13 +9,13 @@ from pathlib import Path
 from rich.console import Console
 
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.logged_in import user_name
 from react_mem.agents.terminal.column import printable
 from react_mem.agents.terminal.output import Output, counted
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.integrations import ImportOutcome, ImportOwners, import_memories
 from react_mem.integrations.importers.import_files import STANDARD_INPUT
+from react_mem.logged_in import user_name
 from react_mem.memory import MemoryFacade, StorageSettings
 from react_mem.memory.runtime import AuditActor, AuditReason, acting, open_storage
 

@@ -13,9 +13,9 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.keeping_open import KeptOpen
 from react_mem.errors import MemoryCommandError
 from react_mem.installation import pip_install
+from react_mem.integrations.keeping_open import KeptOpen
 from react_mem.memory import MemoryFacade, StorageSettings
 from react_mem.memory.runtime import open_storage
 

@@ -25,9 +25,7 @@ from sys import maxsize
 from typing import Any, Protocol, Self
 
 from react_mem.integrations.acontext.acontext_skills import AGENT, MARK, opened_client, standing_for
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Message
+from react_mem.memory import MemoryFacade, Message, Origin
 
 _SPACE = uuid.UUID("6d0c9a5e-4f39-5a55-8f0e-1f5d1c8f7b52")
 _PAGE = 100

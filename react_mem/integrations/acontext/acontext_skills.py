@@ -21,7 +21,7 @@ from typing import Any, Protocol, Self
 
 from react_mem.integrations.skills.skill_files import NAME, read_skills, skill_name, write_skill
 from react_mem.integrations.skills.skill_intake import SkillImport, owned_skills, take_in_skills
-from react_mem.memory.facade import MemoryFacade
+from react_mem.memory import MemoryFacade
 
 MARK = "react_mem"
 """Key in the metadata of what is ours there."""

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from react_mem.integrations.coding_hooks.transcripts import SaidTurn
 from react_mem.memory import Message
-from react_mem.memory.context import whole_text
-from react_mem.memory.runtime import ToldRole, words_key
+from react_mem.memory.turns import ToldRole, whole_text, words_key
 
 _LOOKED_BACK = 32
 """Messages before the end of the last turn that is stored, among which those are that were told ahead of it."""

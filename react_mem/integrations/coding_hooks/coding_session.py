@@ -21,25 +21,28 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
+from react_mem import OpenedMemory
 from react_mem.integrations.coding_hooks.catching_up import HeldMessage, ToldEvent, held_of, untold
 from react_mem.integrations.coding_hooks.hook_context import prompt_context
-from react_mem.integrations.coding_hooks.hook_memory import HookMemory
 from react_mem.integrations.coding_hooks.owed_notes import owed_from, pay
 from react_mem.integrations.coding_hooks.transcripts import SaidTurn, own_words, read_turns
-from react_mem.memory import MemoryFacade, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
-from react_mem.memory.context import Assembled, Frame, Window, whole_text
-from react_mem.memory.runtime import (
-    MESSAGE,
+from react_mem.memory import MemoryFacade, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, Origin
+from react_mem.memory.records import KINDS, storable
+from react_mem.memory.turns import (
+    Assembled,
+    Frame,
     Identity,
-    Origin,
     Recalled,
     ToldRole,
     TurnMemory,
+    Window,
     placed_name,
     placed_thread,
-    storable,
+    whole_text,
     words_key,
 )
+
+MESSAGE = KINDS["message"]
 
 _EVERY = 1_000_000
 """Turns of a session: all of them."""
@@ -78,7 +81,7 @@ class CodingSession:
         notes: The folder with the notes of the sessions that are owed.
     """
 
-    def __init__(self, opened: HookMemory, identity: Identity, notes: str) -> None:
+    def __init__(self, opened: OpenedMemory, identity: Identity, notes: str) -> None:
         self.identity = identity
         self.problems: list[str] = []
         self._opened = opened

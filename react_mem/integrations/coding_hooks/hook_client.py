@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from react_mem.agents.logged_in import MAX_USER, is_user_id, user_name
 from react_mem.integrations.coding_hooks.hook_place import HookPlace, is_own, place_of
+from react_mem.logged_in import MAX_USER, is_user_id, user_name
 
 SECONDS = {
     "SessionStart": 5.0,

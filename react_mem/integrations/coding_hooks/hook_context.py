@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 
-from react_mem.memory import MemoryFacade
-from react_mem.memory.context import (
+from react_mem.memory import MemoryFacade, Origin
+from react_mem.memory.records import KINDS
+from react_mem.memory.turns import (
     LABELS,
     Assembled,
     BriefingEntry,
@@ -22,10 +23,11 @@ from react_mem.memory.context import (
     profile_lines,
     render_beginning,
     render_line,
+    standing_in,
 )
-from react_mem.memory.language import standing_in
-from react_mem.memory.runtime import MESSAGE, Origin
 from react_mem.prompts import load_prompt
+
+MESSAGE = KINDS["message"]
 
 MAX_CHARS = 9_000
 MAX_TOKENS = 2_300
@@ -73,7 +75,7 @@ async def session_context(memory: MemoryFacade, user_id: str, session_id: str, *
     def entries() -> Iterator[BriefingEntry]:
         for message in told:
             if (standing := standing_in(message.text)) is not None:
-                line = render_line(message.to_value(), standing.said, _INSTRUCTION_CHARS, kind=MESSAGE.name)
+                line = render_line(message.to_value(), standing.said, _INSTRUCTION_CHARS, kind="message")
                 yield BriefingEntry(BriefingPart.INSTRUCTIONS, line)
         for line in profile_lines(profile.to_value()) if profile is not None else ():
             yield BriefingEntry(BriefingPart.PROFILE, line)

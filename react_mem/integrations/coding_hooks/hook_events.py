@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+from react_mem import OpenedMemory
 from react_mem.integrations.coding_hooks.catching_up import ToldEvent
 from react_mem.integrations.coding_hooks.coding_session import CodingSession
 from react_mem.integrations.coding_hooks.hook_context import session_context
-from react_mem.integrations.coding_hooks.hook_memory import HookMemory
 from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import AuditActor, AuditReason, Identity, acting, conclude_soon
+from react_mem.memory.records import AuditActor, AuditReason, acting
+from react_mem.memory.turns import Identity, conclude_soon
 
 _MAX_SESSIONS = 64
 """Sessions that are kept at hand; of another one memory tells what there is to know."""
@@ -49,7 +50,7 @@ class HookEvents:
         notes: The folder with the notes of the sessions that are owed.
     """
 
-    def __init__(self, opened: HookMemory, notes: str) -> None:
+    def __init__(self, opened: OpenedMemory, notes: str) -> None:
         self._opened = opened
         self._notes = notes
         self._numbers = count()

@@ -22,12 +22,12 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from react_mem.agents.logged_in import is_user_id
 from react_mem.integrations.coding_hooks.hook_place import HookPlace, is_own, place_of
+from react_mem.logged_in import is_user_id
 
 if TYPE_CHECKING:
-    from react_mem.agents.keeping_open import KeptOpen
     from react_mem.integrations.coding_hooks.hook_events import HookEvents
+    from react_mem.integrations.keeping_open import KeptOpen
 
 IDLE_SECONDS = 2_400.0
 """Until it ends: longer than a conversation counts as going on, so that what it came to is noted while it is there."""
@@ -186,7 +186,7 @@ class _Resident:
         assert self._loading is not None  # noqa: S101 - narrows for the type checker
         from react_mem.errors import ReactMemError
         from react_mem.integrations.coding_hooks.catching_up import ToldEvent
-        from react_mem.memory.runtime import cause_of, scrub
+        from react_mem.memory.turns import cause_of, scrub
 
         event, told = asked["event"], ToldEvent(asked["told_at"], asked["transcript_bytes"])
         try:
@@ -208,13 +208,18 @@ class _Resident:
 
 def _load(agent: str, notes: str) -> KeptOpen[HookEvents]:
     """Return what opens memory. Blocking: it loads most of the code there is."""
-    from react_mem.agents.keeping_open import KeptOpen
+    from dotenv import find_dotenv, load_dotenv
+
+    from react_mem import open_agent_memory
     from react_mem.integrations.coding_hooks.hook_events import HookEvents
-    from react_mem.integrations.coding_hooks.hook_memory import open_hook_memory
+    from react_mem.integrations.keeping_open import KeptOpen
+
+    # of the home folder, in which the resident runs: never of a project that a coding agent works in
+    load_dotenv(find_dotenv(usecwd=True))
 
     @asynccontextmanager
     async def opening() -> AsyncIterator[HookEvents]:
-        async with open_hook_memory(agent) as opened:
+        async with open_agent_memory(agent) as opened:
             yield HookEvents(opened, notes)
 
     return KeptOpen(opening)

@@ -10,8 +10,8 @@ from langgraph.config import get_config, get_store
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.store.base import BaseStore
 
-from react_mem.memory.model.identity import identify, why_off
-from react_mem.memory.store.audit.audit_entries import AuditActor, AuditReason, acting
+from react_mem.memory.records import AuditActor, AuditReason, acting
+from react_mem.memory.turns import identify, why_off
 
 _NO_RUN = (
     "no run is going on that says whose files these are: use the backend in an agent, or name the owner and the store, "

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from react_mem.integrations.deep_agents.owned_files import OwnedFiles
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
-from react_mem.memory.model.kinds import origin_of
-from react_mem.memory.model.off_loop import off_loop
-from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, Origin
+from react_mem.memory.records import origin_of
 
 PASSAGE_CHARS = 1_000
 """Characters of a passage: the piece of a text that the index compares is about as long."""
@@ -72,8 +69,7 @@ async def search_files(files: OwnedFiles, policy: MemoryPolicy, query: str, limi
         )
     )
     inside = [item for item in found if _is_searched(item.payload, files.folder)][:limit]
-    size = sum(len(str(item.payload.get("text") or "")) for item in inside)
-    shown = await off_loop(size, lambda: [_found(item, len(files.folder)) for item in inside])
+    shown = await asyncio.to_thread(lambda: [_found(item, len(files.folder)) for item in inside])
     return shown, "; ".join(f"{arm}: {cause}" for arm, cause in found.missing.items())
 
 

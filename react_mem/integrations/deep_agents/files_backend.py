@@ -28,10 +28,8 @@ from react_mem.integrations.deep_agents.package import (
     perform_string_replacement,
 )
 from react_mem.integrations.deep_agents.reading_backend import ReadingBackend, missing, refusal
-from react_mem.memory.llm.checked_calls import checked
-from react_mem.memory.model.files import clean_path
-from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory import MemoryPolicy, Origin
+from react_mem.memory.records import AgentFile, checked
 
 _UPLOADED_AT_ONCE = 20
 """Files that are written in one batch: what is embedded of them is waited for."""
@@ -73,12 +71,12 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
         policy: MemoryPolicy | Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(store, user_id)
-        self._folder = clean_path(folder).rstrip("/")
+        self._folder = AgentFile.clean_path(folder).rstrip("/")
         self._agent_id = agent_id
         self._policy = policy if isinstance(policy, MemoryPolicy) else MemoryPolicy.model_validate(dict(policy or {}))
 
     def _files(self, owner: FileOwner) -> OwnedFiles:
-        return OwnedFiles(owner, self._agent_id, self._policy.quotas, self._folder)
+        return OwnedFiles(owner, self._agent_id, self._policy, self._folder)
 
     async def awrite(self, file_path: str, content: str) -> WriteResult:
         """Write a file whole, be it new or not."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import base64
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from react_mem.memory.model.files import Encoding
-from react_mem.memory.model.origins import Origin
+from react_mem.memory import Origin
 
 
 class Contents(NamedTuple):
@@ -18,7 +17,7 @@ class Contents(NamedTuple):
     """
 
     content: str
-    encoding: Encoding = "utf-8"
+    encoding: Literal["utf-8", "base64"] = "utf-8"
 
     @classmethod
     def of(cls, data: bytes) -> Contents:

@@ -21,12 +21,11 @@ from react_mem.integrations.deep_agents.package import (
 )
 from react_mem.integrations.deep_agents.reading_backend import ReadingBackend
 from react_mem.integrations.skills.skill_files import NAME, skill_name, write_skill
-from react_mem.memory.llm.checked_calls import checked
-from react_mem.memory.llm.fencing import flat
-from react_mem.memory.model.files import clean_path, file_path
-from react_mem.memory.model.kinds import SKILL
-from react_mem.memory.model.skills import Skill
-from react_mem.memory.store.owned import in_any_order
+from react_mem.memory import Skill
+from react_mem.memory.records import KINDS, AgentFile, checked, in_any_order
+from react_mem.memory.turns import flat
+
+SKILL = KINDS["skill"]
 
 _READ_ONLY = "Error: what is learnt is read-only here: it changes with what comes of following it"
 
@@ -47,11 +46,11 @@ class LearntSkills:
     async def get(self, paths: Sequence[str]) -> list[KeptFile | None]:
         """Return files by their paths, None for each that there is none of."""
         kept = {file.path: file for file in await self._all()} if paths else {}
-        return [kept.get(file_path(path)) for path in paths]
+        return [kept.get(AgentFile.file_path(path)) for path in paths]
 
     async def every(self, below: str = "/") -> AsyncIterator[list[KeptFile]]:
         """Yield the file at a path and all files below it."""
-        at = clean_path(below)
+        at = AgentFile.clean_path(below)
         within = at if at == "/" else f"{at}/"
         yield [file for file in await self._all() if file.path == at or file.path.startswith(within)]
 

@@ -14,7 +14,7 @@ from react_mem.integrations.deep_agents.package import (
     GrepResult,
     compile_grep_include_glob,
 )
-from react_mem.memory.model.files import MAX_PATH_CHARS, clean_path
+from react_mem.memory.records import AgentFile
 
 
 def listed(files: Iterable[KeptFile], path: str) -> list[FileInfo]:
@@ -106,8 +106,8 @@ def _info(file: KeptFile) -> FileInfo:
 
 
 def _matcher(pattern: str) -> Callable[[str], bool]:
-    if len(pattern) > MAX_PATH_CHARS:
-        raise ValueError(f"a pattern has {MAX_PATH_CHARS:,} characters at most, this one {len(pattern):,}")
+    if len(pattern) > AgentFile.MAX_PATH_CHARS:
+        raise ValueError(f"a pattern has {AgentFile.MAX_PATH_CHARS:,} characters at most, this one {len(pattern):,}")
     if ".." in pattern.split("/"):
         raise ValueError("a pattern must not lead up with '..': name the folder by `path`")
     try:
@@ -118,7 +118,7 @@ def _matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def _within(path: str) -> str:
-    return f"{clean_path(path).rstrip('/')}/"
+    return f"{AgentFile.clean_path(path).rstrip('/')}/"
 
 
 def _relative(file: str, path: str) -> str:

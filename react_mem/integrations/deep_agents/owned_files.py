@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -12,20 +13,24 @@ from langgraph.store.base import GetOp, Item
 
 from react_mem.integrations.deep_agents.file_owner import FileOwner
 from react_mem.integrations.deep_agents.kept_file import Contents, KeptFile
-from react_mem.memory.model.changes import Change, delete, put
-from react_mem.memory.model.files import MAX_FILE_BYTES, AgentFile, check_text, clean_path, file_path
-from react_mem.memory.model.kinds import FILE, origin_of
-from react_mem.memory.model.namespaces import meta_namespace, owner_of
-from react_mem.memory.model.off_loop import off_loop
-from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.quota_settings import QuotaSettings
-from react_mem.memory.model.records import now
-from react_mem.memory.rights.holds import HeldRecords, holds_on
-from react_mem.memory.store.audit.audit_entries import AuditAction
-from react_mem.memory.store.audit.audit_log import note
-from react_mem.memory.store.owned import in_any_order
-from react_mem.memory.store.room import forget_count, make_room
-from react_mem.memory.store.transactions import transact
+from react_mem.memory import MemoryPolicy, Origin
+from react_mem.memory.records import (
+    KINDS,
+    AgentFile,
+    AuditAction,
+    Change,
+    check_held,
+    delete,
+    forget_count,
+    in_any_order,
+    make_room,
+    note_action,
+    origin_of,
+    put,
+    transact,
+)
+
+FILE = KINDS["file"]
 
 SET_ASIDE = frozenset({"large_tool_results", "conversation_history"})
 """Folders into which Deep Agents puts what leaves the prompt: results of tools, and messages that memory has anyway.
@@ -46,13 +51,13 @@ class OwnedFiles:
     Args:
         owner: Whose they are.
         agent_id: The agent.
-        quotas: What may be stored of an owner.
+        policy: What may be stored of an owner (`quotas`).
         folder: The folder, which paths are given without; empty for all files.
     """
 
     owner: FileOwner
     agent_id: str
-    quotas: QuotaSettings
+    policy: MemoryPolicy
     folder: str = ""
 
     async def get(self, paths: Sequence[str]) -> list[KeptFile | None]:
@@ -126,7 +131,7 @@ class OwnedFiles:
             if text is None:
                 return outcome, []
             alone = before.session_id == self.owner.session_id
-            after = self._file(whole, Contents(text), lowest([before.origin, Origin.ASSISTANT]), before)
+            after = self._file(whole, Contents(text), before.origin.least(Origin.ASSISTANT), before)
             # what several conversations wrote is none's alone, and goes with none of them
             return outcome, [after if alone else after.model_copy(update={"session_id": ""})]
 
@@ -155,7 +160,7 @@ class OwnedFiles:
                 break
         changes = [delete(user_id, FILE, item.key) for item in gone]
         if gone:
-            HeldRecords(await holds_on(store, user_id), gone).check(gone, changes)
+            await check_held(store, user_id, gone, changes)
         return len(gone), changes
 
     async def _write(
@@ -172,11 +177,10 @@ class OwnedFiles:
             nonlocal counted
             items = [item for item in await self._items(paths) if item is not None]
             known = {str(item.value["path"]): AgentFile.from_value(item.value) for item in items}
-            held = sum(len(file.content) for file in known.values())
-            outcome, files = await off_loop(size + held, partial(made, known))
+            outcome, files = await asyncio.to_thread(made, known)
             changes = [put(user_id, file) for file in files]
             if items and changes:
-                HeldRecords(await holds_on(store, user_id), items).check(items, changes)
+                await check_held(store, user_id, items, changes)
             if not counted:
                 counted = True
                 await self._make_room(known, files)
@@ -186,20 +190,20 @@ class OwnedFiles:
 
     async def _make_room(self, known: Mapping[str, AgentFile], files: Sequence[AgentFile]) -> None:
         store, user_id = self.owner.store, self.owner.user_id
-        await make_room(store, user_id, self.quotas, [file for file in files if file.path not in known])
+        await make_room(store, user_id, self.policy.quotas, [file for file in files if file.path not in known])
         # a file that is there already takes the room that it grows by, and is no further record
         grown = [file.content[len(known[file.path].content) :] for file in files if file.path in known]
         await make_room(
-            store, user_id, self.quotas.model_copy(update={"memories": None}), [one for one in grown if one]
+            store, user_id, self.policy.quotas.model_copy(update={"memories": None}), [one for one in grown if one]
         )
 
     def _file(self, path: str, contents: Contents, origin: Origin, before: AgentFile | None) -> AgentFile:
         is_text = contents.encoding == "utf-8"
         if is_text:
-            check_text(contents.content)
-        if contents.size > MAX_FILE_BYTES:
-            raise ValueError(f"a file has {MAX_FILE_BYTES:,} bytes at most, and this would have {contents.size:,}")
-        at = now()
+            AgentFile.check_text(contents.content)
+        if contents.size > AgentFile.MAX_BYTES:
+            raise ValueError(f"a file has {AgentFile.MAX_BYTES:,} bytes at most, and this would have {contents.size:,}")
+        at = datetime.now(UTC)
         aside = not SET_ASIDE.isdisjoint(path.split("/"))
         searched = is_text and not aside
         return AgentFile.model_validate(
@@ -210,7 +214,7 @@ class OwnedFiles:
                 "encoding": contents.encoding,
                 "session_id": self.owner.session_id,
                 "agent_id": self.agent_id,
-                "origin": lowest([origin, Origin.TOOL]) if aside else origin,
+                "origin": origin.least(Origin.TOOL) if aside else origin,
                 "created_at": at if before is None else before.created_at,
                 "modified_at": at,
             }
@@ -222,11 +226,11 @@ class OwnedFiles:
         return cast("list[Item | None]", await self.owner.store.abatch(ops)) if ops else []
 
     def _whole(self, path: str) -> str:
-        return file_path(self.folder + file_path(path))
+        return AgentFile.file_path(self.folder + AgentFile.file_path(path))
 
     def _area(self, path: str) -> tuple[str, str]:
         """Return the path of the file, and that which all files below a folder begin with."""
-        whole = clean_path(self.folder + clean_path(path))
+        whole = AgentFile.clean_path(self.folder + AgentFile.clean_path(path))
         return whole, "/" if whole == "/" else f"{whole}/"
 
     def _kept(self, item: Item) -> KeptFile:
@@ -240,7 +244,7 @@ class OwnedFiles:
         )
 
     def _note_read(self, count: int) -> None:
-        note(self.owner.store, owner_of(meta_namespace(self.owner.user_id)), AuditAction.READ, {FILE.name: count})
+        note_action(self.owner.store, self.owner.user_id, AuditAction.READ, {FILE.name: count})
 
 
 def _is_in(path: str, at: str, within: str) -> bool:

@@ -25,10 +25,8 @@ from react_mem.integrations.deep_agents.package import (
     ReadResult,
     slice_read_response,
 )
-from react_mem.memory.adapters.blocking import run_blocking
-from react_mem.memory.llm.causes import cause_for_clients, cause_of
-from react_mem.memory.model.files import clean_path
-from react_mem.memory.model.off_loop import off_loop
+from react_mem.memory.records import AgentFile, run_blocking
+from react_mem.memory.turns import cause_for_clients, cause_of
 
 _WITHIN = 30.0
 """Seconds that a call may take: as long as Deep Agents lets one look through files."""
@@ -98,7 +96,7 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
             data = _as_data(file)
             if file.contents.encoding != "utf-8":
                 return ReadResult(file_data=data)
-            return await off_loop(len(data["content"]), partial(slice_read_response, data, offset, limit))
+            return await asyncio.to_thread(partial(slice_read_response, data, offset, limit))
 
         return await self._answer(work, lambda error: ReadResult(error=error))
 
@@ -135,8 +133,7 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
             asked = {path: refusal(path) for path in paths}
             fit = [path for path, refused in asked.items() if refused is None]
             kept = dict(zip(fit, await files.get(fit), strict=True))
-            size = sum(len(file.contents.content) for file in kept.values() if file is not None)
-            return await off_loop(size, lambda: [_downloaded(path, asked[path], kept.get(path)) for path in paths])
+            return await asyncio.to_thread(lambda: [_downloaded(path, asked[path], kept.get(path)) for path in paths])
 
         return await self._answer(work, partial(_none_downloaded, paths), partial(_none_there, paths))
 
@@ -229,7 +226,7 @@ def _is_the_callers(error: Exception) -> bool:
 def refusal(path: str) -> str | None:
     """Return the code by which a path is refused that is none of a file; None for one that is."""
     try:
-        clean_path(path)
+        AgentFile.clean_path(path)
     except ValueError:
         return "invalid_path"
     return "is_directory" if path.endswith("/") else None

@@ -24,9 +24,8 @@ from react_mem.integrations.deep_agents.package import (
     FilesystemPermission,
     globmatch,
 )
-from react_mem.memory.llm.checked_calls import checked
-from react_mem.memory.llm.fencing import block, fence, flat
-from react_mem.memory.model.origins import LABELS
+from react_mem.memory.records import checked
+from react_mem.memory.turns import LABELS, block, fence, flat
 from react_mem.prompts import load_prompt
 
 _WHEN = load_prompt("search_files")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import ValidationError
 
 from react_mem.integrations.importers.foreign_entry import ForeignEntry
-from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
-from react_mem.memory.model.kinds import DOCUMENT, EPISODE, MESSAGE
-from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Document, Episode, Fact, Message, Record, fact_id, now
-from react_mem.memory.store.stored_text import storable
+from react_mem.memory import Document, Episode, Fact, Message, Origin, Record
+from react_mem.memory.records import KINDS, MAX_INDEXED_CHARS, normalise, storable
+
+DOCUMENT = KINDS["document"]
+EPISODE = KINDS["episode"]
+MESSAGE = KINDS["message"]
 
 MAX_TEXT = 1_000_000
 """Characters of one entry. Whatever is longer is a file, and no memory."""
@@ -36,7 +37,7 @@ def as_record(source: str, entry: ForeignEntry) -> Record:
         entry: The entry, with a text.
     """
     text = storable(entry.text).strip()
-    at = entry.at or now()
+    at = entry.at or datetime.now(UTC)
     common: dict[str, Any] = {
         "created_at": at,
         "session_id": session_of(source, entry.conversation),
@@ -84,7 +85,7 @@ def _fact(entry: ForeignEntry, text: str, at: datetime) -> dict[str, Any]:
     said_at = max(at, entry.updated_at or at)
     over = entry.valid_to is not None and entry.valid_to < said_at
     return {
-        "id": fact_id(about, text),
+        "id": Fact.identity(about, text),
         "text": text,
         "about": about,
         "said_at": said_at,

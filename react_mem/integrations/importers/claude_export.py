@@ -13,10 +13,15 @@ from itertools import count
 from typing import Any
 
 from react_mem.integrations.importers.file_source import NO_OBJECT, FileSource, text_of
-from react_mem.integrations.importers.foreign_entry import ForeignEntry, NothingToImportError, UnusableEntry, digest_of
+from react_mem.integrations.importers.foreign_entry import (
+    ForeignEntry,
+    NothingToImportError,
+    Role,
+    UnusableEntry,
+    digest_of,
+)
 from react_mem.integrations.importers.import_times import written_at
 from react_mem.integrations.importers.json_stream import json_elements
-from react_mem.memory.model.records import Role
 
 _FILES = re.compile(r"(^|/)(conversations(-\d+)?|memories|projects)\.json$|(^|/)(memories|projects)/[^/]+\.json$")
 _USERS = re.compile(r"(^|/)users\.json$")

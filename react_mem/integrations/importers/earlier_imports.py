@@ -13,9 +13,12 @@ from langgraph.store.base import BaseStore
 
 from react_mem.integrations.importers.foreign_entry import digest_of
 from react_mem.integrations.importers.source_updates import entry_of
-from react_mem.memory.model.kinds import DOCUMENT, EPISODE, FACT, kind_of
-from react_mem.memory.model.records import Record
-from react_mem.memory.store.owned import in_pages
+from react_mem.memory import Record
+from react_mem.memory.records import KINDS, in_any_order, kind_named
+
+DOCUMENT = KINDS["document"]
+EPISODE = KINDS["episode"]
+FACT = KINDS["fact"]
 
 _CHANGEABLE = (FACT, DOCUMENT, EPISODE)
 """Kinds that are named by their words; a message is named by its entry."""
@@ -41,12 +44,13 @@ class EarlierImports:
             source: The system.
         """
         earlier = cls({})
-        async for items in in_pages(store, user_id):
-            for item in items:
-                value: dict[str, Any] = item.value
-                kind, meta = kind_of(value), value.get("meta") or {}
-                if kind in _CHANGEABLE and meta.get("source") == source:
-                    earlier._add((source, meta.get("id"), value.get("session_id")), kind.name, item.key)
+        for namespace in {kind.namespace(user_id) for kind in _CHANGEABLE}:
+            async for items in in_any_order(store, namespace):
+                for item in items:
+                    value: dict[str, Any] = item.value
+                    kind, meta = kind_named(value.get("kind")), value.get("meta") or {}
+                    if kind in _CHANGEABLE and meta.get("source") == source:
+                        earlier._add((source, meta.get("id"), value.get("session_id")), kind.name, item.key)
         return earlier
 
     def note(self, records: Iterable[Record]) -> None:

@@ -11,9 +11,8 @@ from collections.abc import AsyncIterator, Iterator
 from itertools import islice
 from typing import Any, ClassVar
 
-from react_mem.integrations.importers.foreign_entry import Entries, ForeignEntry, UnusableEntry
+from react_mem.integrations.importers.foreign_entry import BATCH, Entries, ForeignEntry, UnusableEntry
 from react_mem.integrations.importers.import_files import ImportFile
-from react_mem.memory.rights.portions import BATCH
 
 NO_OBJECT = "is not a JSON object"
 

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from react_mem.memory.model.records import Role
+Role = Literal["user", "assistant", "system", "tool", "agent", "observer"]
+
+BATCH = 200
+"""Entries that are read, and written, at a time."""
+
+Told = Callable[[int, int | None], None]
+"""Is told how many entries are done, and of how many."""
 
 EntryKind = Literal["fact", "message", "document", "episode"]
+
+
+def nobody_listens(_done: int, _total: int | None) -> None:
+    """Tell nobody."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,13 @@ from itertools import islice
 from react_mem.integrations.importers.chatgpt_export import ChatGptExport
 from react_mem.integrations.importers.claude_export import ClaudeExport
 from react_mem.integrations.importers.file_source import FileSource
-from react_mem.integrations.importers.foreign_entry import ForeignEntry, ForeignSource, NothingToImportError
+from react_mem.integrations.importers.foreign_entry import (
+    ForeignEntry,
+    ForeignSource,
+    NothingToImportError,
+    Told,
+    nobody_listens,
+)
 from react_mem.integrations.importers.import_files import ImportFile, text_stream
 from react_mem.integrations.importers.import_outcome import ImportOutcome
 from react_mem.integrations.importers.importer import import_from
@@ -22,11 +28,8 @@ from react_mem.integrations.importers.markdown_list import MarkdownList
 from react_mem.integrations.importers.mem0_memories import Mem0Memories
 from react_mem.integrations.importers.owners import ImportOwners, why_no_owner
 from react_mem.integrations.importers.zep_graph import ZepGraph
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.llm.checked_calls import checked
-from react_mem.memory.rights.markdown_export import exported_lines
-from react_mem.memory.rights.portability import is_header
-from react_mem.memory.rights.portions import Told, nobody_listens
+from react_mem.memory import MemoryFacade
+from react_mem.memory.records import checked, exported_lines, is_header
 
 _FILES: dict[str, type[FileSource]] = {
     source.name: source for source in (Mem0Memories, ZepGraph, ChatGptExport, ClaudeExport, JsonlEntries, MarkdownList)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from react_mem.integrations.importers.source_updates import SETTLED
-from react_mem.memory.model.records import MAX_META_BYTES
 
 _EXAMPLES = 3
 """Places that are named of those with the same reason."""
@@ -81,7 +80,7 @@ class ImportOutcome:
         """Return how many memories came without what stood beside them, and why."""
         return (
             f"{self.unnoted} {'is' if self.unnoted == 1 else 'are'} kept without what the source has beside the memory "
-            f"(`meta`, `metadata`): more than {MAX_META_BYTES:,} bytes, or what is no JSON, is not kept"
+            f"(`meta`, `metadata`): more than 4,000 bytes, or what is no JSON, is not kept"
         )
 
     def to_data(self) -> dict[str, Any]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from react_mem.memory.model.records import now, with_zone
-
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _AHEAD = timedelta(days=1)
 _MILLISECONDS = 1e11
@@ -25,7 +23,8 @@ def time_in(value: Any) -> datetime | None:
         return None
     try:
         if isinstance(value, str) and not _is_number(value):
-            return with_zone(datetime.fromisoformat(value.strip())).astimezone(UTC)
+            at = datetime.fromisoformat(value.strip())
+            return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
         seconds = float(value)
         return datetime.fromtimestamp(seconds / 1_000 if abs(seconds) >= _MILLISECONDS else seconds, UTC)
     except (ValueError, TypeError, OverflowError, OSError):
@@ -44,7 +43,7 @@ def written_at(*values: Any) -> tuple[datetime | None, bool]:
     wrong = False
     for value in values:
         at = time_in(value)
-        if at is not None and _EARLIEST <= at <= now() + _AHEAD:
+        if at is not None and _EARLIEST <= at <= datetime.now(UTC) + _AHEAD:
             return at, wrong
         wrong = wrong or value not in (None, "")
     return None, wrong

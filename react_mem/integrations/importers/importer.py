@@ -11,7 +11,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from langgraph.store.base import BaseStore, GetOp, Item
 from pydantic import ValidationError
@@ -20,7 +20,14 @@ from react_mem.errors import MemoryFull
 from react_mem.integrations.importers.as_records import as_record, is_unnoted
 from react_mem.integrations.importers.earlier_imports import EarlierImports
 from react_mem.integrations.importers.first_reading import FirstReading, why_unfit
-from react_mem.integrations.importers.foreign_entry import ForeignEntry, ForeignSource, UnusableEntry, digest_of
+from react_mem.integrations.importers.foreign_entry import (
+    ForeignEntry,
+    ForeignSource,
+    Told,
+    UnusableEntry,
+    digest_of,
+    nobody_listens,
+)
 from react_mem.integrations.importers.import_outcome import ImportOutcome
 from react_mem.integrations.importers.ledger import imported_before, is_noted, noting
 from react_mem.integrations.importers.owners import OWNER_ELSEWHERE, ImportOwners, why_no_owner
@@ -33,26 +40,23 @@ from react_mem.integrations.importers.source_updates import (
     says_the_same,
     words_of,
 )
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.merging.facts import fact_changes, load_facts
-from react_mem.memory.merging.saying_again import revived
-from react_mem.memory.merging.speakers import speaker_changes
-from react_mem.memory.model.changes import Change, delete, put
-from react_mem.memory.model.kinds import PENDING, kind_named, kind_of
-from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.quota_settings import QuotaSettings
-from react_mem.memory.model.records import Fact, Message, Record, now
-from react_mem.memory.model.states import PendingTurn
-from react_mem.memory.rights.portions import Told, nobody_listens, portions
-from react_mem.memory.store.audit.audit_entries import AuditAction
-from react_mem.memory.store.room import make_room
-from react_mem.memory.store.transactions import transact
-from react_mem.memory.work.items import Work, put_work
-
-_MAX_NOTE = 600
-_CONTEXT = 2
-"""Characters of a note, and messages before a turn that are read with it, as of any turn that waits."""
-
+from react_mem.memory import Fact, MemoryFacade, MemoryPolicy, Message, Origin, Record
+from react_mem.memory.records import (
+    AuditAction,
+    Change,
+    delete,
+    fact_changes,
+    kind_named,
+    load_facts,
+    make_room,
+    note_action,
+    portions,
+    put,
+    revived,
+    speaker_changes,
+    transact,
+    turns_to_read,
+)
 
 _REPEATED = "has the id of an earlier entry of this import, which counts, and no later date; give each an id of its own"
 """Reason for which the second of two texts is not taken that would replace each other whenever they are imported."""
@@ -96,7 +100,7 @@ async def import_from(
         told(0, found.total)
     owners = found.owners(owners, personal=source.personal)
     total = found.total
-    importing = _Importing(memory.store, source.name, memory.policy.quotas, dry_run, read_by)
+    importing = _Importing(memory.store, source.name, memory.policy, dry_run, read_by)
     done = 0
     async for batch in source.batches():
         by_owner: dict[str, list[ForeignEntry]] = {}
@@ -119,7 +123,7 @@ async def import_from(
     outcome = importing.outcome
     for user_id, added in (outcome.added + outcome.updated).items():
         if not dry_run:
-            memory.note(user_id, AuditAction.IMPORT, {"all": added})
+            note_action(memory.store, user_id, AuditAction.IMPORT, {"all": added})
     return outcome
 
 
@@ -169,11 +173,11 @@ class _Importing:
         read_by: The agent that is to draw facts from it.
     """
 
-    def __init__(self, store: BaseStore, source: str, quotas: QuotaSettings, dry_run: bool, read_by: str) -> None:
+    def __init__(self, store: BaseStore, source: str, policy: MemoryPolicy, dry_run: bool, read_by: str) -> None:
         self.outcome = ImportOutcome(dry_run=dry_run)
         self._store = store
         self._source = source
-        self._quotas = quotas
+        self._quotas = policy.quotas
         self._read_by = read_by
         self._would_be: set[int] = set()
         """Records that a dry run would have written, since the store does not tell."""
@@ -199,9 +203,10 @@ class _Importing:
             decided, noted = await self._decide(user_id, entries)
             new = [*decided.new.values()]
             messages = [record for record in new if isinstance(record, Message)]
-            work = self._to_read(user_id, messages) if self._read_by else []
+            work = turns_to_read(user_id, self._read_by, messages) if self._read_by else []
+            turns = sum(message.role == "user" for message in messages) if self._read_by else 0
             if self.outcome.dry_run:
-                return (decided, _turns(work)), []
+                return (decided, turns), []
             written = [*new, *decided.changed.values()]
             # what becomes history needs no more room
             more = [record for record in written if not isinstance(record, Fact) or record.current]
@@ -215,7 +220,7 @@ class _Importing:
                 *work,
                 *noted,
             ]
-            return (decided, _turns(work)), changes
+            return (decided, turns), changes
 
         outcome = self.outcome
         try:
@@ -294,7 +299,7 @@ class _Importing:
 
     async def _update(self, user_id: str, entry: ForeignEntry, record: Record, before: Record | None) -> SourceUpdate:
         """Return what becomes of an entry that was imported before."""
-        at = now()
+        at = datetime.now(UTC)
         if before is not None and is_of(before, record):
             if not says_the_same(before, record):
                 # it keeps the id that it was first imported with
@@ -322,40 +327,9 @@ class _Importing:
                 unfit.append((entry, f"makes no {entry.kind}: {field_}"))
         return made
 
-    def _to_read(self, user_id: str, messages: Sequence[Message]) -> list[Change]:
-        """Return the notes of turns that are to be read, and the work of it."""
-        sessions: dict[str, list[Message]] = {}
-        for message in messages:
-            sessions.setdefault(message.session_id, []).append(message)
-        changes: list[Change] = []
-        for session_id, said in sessions.items():
-            said.sort(key=lambda message: message.turn)
-            starts = [place for place, message in enumerate(said) if message.role == "user"]
-            for start, end in zip(starts, [*starts[1:], len(said)], strict=True):
-                note = self._note(said, start, end)
-                changes.append(put(user_id, note))
-            if starts:
-                due = int(now().timestamp() * 1000)
-                changes.append(
-                    put_work(user_id, Work(kind="extract", agent=self._read_by, session=session_id, due_at=due))
-                )
-        return changes
-
-    def _note(self, said: Sequence[Message], start: int, end: int) -> PendingTurn:
-        ids = tuple(message.id for message in said[start:end])
-        return PendingTurn(
-            id=PENDING.id(*ids),
-            text=said[start].text[:_MAX_NOTE],
-            origin=Origin.IMPORT,
-            session_id=said[start].session_id,
-            agent_id=self._read_by,
-            source_ids=ids,
-            context_ids=tuple(message.id for message in said[max(0, start - _CONTEXT) : start]),
-        )
-
 
 def _record(item: Item | None) -> Record | None:
-    return None if item is None else kind_of(item.value).record.from_value(item.value)
+    return None if item is None else kind_named(item.value.get("kind")).record.from_value(item.value)
 
 
 def _take_in(decided: _Decided, entry: ForeignEntry, update: SourceUpdate) -> None:
@@ -369,10 +343,6 @@ def _take_in(decided: _Decided, entry: ForeignEntry, update: SourceUpdate) -> No
         decided.changed.update((record.id, record) for record in update.writes)
         if update.replaced:
             decided.removed.append(update.replaced)
-
-
-def _turns(changes: Sequence[Change]) -> int:
-    return sum(change.value is not None and PENDING.matches(change.value) for change in changes)
 
 
 def _said_again(fact: Record | None, record: Record) -> Fact | None:

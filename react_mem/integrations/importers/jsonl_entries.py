@@ -11,12 +11,12 @@ from react_mem.integrations.importers.foreign_entry import (
     EntryKind,
     ForeignEntry,
     NothingToImportError,
+    Role,
     UnusableEntry,
     digest_of,
 )
 from react_mem.integrations.importers.import_times import time_in, written_at
 from react_mem.integrations.importers.json_stream import json_elements
-from react_mem.memory.model.records import Role
 
 _FILES = re.compile(r"\.jsonl?$", re.IGNORECASE)
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_to")

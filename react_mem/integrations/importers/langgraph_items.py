@@ -21,11 +21,9 @@ from langgraph.store.base import BaseStore, Item
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from react_mem.integrations.importers.file_source import text_of
-from react_mem.integrations.importers.foreign_entry import Entries, ForeignEntry, UnusableEntry
+from react_mem.integrations.importers.foreign_entry import BATCH, Entries, ForeignEntry, UnusableEntry
 from react_mem.integrations.importers.import_times import written_at
-from react_mem.memory.rights.portions import BATCH
-from react_mem.memory.store.failures import place_of
-from react_mem.memory.store.whole_store import read_all
+from react_mem.memory.records import place_of, read_all
 
 _TEXTS = ("content", "text", "memory", "fact")
 _MAX_CONTENT = 1_000_000

@@ -10,9 +10,7 @@ from collections.abc import Collection, Iterable
 
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
-from react_mem.memory.model.changes import Change
-from react_mem.memory.model.namespaces import meta_namespace
-from react_mem.memory.model.records import record_id
+from react_mem.memory.records import Change, meta_namespace, record_id
 
 _KIND = "imported"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from react_mem.integrations.importers.file_source import FileSource
 from react_mem.integrations.importers.foreign_entry import ForeignEntry, UnusableEntry, digest_of
 from react_mem.integrations.importers.import_files import text_stream
-from react_mem.memory.language.text import normalise
+from react_mem.memory.records import normalise
 
 _FILES = re.compile(r"\.(md|markdown|txt)$", re.IGNORECASE)
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")

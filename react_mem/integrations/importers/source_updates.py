@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from react_mem.memory.merging.reconcile import succeeded
-from react_mem.memory.merging.saying_again import revived
-from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Fact, Message, Record
+from react_mem.memory import Fact, Message, Origin, Record
+from react_mem.memory.records import revived, succeeded
 
 FORGOTTEN = "was imported before, and has been forgotten since"
 KEPT = "says something else at its source by now; what was corrected or said again here, or is over, stays as it is"

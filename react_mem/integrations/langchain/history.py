@@ -9,11 +9,8 @@ from sys import maxsize
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from react_mem.memory.adapters.blocking import run_blocking
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.merging.blocks import said_again
-from react_mem.memory.model.records import Message
-from react_mem.memory.store.attachments import read_attachment, refs_in
+from react_mem.memory import MemoryFacade, Message
+from react_mem.memory.records import run_blocking, said_content
 
 
 class MemoryChatHistory(BaseChatMessageHistory):
@@ -79,10 +76,7 @@ class MemoryChatHistory(BaseChatMessageHistory):
         return (await self._memory.dialog.get_context(self._user_id, self._session_id, limit)).messages
 
     async def _as_said(self, record: Message) -> BaseMessage:
-        content = record.content
-        if not isinstance(content, str):
-            read = {ref: await read_attachment(self._memory.store, self._user_id, ref) for ref in refs_in(vars(record))}
-            content = said_again(content, {ref: "".join(pieces) for ref, pieces in read.items() if pieces})
+        content = await said_content(self._memory.store, self._user_id, record)
         kinds: dict[str, type[BaseMessage]] = {"user": HumanMessage, "system": SystemMessage}
         # a tool's message would need the call that it answers; its name says that it was not the model that spoke
         name = record.speaker or ("" if record.role in ("user", "assistant", "system") else record.role)

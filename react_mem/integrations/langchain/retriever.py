@@ -9,10 +9,8 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, SkipValidation
 
-from react_mem.memory.adapters.blocking import run_blocking
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, OwnerId
-from react_mem.memory.model.kinds import origin_of
+from react_mem.memory import MemoryFacade, MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.records import origin_of, run_blocking
 
 
 class MemoryRetriever(BaseRetriever):
@@ -35,9 +33,9 @@ class MemoryRetriever(BaseRetriever):
     """
 
     memory: SkipValidation[MemoryFacade]
-    user_id: OwnerId
-    session_id: OwnerId = "retriever"
-    agent_id: OwnerId = "agent"
+    user_id: str = Field(min_length=1, max_length=512)
+    session_id: str = Field("retriever", min_length=1, max_length=512)
+    agent_id: str = Field("agent", min_length=1, max_length=512)
     scopes: list[MemoryScope] = Field(
         default=[MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.PROCEDURAL, MemoryScope.DIALOG]
     )

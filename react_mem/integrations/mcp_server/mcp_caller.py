@@ -11,21 +11,11 @@ from dataclasses import dataclass
 
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 
-from react_mem.agents.config import AgentConfig
+from react_mem import AgentConfig
 from react_mem.errors import LegalHoldError, ReactMemError
 from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import (
-    CLIENT_SESSION,
-    AuditActor,
-    AuditReason,
-    Identity,
-    ToolMemory,
-    acting,
-    cause_of,
-    for_clients,
-    scrub,
-    trace_of,
-)
+from react_mem.memory.records import AuditActor, AuditReason, acting
+from react_mem.memory.turns import CLIENT_SESSION, Identity, ToolMemory, cause_of, for_clients, scrub, trace_of
 
 _SECONDS = 30.0
 """Until a call is given up, once memory is open."""

@@ -22,10 +22,20 @@ from react_mem.integrations.mcp_server.mcp_results import (
     ShownProfile,
     ShownProfileField,
     ToldMessage,
+    title_of,
 )
 from react_mem.memory import Message
-from react_mem.memory.context import MAX_LINE_CHARS, Frame, Window, assemble, flat, labelled, render_beginning
-from react_mem.memory.runtime import CLIENT_SESSION, Identity, title_of
+from react_mem.memory.turns import (
+    CLIENT_SESSION,
+    MAX_LINE_CHARS,
+    Frame,
+    Identity,
+    Window,
+    assemble,
+    flat,
+    labelled,
+    render_beginning,
+)
 
 MAX_QUESTION = 16_000
 CONVERSATIONS = "memory://conversations"
@@ -126,7 +136,7 @@ def _told(message: Message) -> ToldMessage:
         id=message.id,
         session_id=message.session_id,
         role=message.role,
-        text=labelled(value, flat(str(title_of(value)), MAX_MESSAGE)),
+        text=labelled(value, flat(title_of(value), MAX_MESSAGE)),
         said_at=message.created_at,
     )
 

@@ -7,22 +7,14 @@ model as it is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from react_mem.memory import Fact, MemoryResultItem
-from react_mem.memory.context import MAX_LINE_CHARS, flat, labelled
-from react_mem.memory.runtime import (
-    MemoryDetail,
-    MemoryItem,
-    MemorySource,
-    MemoryVersion,
-    kind_named,
-    now,
-    title_of,
-)
+from react_mem.memory import Fact, MemoryDetail, MemoryItem, MemoryResultItem, MemorySource
+from react_mem.memory.records import kind_named
+from react_mem.memory.turns import MAX_LINE_CHARS, flat, labelled
 from react_mem.prompts import load_prompt
 
 NOTICE = load_prompt("recalled_data")
@@ -64,8 +56,8 @@ class ShownMemory(BaseModel):
             text: What of it is shown; by default what says in short what it is.
         """
         kept = kind_named(payload.get("kind")).place
-        item = MemoryItem.of(kept, str(payload.get("id", "")), payload, now())
-        said = labelled(payload, flat(text or str(title_of(payload)), MAX_LINE_CHARS))
+        item = MemoryItem.of(kept, str(payload.get("id", "")), payload, datetime.now(UTC))
+        said = labelled(payload, flat(text or title_of(payload), MAX_LINE_CHARS))
         kind = "milestone" if payload.get("milestone_title") else item.kind
         return cls.item(item).model_copy(update={"text": said, "kind": kind})
 
@@ -175,12 +167,6 @@ class FormerBelief(BaseModel):
     until: datetime | None = Field(description="Null for what is believed now.")
     why: str = Field(description="`believed` now, or why not: `replaced`, `ended`, `over`, `reworded`, `set aside`.")
 
-    @classmethod
-    def of(cls, version: MemoryVersion) -> FormerBelief:
-        """Return a version of a memory as it is shown."""
-        text = flat(version.text, MAX_LINE_CHARS)
-        return cls(id=version.id, text=text, since=version.since, until=version.until, why=version.why)
-
 
 class WhyResult(BaseModel):
     """Provenance of a memory."""
@@ -199,7 +185,12 @@ class WhyResult(BaseModel):
         return cls(
             memory=ShownMemory.item(told.memory),
             sources=list(map(ToldSource.of, told.provenance[-MOST_SHOWN:])),
-            history=list(map(FormerBelief.of, told.history[-MOST_SHOWN:])),
+            history=[
+                FormerBelief(
+                    id=one.id, text=flat(one.text, MAX_LINE_CHARS), since=one.since, until=one.until, why=one.why
+                )
+                for one in told.history[-MOST_SHOWN:]
+            ],
             derived=list(map(ShownMemory.item, told.derived[:MOST_SHOWN])),
             doubts=[f"{flat(one.text, MAX_LINE_CHARS)} ({one.since})" for one in told.doubts],
             answers=len(told.used),
@@ -248,3 +239,8 @@ class ShownConversation(BaseModel):
     id: str
     summary: str
     messages: list[ToldMessage]
+
+
+def title_of(value: Mapping[str, Any]) -> str:
+    """Return what says in short what a record is, as a text; empty where nothing does."""
+    return next((str(value[name]) for name in kind_named(value.get("kind")).title if value.get(name)), "")

@@ -21,8 +21,12 @@ from react_mem.integrations.mcp_server.mcp_results import (
     ShownMemory,
     WhyResult,
 )
-from react_mem.memory import MemoryFacade, MemoryQuery, Receipt
-from react_mem.memory.runtime import CLIENT_SESSION, KINDS, Unclear, searched_scopes
+from react_mem.memory import MemoryFacade, MemoryQuery, MemoryScope, Receipt
+from react_mem.memory.records import KINDS
+from react_mem.memory.turns import CLIENT_SESSION, Unclear
+
+_SEARCHED = [scope for scope in MemoryScope if any(kind.indexed and kind.place == scope for kind in KINDS.values())]
+"""Scopes in which something is found by meaning."""
 
 MAX_QUERY = 2_000
 MAX_TEXT = 2_000
@@ -78,7 +82,7 @@ async def recall(
                 user_id=caller.user_id,
                 session_id=CLIENT_SESSION,
                 agent_id=caller.agent_id,
-                scopes=searched_scopes(),
+                scopes=_SEARCHED,
                 query=query,
                 as_of=as_of,
                 extra={"turns": 0},

@@ -18,8 +18,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from react_mem.graphs.etags import is_alike
-
 PATH = "/memory/ui"
 
 SCRIPTS = (
@@ -55,7 +53,7 @@ def page(request: Request) -> Response:
     """
     document, policy, tag = _joined()
     headers = {**_HEADERS, "content-security-policy": policy, "etag": tag, "cache-control": "no-cache"}
-    if is_alike(request.headers.get("if-none-match", ""), tag):
+    if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return Response(document, media_type="text/html", headers=headers)
 

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from langgraph.store.base import BaseStore
 
 from react_mem.integrations.quality.quality_report import QualityReport
 from react_mem.integrations.quality.quality_tally import QualityTally
-from react_mem.memory.model.namespaces import Namespace
-from react_mem.memory.model.records import now
-from react_mem.memory.store.whole_store import read_all
+from react_mem.memory.records import read_all
 
 STALE_AFTER = timedelta(days=365)
 
 
 async def audit_quality(
     store: BaseStore,
-    prefix: Namespace = (),
+    prefix: tuple[str, ...] = (),
     *,
     stale_after: timedelta = STALE_AFTER,
     at: datetime | None = None,
@@ -34,7 +32,7 @@ async def audit_quality(
         at: The time that counts as now; by default it is.
         report: Is told how many items have been read.
     """
-    tally = QualityTally(stale_after, at or now())
+    tally = QualityTally(stale_after, at or datetime.now(UTC))
     async for page in read_all(store, prefix, report=report):
         await asyncio.to_thread(tally.take, page)
     return await asyncio.to_thread(tally.report)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from langgraph.store.base import Item
@@ -20,25 +19,19 @@ from react_mem.integrations.quality.quality_report import (
     QualityFinding,
     QualityReport,
 )
-from react_mem.memory.language.comparison import content_words
-from react_mem.memory.language.contradicting import Claim, claim_of
-from react_mem.memory.language.text import normalise
-from react_mem.memory.llm.secrets import HIDDEN, holds_secret, names_secret, secrets_of_the_environment
-from react_mem.memory.model.kinds import FACT, KINDS, MESSAGE, about_of
-from react_mem.memory.model.namespaces import ROOT, Namespace
-from react_mem.memory.model.records import with_zone
-from react_mem.memory.store.owned import is_record
+from react_mem.memory import MemoryScope
+from react_mem.memory.records import KINDS, claim_of, normalise, secret_finder
+
+FACT = KINDS["fact"]
+MESSAGE = KINDS["message"]
+_SCOPES = frozenset(MemoryScope)
+_ROOT = FACT.namespace("anyone")[0]
+Namespace = tuple[str, ...]
 
 _EXAMPLES = 5
 _MONTH = timedelta(days=30)
 _MAX_CHARS = 2_000
 """Characters of a text by which it is compared."""
-
-_ID = re.compile(r"[0-9a-fA-F-]{16,}|[\w:/-]*[0-9a-f]{24,}[\w:/-]*")
-"""An id, a hash or a UUID, which looks like a key and is none."""
-
-_VALUE = re.compile(r"[^\W_]{4}")
-"""Part of a value that may be a secret: not of signs in the place of one."""
 
 _NOT_KNOWN = "only memory of react-mem tells which memories its answers used"
 
@@ -64,7 +57,7 @@ class QualityTally:
         self._unused: dict[bytes, tuple[Namespace, str]] = {}
         self._used: set[bytes] = set()
         self._is_ours = False
-        self._known = secrets_of_the_environment()
+        self._is_secret = secret_finder()
 
     def take(self, items: Sequence[Item]) -> None:
         """Take items in.
@@ -75,8 +68,8 @@ class QualityTally:
         for item in items:
             # equal namespaces are one object, however many items there are
             namespace = self._namespaces.setdefault(tuple(item.namespace), tuple(item.namespace))
-            ours = namespace[0] == ROOT and len(namespace) > 2
-            if ours and not is_record(item):
+            ours = namespace[0] == _ROOT and len(namespace) > 2
+            if ours and namespace[2] not in _SCOPES:
                 continue
             self._items += 1
             self._bytes += len(json.dumps(item.value, ensure_ascii=False, default=str).encode(errors="replace"))
@@ -112,36 +105,35 @@ class QualityTally:
         if not FACT.matches(value) or not value.get("current", True):
             return
         over = value.get("valid_to")
-        if with_zone(item.updated_at) < self._stale_before or (
-            over and with_zone(datetime.fromisoformat(over)) < self._now
+        if _with_zone(item.updated_at) < self._stale_before or (
+            over and _with_zone(datetime.fromisoformat(over)) < self._now
         ):
             self._note("stale", ItemPlace(namespace, item.key))
         if doubts := value.get("doubts"):
             self._note("contradictions", ItemPlace(namespace, item.key, beside=str(doubts[0])))
-        of_whom = normalise(about_of(value))
+        of_whom = normalise("" if value.get("about") == "user" else str(value.get("about") or ""))
         self._compare(item, namespace, str(value.get("text", "")), of_whom, doubted=bool(doubts))
 
     def _take_foreign(self, item: Item, namespace: Namespace) -> None:
-        if with_zone(item.updated_at) < self._stale_before:
+        if _with_zone(item.updated_at) < self._stale_before:
             self._note("stale", ItemPlace(namespace, item.key))
         self._compare(item, namespace, text_in(item.value), doubted=False)
 
     def _compare(self, item: Item, namespace: Namespace, text: str, of_whom: str = "", *, doubted: bool) -> None:
         """Compare a text with those before it: the same words, or the same matter with other numbers or denied."""
         text = text[:_MAX_CHARS]
-        said = content_words(text)
-        if not said:
+        claim = claim_of(text)
+        if not claim.said:
             return
         place = json.dumps([*namespace, of_whom])
-        claim = claim_of(text)
         # what denies may be a word without content
-        same = _digest(place, str(claim.denied), *said)
+        same = _digest(place, str(claim.denied), *claim.said)
         if (earlier := self._said.setdefault(same, item.key)) != item.key:
             self._note("duplicates", ItemPlace(namespace, item.key, beside=earlier))
         elif claim.matter and not doubted and (contradicted := self._claim(place, claim, item.key)):
             self._note("contradictions", ItemPlace(namespace, item.key, beside=contradicted))
 
-    def _claim(self, place: str, claim: Claim, key: str) -> str:
+    def _claim(self, place: str, claim: Any, key: str) -> str:
         """Take a claim in; return the key of an earlier one that it contradicts, empty for none."""
 
         def of(*, denied: bool, counts: bool) -> bytes:
@@ -161,13 +153,12 @@ class QualityTally:
 
     def _keep_secrets(self, item: Item, namespace: Namespace) -> None:
         for path, text in _texts(item.value, ""):
-            named = names_secret(path.rpartition(".")[2]) and text != HIDDEN and _VALUE.search(text)
-            if named or (not _ID.fullmatch(text) and holds_secret(text, self._known)):
+            if self._is_secret(path.rpartition(".")[2], text):
                 self._note("secrets", ItemPlace(namespace, item.key, path))
                 return
 
     def _grow(self, item: Item) -> None:
-        made = with_zone(item.created_at)
+        made = _with_zone(item.created_at)
         self._months[f"{made:%Y-%m}"] += 1
         if made >= self._now - _MONTH:
             self._counts["growth"] += 1
@@ -178,6 +169,10 @@ class QualityTally:
         self._counts[check] += 1
         if len(self._examples[check]) < _EXAMPLES:
             self._examples[check].append(place)
+
+
+def _with_zone(at: datetime) -> datetime:
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def _digest(*parts: str) -> bytes:

@@ -22,10 +22,8 @@ from typing import Any
 
 import yaml
 
-from react_mem.memory.language.folding import fold
-from react_mem.memory.language.text import normalise
-from react_mem.memory.model.bounded_yaml import read_yaml
-from react_mem.memory.model.skills import Skill, ToolUse
+from react_mem.memory import Skill
+from react_mem.memory.records import fold, normalise, read_yaml
 
 NAME = "SKILL.md"
 
@@ -139,7 +137,7 @@ def _is_agent_name(name: str) -> bool:
 
 def _body_of(own: Mapping[str, Any]) -> str:
     """Return the body of a file of ours: as others wrote it, where they did and it has no steps, else in our form."""
-    steps = [ToolUse(**step) for step in own["tool_sops"]]
+    steps = [(step["tool"], step["action"]) for step in own["tool_sops"]]
     if own.get(_META) is not None and not steps:
         return "\n\n".join(own["preferences"]) + "\n"
     return _body(own["use_when"], steps, own["preferences"])
@@ -163,9 +161,9 @@ def _file(front: Mapping[str, Any], body: str) -> str:
     return f"---\n{head}---\n\n{body}"
 
 
-def _body(use_when: str, steps: Iterable[ToolUse], preferences: Iterable[str]) -> str:
+def _body(use_when: str, steps: Iterable[tuple[str, str]], preferences: Iterable[str]) -> str:
     title = " ".join(use_when.split())
-    told = [f"  {number}. {step.tool}: {' '.join(step.action.split())}" for number, step in enumerate(steps, start=1)]
+    told = [f"  {number}. {tool}: {' '.join(action.split())}" for number, (tool, action) in enumerate(steps, start=1)]
     lines = [f"## {title}", f"- When to Apply: {title}", *(["- Steps:", *told] if told else [])]
     lines += [f"- Preference: {' '.join(preference.split())}" for preference in preferences]
     return "\n".join(lines) + "\n"
@@ -179,7 +177,9 @@ def write_skill(skill: Skill, name: str) -> str:
         name: Its name there.
     """
     front = {"name": name, "description": skill.use_when, **_said(skill)}
-    return _file(front, _body(skill.use_when, skill.tool_sops, skill.preferences))
+    return _file(
+        front, _body(skill.use_when, [(step.tool, step.action) for step in skill.tool_sops], skill.preferences)
+    )
 
 
 def read_skills(text: str) -> list[dict[str, Any]]:

@@ -24,9 +24,8 @@ from react_mem.integrations.skills.skill_files import (
     write_agent_skill,
 )
 from react_mem.integrations.skills.skill_intake import SkillImport, owned_skills, take_in_skills
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.llm.checked_calls import checked
-from react_mem.memory.model.skills import Skill
+from react_mem.memory import MemoryFacade, Skill
+from react_mem.memory.records import checked
 
 AGENT = "skill-files"
 """Agent id of what comes from files."""

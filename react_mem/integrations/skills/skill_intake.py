@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from react_mem.errors import MemoryFull
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import SKILL
-from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.skills import Skill
+from react_mem.memory import MemoryFacade, MemoryScope, Origin, Skill
+from react_mem.memory.records import KINDS
+
+SKILL = KINDS["skill"]
 
 
 @dataclass(frozen=True)

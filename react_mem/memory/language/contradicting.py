@@ -27,18 +27,20 @@ class Claim(NamedTuple):
         matter: Its content words in order, stemmed, without numbers and without what denies.
         told: The numbers in it, as digits.
         denied: Whether it denies.
+        said: Its content words, as they are.
     """
 
     matter: tuple[str, ...]
     told: frozenset[str]
     denied: bool
+    said: tuple[str, ...]
 
 
 def claim_of(text: str) -> Claim:
     """Return what a text states, in a language with a file or without.
 
     >>> claim_of("I have two cats")
-    Claim(matter=('cat',), told=frozenset({'2'}), denied=False)
+    Claim(matter=('cat',), told=frozenset({'2'}), denied=False, said=('two', 'cats'))
     >>> claim_of("Ich mag Tee nicht").matter == claim_of("Ich mag Tee").matter
     True
     """
@@ -49,7 +51,7 @@ def claim_of(text: str) -> Claim:
     told = frozenset(numbers(rest) | spelt(rest))
     left = content_words(_VERB_ENDING.sub("", without_counting(rest)))
     matter = [word for word in left if not (word.isdigit() or (denied and is_denying(word)))]
-    return Claim(tuple(_stem.stemWords(matter)), told, denied)
+    return Claim(tuple(_stem.stemWords(matter)), told, denied, tuple(content_words(text)))
 
 
 def _affirmed(plain: str, spans: Sequence[tuple[int, int]]) -> str:

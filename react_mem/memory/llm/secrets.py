@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from react_mem.memory.language import FILES
 
@@ -125,3 +125,27 @@ def secrets_of_the_environment() -> list[str]:
     """Return the values of the environment's variables that are named as secrets."""
     found = [value for name, value in os.environ.items() if re.search(r"KEY|TOKEN|SECRET|PASSWORD", name)]
     return [value for value in found if len(value) >= 8]
+
+
+_SAYING = re.compile(r"[^\W_]{4}")
+"""Part of a value that may be a secret: not of signs in the place of one."""
+
+_ID = re.compile(r"[0-9a-fA-F-]{16,}|[\w:/-]*[0-9a-f]{24,}[\w:/-]*")
+"""An id, a hash or a UUID, which looks like a key and is none."""
+
+
+def secret_finder() -> Callable[[str, str], bool]:
+    """Return a function of a field's name and text: whether that is a secret, by its form, its name or the environment.
+
+    >>> finds = secret_finder()
+    >>> finds("api_key", "hunter2!"), finds("text", "I live in Hue")
+    (True, False)
+    """
+    known = secrets_of_the_environment()
+
+    def finds(name: str, text: str) -> bool:
+        if names_secret(name) and text != HIDDEN and _SAYING.search(text):
+            return True
+        return _ID.fullmatch(text) is None and holds_secret(text, known)
+
+    return finds

@@ -11,7 +11,7 @@ from langgraph.store.base import BaseStore
 
 from react_mem.memory.model.off_loop import off_loop
 from react_mem.memory.model.records import Message
-from react_mem.memory.store.attachments import MAX_ATTACHMENT, Attachment, attach, limit_of, refs_in
+from react_mem.memory.store.attachments import MAX_ATTACHMENT, Attachment, attach, limit_of, read_attachment, refs_in
 
 _MEDIA = {
     "image": "image",
@@ -245,3 +245,17 @@ def caption_of(block: Mapping[str, Any]) -> str:
 
 def _within(caption: str) -> str:
     return caption.replace("[", "(").replace("]", ")")
+
+
+async def said_content(store: BaseStore, user_id: str, record: Message) -> str | list[dict[str, Any]]:
+    """Return the content of a message as a model takes it, with what is attached to it.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        record: The message.
+    """
+    if isinstance(record.content, str):
+        return record.content
+    read = {ref: await read_attachment(store, user_id, ref) for ref in refs_in(vars(record))}
+    return said_again(record.content, {ref: "".join(pieces) for ref, pieces in read.items() if pieces})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 import unicodedata
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, ClassVar, Literal, Self
 
@@ -88,6 +89,11 @@ class AgentFile(Record):
     """
 
     RARE: ClassVar[tuple[str, ...]] = (*Record.RARE, "data", "keywords")
+    MAX_BYTES: ClassVar[int] = MAX_FILE_BYTES
+    MAX_PATH_CHARS: ClassVar[int] = MAX_PATH_CHARS
+    clean_path: ClassVar[Callable[[str], str]] = staticmethod(clean_path)
+    file_path: ClassVar[Callable[[str], str]] = staticmethod(file_path)
+    check_text: ClassVar[Callable[[str], None]] = staticmethod(check_text)
 
     kind: Literal["file"] = "file"
     origin: Origin = Origin.ASSISTANT

@@ -27,6 +27,10 @@ class Origin(StrEnum):
     IMPORT = "import"
     """Taken in from a file, or put there by the application."""
 
+    def least(self, other: Origin) -> Origin:
+        """Return the less trusted one of two origins: that of what is derived from both."""
+        return lowest([self, other])
+
 
 LABELS = {
     Origin.USER: "",

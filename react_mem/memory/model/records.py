@@ -432,6 +432,11 @@ class Fact(Record):
     concluded: bool = False
     current: bool = Field(True, description="False once it is over; stored so that a search can filter on it.")
 
+    @staticmethod
+    def identity(about: str, text: str) -> str:
+        """Return the id of the fact that says a text about somebody."""
+        return fact_id(about, text)
+
     @model_validator(mode="before")
     @classmethod
     def _from_triple(cls, data: Any) -> Any:

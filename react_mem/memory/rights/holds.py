@@ -176,6 +176,22 @@ class HeldRecords:
         return hold
 
 
+async def check_held(store: BaseStore, user_id: str, items: Iterable[Item], changes: Iterable[Change]) -> None:
+    """Refuse changes of some records of an owner that take something away which is under a legal hold.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        items: The records, as they are.
+        changes: What is to be written.
+
+    Raises:
+        LegalHoldError: If one of them is held.
+    """
+    kept = [*items]
+    HeldRecords(await holds_on(store, user_id), kept).check(kept, changes)
+
+
 def refuse_held(hold: LegalHold) -> None:
     """Refuse to remove what is held.
 

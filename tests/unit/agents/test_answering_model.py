@@ -48,7 +48,7 @@ async def test_an_answer_comes_in_words_and_ends() -> None:
 def test_every_chat_model_of_ours_has_the_one_base() -> None:
     found = {
         f"{path.relative_to(ROOT).as_posix()}:{node.name}"
-        for room in ("agents", "graphs", "memory", "tools", "benchmarks", "tests")
+        for room in ("agents", "graphs", "memory", "tools", "integrations", "benchmarks", "tests")
         for path in (ROOT / room).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.ClassDef)

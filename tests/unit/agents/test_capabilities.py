@@ -73,7 +73,7 @@ def test_no_class_of_ours_is_looked_at_to_tell_what_a_model_can_do() -> None:
 
     found: list[Any] = [
         path.relative_to(ROOT).as_posix()
-        for room in ("agents", "graphs", "memory", "tools")
+        for room in ("agents", "graphs", "memory", "tools", "integrations")
         for path in (ROOT / room).rglob("*.py")
         if any(map(looks, ast.walk(ast.parse(path.read_text("utf-8")))))
     ]

@@ -88,10 +88,11 @@ def test_the_client_loads_nothing_that_takes_long() -> None:
     assert ours == {
         "react_mem._lazy",
         "react_mem.agents",
+        "react_mem.integrations",
         "react_mem.integrations.coding_hooks",
         "react_mem.integrations.coding_hooks.hook_client",
         "react_mem.integrations.coding_hooks.hook_place",
         "react_mem.agents.entry",
-        "react_mem.agents.logged_in",
+        "react_mem.logged_in",
     }
     assert not loaded & {"argparse", "asyncio", "dataclasses", "inspect", "logging", "pydantic", "subprocess", "yaml"}

@@ -17,8 +17,8 @@ from starlette.authentication import SimpleUser
 from starlette.routing import Route
 
 from react_mem.agents.cli import main
+from react_mem.graphs.mcp_route import PATH, ClientsMemory
 from react_mem.installation import pip_install
-from react_mem.integrations.mcp_server.mcp_route import PATH, ClientsMemory
 from tests.support.routes import NOBODY
 
 ASKED = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

@@ -201,7 +201,7 @@ def test_no_other_module_has_a_fence_of_its_own() -> None:
     own = re.compile(r"‹|u003c|&lt;|f\"</?\{\w+\}[ >]")
     found = {
         path.relative_to(ROOT).as_posix()
-        for room in ("agents", "graphs", "memory", "tools")
+        for room in ("agents", "graphs", "memory", "tools", "integrations")
         for path in (ROOT / room).rglob("*.py")
         if own.search(path.read_text(encoding="utf-8"))
     }

@@ -160,7 +160,7 @@ def _asks(call: ast.Call) -> bool:
 def test_models_are_asked_in_few_places_and_behind_the_scenes_in_one() -> None:
     found = {
         path.relative_to(ROOT).as_posix()
-        for room in ("agents", "graphs", "memory", "tools")
+        for room in ("agents", "graphs", "memory", "tools", "integrations")
         for path in (ROOT / room).rglob("*.py")
         if any(isinstance(node, ast.Call) and _asks(node) for node in ast.walk(ast.parse(path.read_text("utf-8"))))
     }

@@ -205,7 +205,7 @@ _CHECKED = {"count", "record", "span", "observe", "model_call"}
 
 
 def _calls() -> Iterator[tuple[str, ast.Call]]:
-    for package in ("agents", "graphs", "memory", "tools"):
+    for package in ("agents", "graphs", "memory", "tools", "integrations"):
         for path in (ROOT / package).rglob("*.py"):
             for call in _calls_in(path.read_text()):
                 yield f"{path.relative_to(ROOT)}:{call.lineno}", call

@@ -16,7 +16,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.runtime import read_all
+from react_mem.memory.records import read_all
 from react_mem.testing import assert_forgets, assert_not_leaked, assert_remembers
 from tests.support.shuffled_store import ShuffledStore
 

@@ -24,7 +24,7 @@ from react_mem.errors import AuditBroken
 from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import ROOT, owner_of
+from react_mem.memory.model.namespaces import ROOT, meta_namespace, owner_of
 from react_mem.memory.store.audit.audit_entries import (
     ALL,
     AuditAction,
@@ -342,6 +342,18 @@ def note(store: BaseStore, owner: str, action: AuditAction, counts: Mapping[str,
     audit = getattr(store, "audit", None)
     if isinstance(audit, AuditLog):
         audit.record(owner, action, {kind: count for kind, count in counts.items() if count})
+
+
+def note_action(store: BaseStore, user_id: str, action: AuditAction, counts: Mapping[str, int]) -> None:
+    """Have what was done with a user's memory recorded, where the store keeps a log.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        action: What was done.
+        counts: How many records, by kind.
+    """
+    note(store, owner_of(meta_namespace(user_id)), action, counts)
 
 
 def note_writes(store: BaseStore, puts: Iterable[PutOp]) -> None:

@@ -13,13 +13,12 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.integrations.importers.chatgpt_export import ChatGptExport
 from react_mem.integrations.importers.claude_export import ClaudeExport
 from react_mem.integrations.importers.file_source import FileSource
-from react_mem.integrations.importers.foreign_entry import ForeignEntry
+from react_mem.integrations.importers.foreign_entry import BATCH, ForeignEntry
 from react_mem.integrations.importers.jsonl_entries import JsonlEntries
 from react_mem.integrations.importers.langgraph_items import LangGraphItems
 from react_mem.integrations.importers.markdown_list import MarkdownList
 from react_mem.integrations.importers.mem0_memories import Mem0Memories
 from react_mem.integrations.importers.zep_graph import ZepGraph
-from react_mem.memory.rights.portions import BATCH
 from tests.support.shuffled_store import ShuffledStore
 from tests.unit.adapters.imports.reading import in_file, read
 

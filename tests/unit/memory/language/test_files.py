@@ -55,7 +55,7 @@ def _of_a_language(text: str) -> bool:
 
 
 def _modules() -> Iterator[Path]:
-    for package in ("agents", "graphs", "memory", "tools"):
+    for package in ("agents", "graphs", "memory", "tools", "integrations"):
         yield from (ROOT / package).rglob("*.py")
 
 

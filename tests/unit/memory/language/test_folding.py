@@ -41,7 +41,7 @@ def test_the_name_of_a_field_and_of_a_file_fold_as_all_else() -> None:
 
 def test_nothing_else_leaves_diacritics_out() -> None:
     own = re.compile(r"[\"']NFK?D[\"']")
-    packages = ("agents", "graphs", "memory", "tools")
+    packages = ("agents", "graphs", "memory", "tools", "integrations")
     found = {
         str(file.relative_to(ROOT))
         for package in packages

@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from react_mem.memory.context import text_of
-from react_mem.memory.runtime import read_all
+from react_mem.memory.records import read_all
+from react_mem.memory.turns import text_of
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

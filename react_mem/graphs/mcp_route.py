@@ -18,7 +18,7 @@ from langgraph.store.base import BaseStore
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from react_mem.agents.config import load_agent_config
+from react_mem import load_agent_config
 from react_mem.errors import AgentConfigError
 from react_mem.graphs.callers import owner_of
 from react_mem.graphs.chat_summary import DEFAULT_AGENT
@@ -28,7 +28,7 @@ from react_mem.memory import MemoryFacade
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from react_mem.agents.config import AgentConfig
+    from react_mem import AgentConfig
 
 PATH = "/memory/mcp"
 

@@ -1,4 +1,4 @@
-"""Memory as a resident holds it open: an agent's, with the worker that draws from what was said."""
+"""Memory of an agent, opened without its graph: what tells turns in an agent's place drives it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from dotenv import find_dotenv, load_dotenv
 from langgraph.store.base import BaseStore
 
 from react_mem.agents.config import AgentConfig, load_agent
@@ -18,7 +17,7 @@ from react_mem.memory.runtime import AgentMemory, open_storage
 
 
 @dataclass(frozen=True)
-class HookMemory:
+class OpenedMemory:
     """Memory of one agent, whoever its users are.
 
     Args:
@@ -31,7 +30,7 @@ class HookMemory:
 
 
 @asynccontextmanager
-async def open_hook_memory(agent: str) -> AsyncIterator[HookMemory]:
+async def open_agent_memory(agent: str) -> AsyncIterator[OpenedMemory]:
     """Open the memory of an agent, and do the work behind its turns as long as it is open.
 
     Args:
@@ -53,12 +52,10 @@ async def open_hook_memory(agent: str) -> AsyncIterator[HookMemory]:
         # loaded by its first text, for which no prompt is to wait
         await storage.embedding.embeddings.aembed_query("warm")
         async with resolved.work.running(storage.memory, storage.checkpointer):
-            yield HookMemory(remembering, storage.memory)
+            yield OpenedMemory(remembering, storage.memory)
 
 
 def _load(agent: str) -> tuple[AgentConfig, ResolvedAgent, AgentMemory]:
-    # of the home folder, in which the resident runs: never of a project that a coding agent works in
-    load_dotenv(find_dotenv(usecwd=True))
     config = load_agent(agent)
     if config.manager != "react_mem":
         raise AgentConfigError(

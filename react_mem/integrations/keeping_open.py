@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Generic, TypeVar
 
-from react_mem.memory.runtime import cause_of
+from react_mem.memory.turns import cause_of
 
 log = logging.getLogger(__name__)
 

@@ -1,0 +1,54 @@
+"""Records as an integration reads and writes them: their kinds, changes in one transaction, room, holds and audit.
+
+What a record is stands in `react_mem.memory`; an application of your own needs no more than that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from react_mem._lazy import door
+
+if TYPE_CHECKING:
+    from react_mem.memory.adapters.blocking import run_blocking as run_blocking
+    from react_mem.memory.language.contradicting import claim_of as claim_of
+    from react_mem.memory.language.folding import fold as fold
+    from react_mem.memory.language.text import MAX_INDEXED_CHARS as MAX_INDEXED_CHARS
+    from react_mem.memory.language.text import normalise as normalise
+    from react_mem.memory.llm.checked_calls import checked as checked
+    from react_mem.memory.llm.secrets import secret_finder as secret_finder
+    from react_mem.memory.merging.blocks import said_content as said_content
+    from react_mem.memory.merging.facts import fact_changes as fact_changes
+    from react_mem.memory.merging.facts import load_facts as load_facts
+    from react_mem.memory.merging.reconcile import succeeded as succeeded
+    from react_mem.memory.merging.saying_again import revived as revived
+    from react_mem.memory.merging.speakers import speaker_changes as speaker_changes
+    from react_mem.memory.model.bounded_yaml import read_yaml as read_yaml
+    from react_mem.memory.model.changes import Change as Change
+    from react_mem.memory.model.changes import delete as delete
+    from react_mem.memory.model.changes import put as put
+    from react_mem.memory.model.files import AgentFile as AgentFile
+    from react_mem.memory.model.kinds import KINDS as KINDS
+    from react_mem.memory.model.kinds import kind_named as kind_named
+    from react_mem.memory.model.kinds import origin_of as origin_of
+    from react_mem.memory.model.namespaces import meta_namespace as meta_namespace
+    from react_mem.memory.model.records import record_id as record_id
+    from react_mem.memory.rights.holds import check_held as check_held
+    from react_mem.memory.rights.markdown_export import exported_lines as exported_lines
+    from react_mem.memory.rights.portability import is_header as is_header
+    from react_mem.memory.rights.portions import portions as portions
+    from react_mem.memory.rights.unread_turns import turns_to_read as turns_to_read
+    from react_mem.memory.store.audit.audit_entries import AuditAction as AuditAction
+    from react_mem.memory.store.audit.audit_entries import AuditActor as AuditActor
+    from react_mem.memory.store.audit.audit_entries import AuditReason as AuditReason
+    from react_mem.memory.store.audit.audit_entries import acting as acting
+    from react_mem.memory.store.audit.audit_log import note_action as note_action
+    from react_mem.memory.store.failures import place_of as place_of
+    from react_mem.memory.store.owned import in_any_order as in_any_order
+    from react_mem.memory.store.room import forget_count as forget_count
+    from react_mem.memory.store.room import make_room as make_room
+    from react_mem.memory.store.stored_text import storable as storable
+    from react_mem.memory.store.transactions import transact as transact
+    from react_mem.memory.store.whole_store import read_all as read_all
+else:
+    __getattr__, __dir__, __all__ = door(__name__)
