@@ -22,7 +22,7 @@ for _silent in ("ORT_DISABLE_TELEMETRY", "LANGGRAPH_CLI_NO_ANALYTICS", "LANGGRAP
     os.environ.setdefault(_silent, "1")
 
 if TYPE_CHECKING:
-    from react_mem.agents.agent_memory import OpenedMemory as OpenedMemory
+    from react_mem.agents.agent_memory import OpenAgentMemory as OpenAgentMemory
     from react_mem.agents.agent_memory import open_agent_memory as open_agent_memory
     from react_mem.agents.agent_opening import open_agent as open_agent
     from react_mem.agents.config import AgentConfig as AgentConfig

@@ -17,7 +17,7 @@ from react_mem.memory.runtime import AgentMemory, open_storage
 
 
 @dataclass(frozen=True)
-class OpenedMemory:
+class OpenAgentMemory:
     """Memory of one agent, whoever its users are.
 
     Args:
@@ -30,7 +30,7 @@ class OpenedMemory:
 
 
 @asynccontextmanager
-async def open_agent_memory(agent: str) -> AsyncIterator[OpenedMemory]:
+async def open_agent_memory(agent: str) -> AsyncIterator[OpenAgentMemory]:
     """Open the memory of an agent, and do the work behind its turns as long as it is open.
 
     Args:
@@ -52,7 +52,7 @@ async def open_agent_memory(agent: str) -> AsyncIterator[OpenedMemory]:
         # loaded by its first text, for which no prompt is to wait
         await storage.embedding.embeddings.aembed_query("warm")
         async with resolved.work.running(storage.memory, storage.checkpointer):
-            yield OpenedMemory(remembering, storage.memory)
+            yield OpenAgentMemory(remembering, storage.memory)
 
 
 def _load(agent: str) -> tuple[AgentConfig, ResolvedAgent, AgentMemory]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -14,6 +15,14 @@ from tests.support.documents import ROOT, blocks_of, take
 
 STEPS = list(blocks_of(ROOT / "docs" / "recipes.md"))
 TRIES = [step for step in STEPS if step.before == "Try it:"]
+DOORS = {
+    "react_mem",
+    "react_mem.errors",
+    "react_mem.prompts",
+    "react_mem.memory",
+    "react_mem.memory.records",
+    "react_mem.memory.turns",
+}
 MOST_FILES = 3
 """What adding something may touch."""
 
@@ -58,7 +67,7 @@ def test_every_recipe_is_tried_and_every_block_is_a_step() -> None:
     steps = [step for step in STEPS if step.before.startswith(("New file ", "In `"))]
     told = {step.section for step in steps}
     assert told <= {step.section for step in TRIES}
-    assert len({step.section for step in TRIES}) == len(TRIES) == 6
+    assert len({step.section for step in TRIES}) == len(TRIES) == 7
     # the one other block is a line of an agent's YAML
     assert [step.text for step in STEPS if step not in [*steps, *TRIES]] == [
         "tools: [current_time, my_tools:opening_hours]\n"
@@ -69,6 +78,13 @@ def test_every_recipe_is_tried_and_every_block_is_a_step() -> None:
 def test_a_recipe_touches_few_files(section: str) -> None:
     touched = {step.before.split("`")[1] for step in STEPS if step.section == section and "`" in step.before}
     assert len(touched) <= MOST_FILES
+
+
+def test_the_integration_of_the_recipe_imports_doors_alone() -> None:
+    [code] = [step.text for step in STEPS if step.before.startswith("New file `react_mem/integrations/")]
+    imported = {node.module for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)}
+    assert {name for name in imported if name and name.startswith("react_mem")} <= DOORS
+    assert len([line for line in code.splitlines() if line.strip()]) <= 70
 
 
 @pytest.mark.parametrize("section", [step.section for step in TRIES])

@@ -21,7 +21,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
-from react_mem import OpenedMemory
+from react_mem import OpenAgentMemory
 from react_mem.integrations.coding_hooks.catching_up import HeldMessage, ToldEvent, held_of, untold
 from react_mem.integrations.coding_hooks.hook_context import prompt_context
 from react_mem.integrations.coding_hooks.owed_notes import owed_from, pay
@@ -81,7 +81,7 @@ class CodingSession:
         notes: The folder with the notes of the sessions that are owed.
     """
 
-    def __init__(self, opened: OpenedMemory, identity: Identity, notes: str) -> None:
+    def __init__(self, opened: OpenAgentMemory, identity: Identity, notes: str) -> None:
         self.identity = identity
         self.problems: list[str] = []
         self._opened = opened

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from react_mem import OpenedMemory
+from react_mem import OpenAgentMemory
 from react_mem.integrations.coding_hooks.catching_up import ToldEvent
 from react_mem.integrations.coding_hooks.coding_session import CodingSession
 from react_mem.integrations.coding_hooks.hook_context import session_context
@@ -50,7 +50,7 @@ class HookEvents:
         notes: The folder with the notes of the sessions that are owed.
     """
 
-    def __init__(self, opened: OpenedMemory, notes: str) -> None:
+    def __init__(self, opened: OpenAgentMemory, notes: str) -> None:
         self._opened = opened
         self._notes = notes
         self._numbers = count()

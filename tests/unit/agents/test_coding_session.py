@@ -16,7 +16,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from psycopg import OperationalError
 
-from react_mem import OpenedMemory
+from react_mem import OpenAgentMemory
 from react_mem.integrations.coding_hooks import hook_context
 from react_mem.integrations.coding_hooks.catching_up import ToldEvent
 from react_mem.integrations.coding_hooks.coding_session import CodingSession, NotKeptError
@@ -36,7 +36,7 @@ Session = Callable[[], CodingSession]
 @pytest.fixture
 def session(memory_store: MemoryStore, tmp_path: Path) -> Session:
     """Make the session anew, as a resident does that has not seen it."""
-    opened = OpenedMemory(AgentMemory("assistant", MemoryPolicy()), memory_store)
+    opened = OpenAgentMemory(AgentMemory("assistant", MemoryPolicy()), memory_store)
     return lambda: CodingSession(opened, Identity("ann", "s", threaded=False), str(tmp_path))
 
 
@@ -98,7 +98,7 @@ class _Agent:
 @pytest.fixture
 def anew(memory_store: MemoryStore, tmp_path: Path) -> Callable[[], HookEvents]:
     """Make what works off the events anew."""
-    opened = OpenedMemory(AgentMemory("assistant", MemoryPolicy()), memory_store)
+    opened = OpenAgentMemory(AgentMemory("assistant", MemoryPolicy()), memory_store)
     return lambda: HookEvents(opened, str(tmp_path))
 
 
@@ -343,7 +343,7 @@ async def test_no_turn_leaves_another_behind_as_a_branch(session: Session, memor
 
 async def test_what_is_brought_is_below_what_both_agents_cut(memory_store: MemoryStore, tmp_path: Path) -> None:
     policy = MemoryPolicy.model_validate({"recall": {"max_memories": 100}, "context": {"memory_tokens": 20_000}})
-    opened = OpenedMemory(AgentMemory("assistant", policy), memory_store)
+    opened = OpenAgentMemory(AgentMemory("assistant", policy), memory_store)
     for number in range(30):
         who = Identity("ann", f"other {number}", threaded=False)
         other = CodingSession(opened, who, str(tmp_path))
