@@ -334,7 +334,7 @@ def _refuse_unknown(agent: str, home: str) -> None:
     if os.environ.get(_AGENTS) or os.path.exists(os.path.join(home, ".env")):
         # there may be more, and the resident knows them
         return
-    shipped = os.path.dirname(os.path.dirname(__file__))
+    shipped = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "agents")
     names = sorted(name[:-5] for name in os.listdir(shipped) if name.endswith(".yaml"))
     if agent not in names:
         raise _NotNowError(f"unknown agent {agent[:100]!r}, which --agent names; there are {', '.join(names)}")
