@@ -13,7 +13,8 @@ from react_mem.agents.config import AgentConfig, load_agent
 from react_mem.agents.resolve import ResolvedAgent, build_agent, resolve_agent
 from react_mem.errors import AgentConfigError
 from react_mem.memory import StorageSettings
-from react_mem.memory.runtime import AgentMemory, open_storage
+from react_mem.memory.runtime import open_storage
+from react_mem.memory.turns import AgentMemory
 
 
 @dataclass(frozen=True)

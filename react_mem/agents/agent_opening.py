@@ -19,7 +19,8 @@ from react_mem.agents.config import AgentConfig, load_agent
 from react_mem.agents.embedding import check_embedding
 from react_mem.agents.resolve import AgentTool, CompileOptions, build_agent, resolve_agent
 from react_mem.memory import StorageSettings
-from react_mem.memory.runtime import checked, open_storage, refuse_unaudited, refuse_unsealed
+from react_mem.memory.records import checked
+from react_mem.memory.runtime import open_storage, refuse_unaudited, refuse_unsealed
 
 
 @checked(model="give a chat model, such as init_chat_model(...); its name belongs into the config: models: {chat: ...}")

@@ -25,7 +25,8 @@ from react_mem.agents.models import EXTRACTIVE
 from react_mem.agents.standing_files import StandingInstructions
 from react_mem.errors import AgentConfigError, UnknownAgent
 from react_mem.memory import MemoryPolicy
-from react_mem.memory.runtime import BoundedLoader, ModelChoice, ModelEndpoint, in_place, read_yaml
+from react_mem.memory.records import read_yaml
+from react_mem.memory.runtime import BoundedLoader, ModelChoice, ModelEndpoint, in_place
 from react_mem.prompts import load_prompt
 from react_mem.tools.registry import check_tool_name
 from react_mem.tools.routing.routing_settings import SwitchSettings, as_switch_settings

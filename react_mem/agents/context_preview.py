@@ -24,7 +24,7 @@ from react_mem.memory.context import (
     message_record_id,
     tool_tokens,
 )
-from react_mem.memory.runtime import Identity
+from react_mem.memory.turns import Identity
 
 REMEMBERING = "react_mem"
 """The manager that puts a context together; another one has its system prompt and the whole thread as its prompt."""

@@ -47,7 +47,8 @@ from react_mem.memory.language import (
     statements_in,
     to_forget,
 )
-from react_mem.memory.runtime import MESSAGE, Capabilities, record_id, says
+from react_mem.memory.records import record_id
+from react_mem.memory.runtime import MESSAGE, Capabilities, says
 from react_mem.prompts import load_prompt
 from react_mem.tools.memory_tools import FORGOTTEN, MORE, forget_said, list_known
 

@@ -12,7 +12,7 @@ from langchain_core import exceptions as core
 
 from react_mem.agents.models import address_hint, key_hint, resolve_chat_spec
 from react_mem.errors import ModelConfigError
-from react_mem.memory.runtime import scrub
+from react_mem.memory.turns import scrub
 
 FailureKind = Literal[
     "context", "key", "permission", "not_found", "quota", "rate", "timeout", "connection", "request", "server",

@@ -10,7 +10,8 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from react_mem.errors import ModelConfigError
-from react_mem.memory.runtime import ModelEndpoint, scrub
+from react_mem.memory.runtime import ModelEndpoint
+from react_mem.memory.turns import scrub
 from react_mem.tools.suggest import valid_names
 
 EXTRACTIVE = "extractive"

@@ -34,7 +34,8 @@ from react_mem.agents.standing_files import StandingFiles, StandingInstructions
 from react_mem.errors import ToolConfigError
 from react_mem.memory import MemoryPolicy
 from react_mem.memory.context import followed_by
-from react_mem.memory.runtime import AgentMemory, AgentWork, capabilities_of
+from react_mem.memory.runtime import AgentWork, capabilities_of
+from react_mem.memory.turns import AgentMemory
 from react_mem.tools.governed import under_policy
 from react_mem.tools.memory_tools import forget_said, list_known
 from react_mem.tools.registry import load_tools

@@ -22,7 +22,8 @@ from react_mem.agents.config import load_agent_config
 from react_mem.agents.offered_context import agent_property
 from react_mem.agents.resolve import resolve_agent
 from react_mem.errors import InvalidInputError
-from react_mem.memory.runtime import ChatSummarizer, ChatSummary, ChatSummaryRequest, identify
+from react_mem.memory.runtime import ChatSummarizer, ChatSummary, ChatSummaryRequest
+from react_mem.memory.turns import identify
 
 DEFAULT_AGENT = "assistant"
 

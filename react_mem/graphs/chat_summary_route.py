@@ -30,18 +30,9 @@ from react_mem.errors import (
 )
 from react_mem.graphs.callers import owner_of
 from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
-from react_mem.memory.runtime import (
-    AuditActor,
-    AuditReason,
-    ChatSummarizer,
-    ChatSummary,
-    ChatSummaryRequest,
-    OwnerId,
-    acting,
-    cause_of,
-    for_clients,
-    trace_of,
-)
+from react_mem.memory.records import AuditActor, AuditReason, acting
+from react_mem.memory.runtime import ChatSummarizer, ChatSummary, ChatSummaryRequest, OwnerId
+from react_mem.memory.turns import cause_of, for_clients, trace_of
 
 MAX_BODY_BYTES = 2_000_000
 """Of one request: every field at its longest, in a script of three bytes a character, fits."""

@@ -18,7 +18,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from react_mem.errors import ReactMemError, RunFailed
 from react_mem.graphs.chosen_names import note_names, refuse_chosen
-from react_mem.memory.runtime import cause_of, for_clients, trace_of
+from react_mem.memory.turns import cause_of, for_clients, trace_of
 
 log = logging.getLogger(__name__)
 

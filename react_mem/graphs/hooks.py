@@ -15,7 +15,8 @@ from langgraph.runtime import Runtime
 from react_mem.errors import QuotaExceeded
 from react_mem.memory import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from react_mem.memory.context import text_of
-from react_mem.memory.runtime import AgentMemory, Identity, TurnMemory, Turns, scrub
+from react_mem.memory.runtime import Turns
+from react_mem.memory.turns import AgentMemory, Identity, TurnMemory, scrub
 
 State = TypeVar("State", contravariant=True)
 

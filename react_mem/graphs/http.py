@@ -60,14 +60,12 @@ from react_mem.memory.runtime import (
     CLOSING_SECONDS,
     Worker,
     authenticates,
-    cause_of,
-    for_clients,
     is_development,
     refuse_exposed_server,
     refuse_unaudited,
     refuse_unsealed,
-    scrub,
 )
+from react_mem.memory.turns import cause_of, for_clients, scrub
 
 log = logging.getLogger(__name__)
 

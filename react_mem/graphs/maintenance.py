@@ -18,7 +18,8 @@ from typing_extensions import TypedDict
 
 from react_mem.agents.runners import ConfiguredRunners
 from react_mem.errors import InvalidInputError
-from react_mem.memory.runtime import TurnReport, identify, is_nobodys, maintain_all, why_off
+from react_mem.memory.runtime import TurnReport, is_nobodys, maintain_all
+from react_mem.memory.turns import identify, why_off
 
 
 class MaintenanceContext(BaseModel):

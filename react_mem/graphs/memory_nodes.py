@@ -51,14 +51,10 @@ from react_mem.memory.context import (
 from react_mem.memory.runtime import (
     TASK_TOKENS,
     AgentRunner,
-    Identity,
-    Recalled,
     Reflecting,
     TaskNotes,
-    TurnMemory,
     Turns,
     capabilities_of,
-    identify,
     kind_followed,
     last_id,
     record_turn,
@@ -66,6 +62,7 @@ from react_mem.memory.runtime import (
     taken_steps,
     withhold,
 )
+from react_mem.memory.turns import Identity, Recalled, TurnMemory, identify
 from react_mem.tools.working_memory_tools import recall_step
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from react_mem.memory import telemetry
-from react_mem.memory.runtime import cause_of, identify, note_thread
+from react_mem.memory.runtime import note_thread
+from react_mem.memory.turns import cause_of, identify
 
 _PATIENCE = 2.0
 """Seconds that an answer is held back for a note that the database does not take."""

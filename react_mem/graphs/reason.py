@@ -23,7 +23,8 @@ from react_mem.graphs.noting import thread_noted
 from react_mem.graphs.structured_output import StructuredOutput
 from react_mem.memory import telemetry
 from react_mem.memory.context import NOTICE, as_said, paired_calls, with_call_ids
-from react_mem.memory.runtime import Metering, storable
+from react_mem.memory.records import storable
+from react_mem.memory.runtime import Metering
 from react_mem.prompts import load_prompt
 
 Compose = Callable[[Any, str | SystemMessage], list[BaseMessage]]

@@ -16,7 +16,8 @@ from langgraph.types import StreamWriter
 from react_mem.graphs import events
 from react_mem.memory import MemoryResultItem, MemoryScope, Profile, telemetry
 from react_mem.memory.context import WebAnswer
-from react_mem.memory.runtime import Recalled, Turns, cause_of, now
+from react_mem.memory.runtime import Turns, now
+from react_mem.memory.turns import Recalled, cause_of
 
 if TYPE_CHECKING:
     from react_mem.tools.web.search import WebSearch

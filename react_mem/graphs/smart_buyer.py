@@ -37,16 +37,14 @@ from react_mem.memory.context import followed_by, render_memories, text_of
 from react_mem.memory.runtime import (
     DOCUMENT,
     EXPERIENCE,
-    AgentMemory,
     AgentRunner,
     Metering,
     Reflecting,
-    TurnMemory,
     Turns,
     record_turn,
-    scrub,
     withhold,
 )
+from react_mem.memory.turns import AgentMemory, TurnMemory, scrub
 from react_mem.prompts import load_prompt
 
 FLOW = "smart_buyer"

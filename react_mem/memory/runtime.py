@@ -20,17 +20,11 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.calls import without_retries as without_retries
     from react_mem.memory.llm.capabilities import Capabilities as Capabilities
     from react_mem.memory.llm.capabilities import capabilities_of as capabilities_of
-    from react_mem.memory.llm.causes import cause_of as cause_of
-    from react_mem.memory.llm.causes import for_clients as for_clients
-    from react_mem.memory.llm.causes import scrub as scrub
-    from react_mem.memory.llm.causes import trace_of as trace_of
-    from react_mem.memory.llm.checked_calls import checked as checked
     from react_mem.memory.llm.schema import object_schema as object_schema
     from react_mem.memory.llm.secrets import without_secrets as without_secrets
     from react_mem.memory.llm.stand_ins import ask_in_turn as ask_in_turn
     from react_mem.memory.maintenance.agent import CLOSING_SECONDS as CLOSING_SECONDS
     from react_mem.memory.maintenance.agent import AgentWork as AgentWork
-    from react_mem.memory.maintenance.ending import conclude_soon as conclude_soon
     from react_mem.memory.maintenance.everything import maintain_all as maintain_all
     from react_mem.memory.maintenance.memory_health import MemoryHealth as MemoryHealth
     from react_mem.memory.maintenance.memory_health import check_health as check_health
@@ -40,29 +34,23 @@ if TYPE_CHECKING:
     from react_mem.memory.maintenance.worker import Worker as Worker
     from react_mem.memory.merging.skill_life import withhold as withhold
     from react_mem.memory.model.bounded_yaml import BoundedLoader as BoundedLoader
-    from react_mem.memory.model.bounded_yaml import read_yaml as read_yaml
     from react_mem.memory.model.exposure import authenticates as authenticates
     from react_mem.memory.model.exposure import is_development as is_development
     from react_mem.memory.model.exposure import is_loopback as is_loopback
     from react_mem.memory.model.exposure import refuse_exposed_server as refuse_exposed_server
-    from react_mem.memory.model.identity import Identity as Identity
     from react_mem.memory.model.identity import development_user as development_user
-    from react_mem.memory.model.identity import identify as identify
     from react_mem.memory.model.identity import is_nobodys as is_nobodys
     from react_mem.memory.model.identity import named as named
     from react_mem.memory.model.identity import switched_off as switched_off
     from react_mem.memory.model.identity import unfit as unfit
-    from react_mem.memory.model.identity import why_off as why_off
     from react_mem.memory.model.interface import OwnerId as OwnerId
     from react_mem.memory.model.kinds import CONVERSATION as CONVERSATION
     from react_mem.memory.model.kinds import DOCUMENT as DOCUMENT
     from react_mem.memory.model.kinds import EXPERIENCE as EXPERIENCE
     from react_mem.memory.model.kinds import FACT as FACT
-    from react_mem.memory.model.kinds import KINDS as KINDS
     from react_mem.memory.model.kinds import MESSAGE as MESSAGE
     from react_mem.memory.model.kinds import PROFILE as PROFILE
     from react_mem.memory.model.kinds import SUMMARY as SUMMARY
-    from react_mem.memory.model.kinds import kind_named as kind_named
     from react_mem.memory.model.kinds import searched_scopes as searched_scopes
     from react_mem.memory.model.kinds import title_of as title_of
     from react_mem.memory.model.model_spec import ModelChoice as ModelChoice
@@ -70,15 +58,11 @@ if TYPE_CHECKING:
     from react_mem.memory.model.namespaces import encode as encode
     from react_mem.memory.model.namespaces import memory_namespace as memory_namespace
     from react_mem.memory.model.namespaces import terminal_namespace as terminal_namespace
-    from react_mem.memory.model.origins import Origin as Origin
     from react_mem.memory.model.policy import ContextSettings as ContextSettings
     from react_mem.memory.model.records import now as now
-    from react_mem.memory.model.records import record_id as record_id
     from react_mem.memory.model.records import with_zone as with_zone
     from react_mem.memory.model.retention_settings import RetentionSettings as RetentionSettings
     from react_mem.memory.model.setting_names import in_place as in_place
-    from react_mem.memory.model.shown import MemoryDetail as MemoryDetail
-    from react_mem.memory.model.shown import MemoryItem as MemoryItem
     from react_mem.memory.model.shown import MemoryPage as MemoryPage
     from react_mem.memory.model.skills import StepExperience as StepExperience
     from react_mem.memory.opening import open_storage as open_storage
@@ -115,9 +99,6 @@ if TYPE_CHECKING:
     from react_mem.memory.rights.signing import SignedReceipt as SignedReceipt
     from react_mem.memory.rights.signing import public_half as public_half
     from react_mem.memory.rights.signing import public_key as public_key
-    from react_mem.memory.store.audit.audit_entries import AuditActor as AuditActor
-    from react_mem.memory.store.audit.audit_entries import AuditReason as AuditReason
-    from react_mem.memory.store.audit.audit_entries import acting as acting
     from react_mem.memory.store.audit.audit_log import AuditHead as AuditHead
     from react_mem.memory.store.audit.audit_log import AuditLog as AuditLog
     from react_mem.memory.store.calibration import reference_questions as reference_questions
@@ -127,7 +108,6 @@ if TYPE_CHECKING:
     from react_mem.memory.store.embeddings import embedding_of as embedding_of
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model
     from react_mem.memory.store.embeddings import means_same_embedding as means_same_embedding
-    from react_mem.memory.store.failures import place_of as place_of
     from react_mem.memory.store.keys.key_ring import KeyRing as KeyRing
     from react_mem.memory.store.keys.key_rotation import key_counts as key_counts
     from react_mem.memory.store.keys.key_rotation import rewrap as rewrap
@@ -143,18 +123,12 @@ if TYPE_CHECKING:
     from react_mem.memory.store.statistics import Holder as Holder
     from react_mem.memory.store.statistics import holders as holders
     from react_mem.memory.store.statistics import server_of as server_of
-    from react_mem.memory.store.stored_text import storable as storable
     from react_mem.memory.store.thread_owners import note_thread as note_thread
     from react_mem.memory.store.transactions import WriteConflict as WriteConflict
     from react_mem.memory.store.variable_names import misspelt as misspelt
-    from react_mem.memory.write.by_agent import ToolMemory as ToolMemory
-    from react_mem.memory.write.by_agent import Unclear as Unclear
     from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer as ChatSummarizer
     from react_mem.memory.write.chat_summary.summary_form import ChatSummary as ChatSummary
     from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest as ChatSummaryRequest
-    from react_mem.memory.write.lifecycle import AgentMemory as AgentMemory
-    from react_mem.memory.write.lifecycle import Recalled as Recalled
-    from react_mem.memory.write.lifecycle import TurnMemory as TurnMemory
     from react_mem.memory.write.metering import Metering as Metering
     from react_mem.memory.write.remembering import remember as remember
     from react_mem.memory.write.session import TurnReport as TurnReport

@@ -24,7 +24,8 @@ from react_mem.memory.context import (
     render_message,
     whole_text,
 )
-from react_mem.memory.runtime import ToolMemory, Unclear, Unfolded, cause_of, identify, switched_off, why_off
+from react_mem.memory.runtime import Unfolded, switched_off
+from react_mem.memory.turns import ToolMemory, Unclear, cause_of, identify, why_off
 from react_mem.tools.governed import governed
 
 _TIMEOUT = 10.0

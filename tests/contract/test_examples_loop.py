@@ -16,7 +16,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import ResolvedAgent, build_agent, resolve_agent
 from react_mem.memory import MemoryFacade, MemoryScope, telemetry
-from react_mem.memory.runtime import Identity
+from react_mem.memory.turns import Identity
 from react_mem.memory.work.items import Work
 from tests.contract.conftest import build_manager, memory_store
 from tests.contract.test_loop import ask, thread

@@ -13,7 +13,7 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.models import EXTRACTIVE, resolve_chat_spec
 from react_mem.agents.terminal.column import Column, printable
 from react_mem.memory import StorageSettings
-from react_mem.memory.runtime import place_of
+from react_mem.memory.records import place_of
 
 _HEAD_COLUMN = 8  # of "memory  "
 

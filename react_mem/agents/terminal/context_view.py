@@ -22,7 +22,8 @@ from react_mem.agents.terminal.output import print_json
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import MemoryFacade, MemoryScope, StorageSettings
 from react_mem.memory.context import Assembled, Frame, Section, is_users
-from react_mem.memory.runtime import CONVERSATION, Identity, open_storage
+from react_mem.memory.runtime import CONVERSATION, open_storage
+from react_mem.memory.turns import Identity
 
 _NAMED = 5
 """Conversations that are named where the one asked for does not exist."""

@@ -10,7 +10,8 @@ from rich.text import Text
 from react_mem.agents.terminal.output import Output
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import MemoryFacade, StorageSettings
-from react_mem.memory.runtime import AuditActor, AuditReason, acting, all_holds, open_storage
+from react_mem.memory.records import AuditActor, AuditReason, acting
+from react_mem.memory.runtime import all_holds, open_storage
 
 
 async def run_hold(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:

@@ -17,7 +17,8 @@ from react_mem.integrations import ImportOutcome, ImportOwners, import_memories
 from react_mem.integrations.importers.import_files import STANDARD_INPUT
 from react_mem.logged_in import user_name
 from react_mem.memory import MemoryFacade, StorageSettings
-from react_mem.memory.runtime import AuditActor, AuditReason, acting, open_storage
+from react_mem.memory.records import AuditActor, AuditReason, acting
+from react_mem.memory.runtime import open_storage
 
 _OWNERS = 10
 """Owners that are named; --json has all of them."""

@@ -34,13 +34,9 @@ from react_mem.memory import (
 )
 from react_mem.memory.context import is_over, labelled
 from react_mem.memory.language import is_question
+from react_mem.memory.records import KINDS, AuditActor, AuditReason, acting, kind_named
 from react_mem.memory.runtime import (
-    KINDS,
     MESSAGE,
-    AuditActor,
-    AuditReason,
-    acting,
-    kind_named,
     markdown_export,
     now,
     open_storage,

@@ -21,7 +21,8 @@ from react_mem.errors import MemoryCommandError
 from react_mem.integrations import audit_quality
 from react_mem.integrations.quality.quality_report import QualityCheck, QualityFinding, QualityReport
 from react_mem.memory import StorageSettings
-from react_mem.memory.runtime import memory_namespace, open_storage, scrub
+from react_mem.memory.runtime import memory_namespace, open_storage
+from react_mem.memory.turns import scrub
 
 _WORDS: dict[QualityCheck, str] = {
     "duplicates": "say what another item says",

@@ -12,15 +12,8 @@ from react_mem.agents.config import available_agents, load_agent_config
 from react_mem.agents.terminal.output import Output
 from react_mem.agents.terminal.progress import Progress
 from react_mem.memory import StorageSettings
-from react_mem.memory.runtime import (
-    AuditActor,
-    AuditReason,
-    RetentionSettings,
-    acting,
-    in_words,
-    open_storage,
-    retain_all,
-)
+from react_mem.memory.records import AuditActor, AuditReason, acting
+from react_mem.memory.runtime import RetentionSettings, in_words, open_storage, retain_all
 
 _COUNTS = ("users", "rewritten", "conversations", "threads", "held")
 

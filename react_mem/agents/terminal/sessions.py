@@ -9,7 +9,8 @@ from typing import Any
 from react_mem.agents.terminal.turn import Agent
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade, Receipt
-from react_mem.memory.runtime import conclude_soon, encode, now, terminal_namespace
+from react_mem.memory.runtime import encode, now, terminal_namespace
+from react_mem.memory.turns import conclude_soon
 
 _LAST = "last"
 

@@ -13,7 +13,8 @@ from react_mem.agents.terminal.output import Output, counted
 from react_mem.errors import MemoryCommandError
 from react_mem.integrations import export_skills, import_skills
 from react_mem.memory import MemoryFacade, StorageSettings
-from react_mem.memory.runtime import AuditActor, AuditReason, acting, open_storage
+from react_mem.memory.records import AuditActor, AuditReason, acting
+from react_mem.memory.runtime import open_storage
 
 
 async def run_skills(

@@ -17,7 +17,7 @@ from langgraph.graph.ui import AnyUIMessage, push_ui_message, ui_message_reducer
 from typing_extensions import TypedDict
 
 from react_mem.memory import MemoryResultItem, telemetry
-from react_mem.memory.runtime import cause_of
+from react_mem.memory.turns import cause_of
 
 RECALLED, REMEMBERED = "recalled", "remembered"
 """Names of the components in `cards.tsx`."""

@@ -32,18 +32,11 @@ from react_mem.graphs.memory_api.callers_memory import (
 )
 from react_mem.graphs.memory_api.conversations_api import ThreadId
 from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
-from react_mem.memory import MemoryFacade, MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory import MemoryFacade, MemoryItem, MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.context import Section, whole_text
-from react_mem.memory.runtime import (
-    AnswerSources,
-    Identity,
-    MemoryItem,
-    OwnerId,
-    for_clients,
-    kind_named,
-    now,
-    searched_scopes,
-)
+from react_mem.memory.records import kind_named
+from react_mem.memory.runtime import AnswerSources, OwnerId, now, searched_scopes
+from react_mem.memory.turns import Identity, for_clients
 
 MAX_QUERY = 4_000
 MAX_FOUND = 50

@@ -18,15 +18,8 @@ from react_mem.graphs.memory_api.forget_api import ForgetAnswer
 from react_mem.graphs.server_threads import ServerThreads
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import (
-    MAX_PAGE,
-    ConversationDetail,
-    ConversationPage,
-    OwnerId,
-    WriteConflict,
-    cause_of,
-    conclude_soon,
-)
+from react_mem.memory.runtime import MAX_PAGE, ConversationDetail, ConversationPage, OwnerId, WriteConflict
+from react_mem.memory.turns import cause_of, conclude_soon
 
 router = APIRouter(tags=["Conversations"], route_class=MemoryRoute)
 ending = APIRouter(tags=["Conversations"], route_class=BoundedRoute)

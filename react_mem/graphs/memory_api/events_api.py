@@ -18,7 +18,7 @@ from fastapi import APIRouter, Header, HTTPException
 from fastapi.responses import StreamingResponse
 
 from react_mem.graphs.memory_api.callers_memory import PREFIX, Asked, CallersMemory, MemoryRoute, problems
-from react_mem.memory.runtime import cause_of
+from react_mem.memory.turns import cause_of
 
 MOST_STREAMS = 5
 """Streams of one user at once, in this process."""

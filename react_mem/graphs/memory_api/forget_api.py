@@ -19,15 +19,9 @@ from react_mem.graphs.memory_api.known_fields import AlsoTaken
 from react_mem.graphs.server_threads import ServerThreads
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade, Receipt
-from react_mem.memory.runtime import (
-    AuditActor,
-    AuditReason,
-    OwnerId,
-    SignedReceipt,
-    acting,
-    cause_of,
-    refuse_held,
-)
+from react_mem.memory.records import AuditActor, AuditReason, acting
+from react_mem.memory.runtime import OwnerId, SignedReceipt, refuse_held
+from react_mem.memory.turns import cause_of
 
 MAX_IDS = 100
 MAX_TEXT = 2_000

@@ -21,9 +21,8 @@ from react_mem.graphs.memory_api.callers_memory import (
     retried,
 )
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
+from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.runtime import (
-    AuditActor,
-    AuditReason,
     HiddenMemory,
     MemoryHealth,
     MemoryUsage,
@@ -32,7 +31,6 @@ from react_mem.memory.runtime import (
     SkillList,
     WaitingTurns,
     WriteConflict,
-    acting,
     check_health,
     count_usage,
     list_skills,

@@ -27,18 +27,8 @@ from react_mem.graphs.memory_api.callers_memory import (
     wrong,
 )
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
-from react_mem.memory import MemoryFacade, MemoryScope
-from react_mem.memory.runtime import (
-    FACT,
-    MAX_PAGE,
-    MemoryDetail,
-    MemoryItem,
-    MemoryPage,
-    Origin,
-    OwnerId,
-    WriteConflict,
-    remember,
-)
+from react_mem.memory import MemoryDetail, MemoryFacade, MemoryItem, MemoryScope, Origin
+from react_mem.memory.runtime import FACT, MAX_PAGE, MemoryPage, OwnerId, WriteConflict, remember
 
 DEFAULT_AGENT = "assistant"
 

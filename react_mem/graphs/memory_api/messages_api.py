@@ -23,9 +23,7 @@ from react_mem.graphs.memory_api.callers_memory import (
 from react_mem.graphs.memory_api.conversations_api import ThreadId
 from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
 from react_mem.memory.runtime import (
-    AgentMemory,
     ClientMessage,
-    Identity,
     OtherWordsError,
     OwnerId,
     TakenMessage,
@@ -35,6 +33,7 @@ from react_mem.memory.runtime import (
     store_told,
     with_zone,
 )
+from react_mem.memory.turns import AgentMemory, Identity
 
 MAX_MESSAGES = 100
 

@@ -20,7 +20,8 @@ from react_mem.graphs.switching.prefetch import Prefetch
 from react_mem.memory import telemetry
 from react_mem.memory.context import NOTICE, flat, is_users, text_of, tool_tokens, with_appended
 from react_mem.memory.language import index_terms, language_of, settles
-from react_mem.memory.runtime import Turns, cause_of, trace_of
+from react_mem.memory.runtime import Turns
+from react_mem.memory.turns import cause_of, trace_of
 from react_mem.tools.routing.find_tools import FIND_TOOLS, FOUND, make_find_tools
 from react_mem.tools.routing.relations import Follows, what_followed
 from react_mem.tools.routing.switch import Offer, Switch

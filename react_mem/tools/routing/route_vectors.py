@@ -13,7 +13,9 @@ from operator import mul
 from langchain_core.embeddings import Embeddings
 
 from react_mem.memory.language import MAX_INDEXED_CHARS
-from react_mem.memory.runtime import cause_of, reference_questions, storable
+from react_mem.memory.records import storable
+from react_mem.memory.runtime import reference_questions
+from react_mem.memory.turns import cause_of
 from react_mem.tools.routing.routes import Route
 
 _TITLE = 1.0

@@ -26,8 +26,8 @@ from react_mem.integrations.coding_hooks.hook_place import HookPlace, place_of
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed, owe, owed_from
 from react_mem.memory import MemoryFacade, MemoryPolicy
 from react_mem.memory.context import count_tokens
-from react_mem.memory.runtime import AgentMemory, Identity, TurnMemory
 from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.turns import AgentMemory, Identity, TurnMemory
 from tests.support.coding_agent import answered, said, used
 
 Session = Callable[[], CodingSession]
