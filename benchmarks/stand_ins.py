@@ -27,7 +27,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from psycopg.sql import SQL, Identifier
 from pydantic import Field
 
-from react_mem.agents.answering_model import AnsweringModel
+from react_mem.agents.extractive import AnsweringModel
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope

@@ -22,9 +22,9 @@ for _silent in ("ORT_DISABLE_TELEMETRY", "LANGGRAPH_CLI_NO_ANALYTICS", "LANGGRAP
     os.environ.setdefault(_silent, "1")
 
 if TYPE_CHECKING:
-    from react_mem.agents.agent_memory import OpenAgentMemory as OpenAgentMemory
-    from react_mem.agents.agent_memory import open_agent_memory as open_agent_memory
+    from react_mem.agents.agent_opening import OpenAgentMemory as OpenAgentMemory
     from react_mem.agents.agent_opening import open_agent as open_agent
+    from react_mem.agents.agent_opening import open_agent_memory as open_agent_memory
     from react_mem.agents.config import AgentConfig as AgentConfig
     from react_mem.agents.config import available_agents as available_agents
     from react_mem.agents.config import load_agent_config as load_agent_config

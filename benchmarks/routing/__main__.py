@@ -35,7 +35,7 @@ from pydantic import BaseModel, ConfigDict
 
 from benchmarks.progress import counted, interruptible
 from benchmarks.report import Command, Metrics, flat, print_table, write_json
-from react_mem.agents.answering_model import AnsweringModel
+from react_mem.agents.extractive import AnsweringModel
 from react_mem.memory.context import count_tokens, fence, tool_tokens
 from react_mem.memory.store.embeddings import load_embedding_model
 from react_mem.tools.routing.find_tools import make_find_tools

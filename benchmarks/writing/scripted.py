@@ -17,7 +17,7 @@ from benchmarks.writing.answers import turn_of
 from benchmarks.writing.case import Case, Manner
 from benchmarks.writing.labels import label
 from benchmarks.writing.peer_answers import langmem_calls, mem0_memories
-from react_mem.agents.answering_model import AnsweringModel
+from react_mem.agents.extractive import AnsweringModel
 
 _MEM0 = "## Existing Memories"
 

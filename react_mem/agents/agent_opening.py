@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,12 +17,14 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
-from react_mem.agents.config import AgentConfig, load_agent
+from react_mem.agents.config import AgentConfig, available_agents, load_agent, load_agent_config
 from react_mem.agents.embedding import check_embedding
-from react_mem.agents.resolve import AgentTool, CompileOptions, build_agent, resolve_agent
+from react_mem.agents.resolve import AgentTool, CompileOptions, ResolvedAgent, build_agent, resolve_agent
+from react_mem.errors import AgentConfigError
 from react_mem.memory import StorageSettings
 from react_mem.memory.records import checked
-from react_mem.memory.runtime import open_storage, refuse_unaudited, refuse_unsealed
+from react_mem.memory.runtime import AgentRunner, RetentionSettings, open_storage, refuse_unaudited, refuse_unsealed
+from react_mem.memory.turns import AgentMemory
 
 
 @checked(model="give a chat model, such as init_chat_model(...); its name belongs into the config: models: {chat: ...}")
@@ -117,3 +121,96 @@ async def open_agent(
 def _keeper(checkpointer: Checkpointer) -> BaseCheckpointSaver[Any] | None:
     """Return what keeps the threads; None where a graph around this one does, or nobody."""
     return checkpointer if isinstance(checkpointer, BaseCheckpointSaver) else None
+
+
+# Runners of the background work of agents with a config: for a server and for `react-mem worker`.
+
+
+class ConfiguredRunners:
+    """The runners of every agent there is, each built at its first work. Blocking: it lists folders."""
+
+    def __init__(self) -> None:
+        self._names = tuple(available_agents())
+
+    def names(self) -> Sequence[str]:
+        """Return the agents."""
+        return self._names
+
+    async def retention(self, agent: str) -> RetentionSettings:
+        """Return how long an agent keeps what it has noted.
+
+        Raises:
+            AgentConfigError: If its config is not valid.
+        """
+        return (await asyncio.to_thread(load_agent_config, agent)).memory.retention
+
+    async def get(self, agent: str) -> AgentRunner | None:
+        """Return who does the work of an agent; None for one that does not remember.
+
+        Raises:
+            AgentConfigError: If its config is not valid.
+            ModelConfigError: If a model of it cannot be loaded.
+            ToolConfigError: If a tool of it cannot be loaded.
+        """
+        return await asyncio.to_thread(_runner, agent)
+
+
+@cache
+def _runner(agent: str) -> AgentRunner | None:
+    resolved = resolve_agent(load_agent_config(agent))
+    # a manager that remembers says how its work is done
+    build_agent(resolved)
+    return resolved.work.runner(agent)
+
+
+# Memory of an agent, opened without its graph: what tells turns in an agent's place drives it.
+
+
+@dataclass(frozen=True)
+class OpenAgentMemory:
+    """Memory of one agent, whoever its users are.
+
+    Args:
+        agent: The agent's memory.
+        store: Where it is.
+    """
+
+    agent: AgentMemory
+    store: BaseStore
+
+
+@asynccontextmanager
+async def open_agent_memory(agent: str) -> AsyncIterator[OpenAgentMemory]:
+    """Open the memory of an agent, and do the work behind its turns as long as it is open.
+
+    Args:
+        agent: The name of its config, or the path of a YAML file.
+
+    Yields:
+        The memory.
+
+    Raises:
+        ReactMemError: If the agent cannot be loaded or the database cannot be opened; the message names the cure.
+    """
+    config, resolved, remembering = await asyncio.to_thread(_load, agent)
+    settings = StorageSettings.from_env()
+    if config.models.embedding != "auto":
+        settings = settings.model_copy(update={"embedding": config.models.embedding})
+    async with open_storage(settings) as storage:
+        # who does the work behind the turns is said where the graph is built
+        await asyncio.to_thread(build_agent, resolved, store=storage.memory, checkpointer=storage.checkpointer)
+        # loaded by its first text, for which no prompt is to wait
+        await storage.embedding.embeddings.aembed_query("warm")
+        async with resolved.work.running(storage.memory, storage.checkpointer):
+            yield OpenAgentMemory(remembering, storage.memory)
+
+
+def _load(agent: str) -> tuple[AgentConfig, ResolvedAgent, AgentMemory]:
+    config = load_agent(agent)
+    if config.manager != "react_mem":
+        raise AgentConfigError(
+            f"the agent {config.name} has the manager {config.manager}, which remembers nothing; name one of react_mem "
+            "by --agent"
+        )
+    resolved = resolve_agent(config)
+    return config, resolved, resolved.remembering()

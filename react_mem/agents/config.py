@@ -20,7 +20,6 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from react_mem.agents.managers import MANAGERS
 from react_mem.agents.models import EXTRACTIVE
 from react_mem.agents.standing_files import StandingInstructions
 from react_mem.errors import AgentConfigError, UnknownAgent
@@ -31,6 +30,15 @@ from react_mem.prompts import load_prompt
 from react_mem.tools.registry import check_tool_name
 from react_mem.tools.routing.routing_settings import SwitchSettings, as_switch_settings
 from react_mem.tools.suggest import valid_names
+
+# The managers by name. Each is resolved by dotted name when it is built, so that agents never imports graphs.
+
+MANAGERS: dict[str, str] = {
+    "react": "react_mem.graphs.react:build_graph",
+    "react_mem": "react_mem.graphs.react_mem:build_graph",
+}
+"""Graph builder of each manager: `module:function`, a `GraphBuilder` of `agents.resolve`."""
+
 
 AGENTS_ENV = "REACT_MEM_AGENTS"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")

@@ -6,12 +6,17 @@ The web is not searched either: what a search would bring is missing.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langgraph.store.base import BaseStore
+from pydantic import ConfigDict, GetJsonSchemaHandler
+from pydantic_core import CoreSchema
 
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.context import AgentContext, models_left
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.memory import MemoryFacade
 from react_mem.memory.context import (
@@ -89,3 +94,119 @@ def shown_message(message: BaseMessage) -> str:
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     called = [f"{call['name']}({json.dumps(call['args'], ensure_ascii=False)})" for call in calls]
     return "\n".join(filter(None, [message.text, *called]))
+
+
+# The context of a run as a deployment offers it: a form that names the agents and models there are.
+
+_READS = ("model", "system_prompt", "max_iterations", "use_memory", "max_memories")
+"""Fields of the context that the managers read, beside whose memory it is."""
+
+_SAID = "What is said of one run, beside the messages; all may be left out."
+
+
+@dataclass(frozen=True)
+class RunOffer:
+    """Choices that a graph leaves to its callers.
+
+    Args:
+        models: Chat models by name.
+        fields: The fields of the context that its agents leave to callers.
+        max_iterations: How often the model may be called in one turn, at most.
+        max_memories: Memories of each scope in the prompt, at most.
+        agents: The agents to pick from, the one that runs without a choice first; none where the graph has its own.
+    """
+
+    models: tuple[str, ...]
+    fields: frozenset[str]
+    max_iterations: int
+    max_memories: int
+    agents: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, configs: Sequence[AgentConfig], *, picks: bool = False) -> RunOffer:
+        """Return what agents leave to callers: each of them, where one is picked, else all of them at once.
+
+        Args:
+            configs: The agents; where one is picked, the one that runs without a choice comes first.
+            picks: Whether the caller picks one of them.
+        """
+        merged = frozenset.union if picks else frozenset.intersection
+        most = max if picks else min
+        return cls(
+            models=tuple(sorted(merged(*(frozenset(models_left(config)) for config in configs)))),
+            fields=merged(*(frozenset[str](config.overridable) for config in configs)),
+            max_iterations=most(config.max_iterations for config in configs),
+            max_memories=most(config.memory.recall.max_memories for config in configs),
+            agents=tuple(config.name for config in configs) if picks else (),
+        )
+
+
+def offered_context(offer: RunOffer, reads: Collection[str] = _READS) -> type[AgentContext]:
+    """Return the context with a schema that names what is offered; it takes what `AgentContext` takes.
+
+    What is not left to callers stays in it, to be read only: who chooses it all the same is told where the run begins,
+    with what there is.
+
+    Args:
+        offer: What is offered.
+        reads: The fields that the graph reads; by default those that the managers do.
+    """
+    shown = {"user_id", *reads, *(("agent",) if offer.agents else ())}
+    own: dict[str, dict[str, Any]] = {
+        "model": {
+            "anyOf": [{"type": "string", "enum": list(offer.models)}, {"type": "string"}, {"type": "null"}],
+            "examples": list(offer.models),
+            "description": f"A chat model instead of the agent's own. {_listed('There is', offer.models)}",
+        },
+        "max_iterations": _at_most(offer.max_iterations, "How often the model may be called in one turn."),
+        "max_memories": _at_most(
+            offer.max_memories,
+            "Memories of each kind in the prompt. An agent without memory ignores it, and checks it all the same.",
+        ),
+    }
+    if offer.agents:
+        own["agent"] = agent_property(offer.agents, "The agent that answers.")
+    for name in frozenset(reads) - offer.fields:
+        own[name] = {"readOnly": True, "description": "Not left to callers here: a choice of it is refused."}
+
+    class Offered(AgentContext):
+        model_config = ConfigDict(title="Run", json_schema_extra={"description": _SAID})
+
+        @classmethod
+        def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+            schema = handler.resolve_ref_schema(handler(core_schema))
+            schema["properties"] = {
+                name: {**value, **own.get(name, {})} for name, value in schema["properties"].items() if name in shown
+            }
+            if offer.agents:
+                # a choice of one of these is no choice of nothing
+                schema["properties"]["agent"].pop("anyOf", None)
+            if reads is not _READS:
+                # a flow has nodes of its own
+                for value in schema["properties"].values():
+                    value.pop("langgraph_nodes", None)
+            return schema
+
+    Offered.__name__ = Offered.__qualname__ = AgentContext.__name__
+    return Offered
+
+
+def agent_property(agents: Sequence[str], description: str) -> dict[str, Any]:
+    """Return the JSON schema of a field that picks an agent.
+
+    Args:
+        agents: The agents there are, the one that runs without a choice first.
+        description: What is said of the field.
+    """
+    return {"type": "string", "enum": sorted(agents), "default": agents[0], "description": description}
+
+
+def _at_most(most: int, description: str) -> dict[str, Any]:
+    return {
+        "anyOf": [{"type": "integer", "minimum": 1, "maximum": most}, {"type": "null"}],
+        "description": f"{description} At most {most}, as the agent has it.",
+    }
+
+
+def _listed(said: str, names: Iterable[str]) -> str:
+    return f"{said}: {', '.join(names)}."

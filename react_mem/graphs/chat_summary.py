@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from typing_extensions import TypedDict
 
 from react_mem.agents.config import load_agent_config
-from react_mem.agents.offered_context import agent_property
+from react_mem.agents.context_preview import agent_property
 from react_mem.agents.resolve import resolve_agent
 from react_mem.errors import InvalidInputError
 from react_mem.memory.runtime import ChatSummarizer, ChatSummary, ChatSummaryRequest

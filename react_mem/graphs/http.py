@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 
 from langgraph.config import get_store
 
+from react_mem.agents.agent_opening import ConfiguredRunners
 from react_mem.agents.embedding import check_served_embeddings
-from react_mem.agents.runners import ConfiguredRunners
 from react_mem.errors import (
     AgentConfigError,
     ChoiceRefused,

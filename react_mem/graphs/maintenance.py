@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from react_mem.agents.runners import ConfiguredRunners
+from react_mem.agents.agent_opening import ConfiguredRunners
 from react_mem.errors import InvalidInputError
 from react_mem.memory.runtime import TurnReport, is_nobodys, maintain_all
 from react_mem.memory.turns import identify, why_off

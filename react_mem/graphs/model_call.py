@@ -36,7 +36,7 @@ from langgraph.constants import TAG_NOSTREAM
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import StreamWriter
 
-from react_mem.agents.model_errors import ModelFailure, explain_model_error
+from react_mem.agents.models import ModelFailure, explain_model_error
 from react_mem.agents.resolve import NamedModel, ResolvedAgent
 from react_mem.errors import ModelCallError
 from react_mem.graphs import events

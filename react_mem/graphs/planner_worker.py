@@ -22,7 +22,7 @@ from langgraph.types import Checkpointer
 
 from react_mem.agents.config import load_agent_config
 from react_mem.agents.context import AgentContext
-from react_mem.agents.offered_context import RunOffer, offered_context
+from react_mem.agents.context_preview import RunOffer, offered_context
 from react_mem.agents.resolve import ResolvedAgent, resolve_agent
 from react_mem.graphs import events
 from react_mem.graphs.agent_state import AgentInput, AgentOutput, AgentState

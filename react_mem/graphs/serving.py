@@ -12,7 +12,7 @@ from typing import Any
 from langgraph.graph.state import CompiledStateGraph
 
 from react_mem.agents.config import AgentConfig, available_agents, load_agent_config
-from react_mem.agents.offered_context import RunOffer, offered_context
+from react_mem.agents.context_preview import RunOffer, offered_context
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import AgentConfigError, ModelConfigError, ToolConfigError
 from react_mem.graphs.client_errors import guard_clients

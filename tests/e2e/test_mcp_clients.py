@@ -56,7 +56,7 @@ def address(transport: str, server: DevServer, tmp_path: Path) -> Callable[[str]
         if transport == "http":
             return {"url": f"{server.url}{PATH}", "headers": {"Authorization": f"Bearer {token_of(user)}"}}
         told = {"DATABASE_URL": server.database_url, "REACT_MEM_DATA_DIR": str(tmp_path), "OMP_NUM_THREADS": "1"}
-        command = ["-m", "react_mem.agents.cli", "mcp", "--user", user]
+        command = ["-m", "react_mem.agents.entry", "mcp", "--user", user]
         return {"command": sys.executable, "args": command, "env": told}
 
     return of

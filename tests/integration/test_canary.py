@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 from pydantic import SecretStr
 
 from react_mem.agents import open_agent
-from react_mem.agents.runners import ConfiguredRunners
+from react_mem.agents.agent_opening import ConfiguredRunners
 from react_mem.memory.maintenance.everything import maintain_all
 from react_mem.memory.merging.concepts.concept_store import refresh_concepts
 from react_mem.memory.opening import OpenedMemory, open_memory

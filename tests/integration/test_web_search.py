@@ -576,7 +576,7 @@ async def test_one_search_serves_a_process() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["react_mem.agents.cli", "react_mem.agents.agent_opening", "react_mem.tools.web_search"]
+    "module", ["react_mem.agents.entry", "react_mem.agents.agent_opening", "react_mem.tools.web_search"]
 )
 def test_a_package_that_one_setting_needs_is_loaded_when_it_is_used(module: str) -> None:
     packages = {"ddgs", "langmem", "tavily", "trafilatura", "lxml"}

@@ -10,7 +10,7 @@ from langchain_core.messages.tool import tool_call
 from langchain_core.runnables import Runnable
 from pydantic import Field
 
-from react_mem.agents.answering_model import AnsweringModel
+from react_mem.agents.extractive import AnsweringModel
 
 Said = AIMessage | str | Exception | Callable[[list[BaseMessage]], AIMessage]
 

@@ -17,8 +17,7 @@ from rich.text import Text
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context_preview import REMEMBERING, preview_context, shown_message
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.agents.terminal.column import printable
-from react_mem.agents.terminal.output import print_json
+from react_mem.agents.terminal.output import print_json, printable
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import MemoryFacade, MemoryScope, StorageSettings
 from react_mem.memory.context import Assembled, Frame, Section, is_users

@@ -4,13 +4,150 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
 
+from rich import progress as bars
 from rich.console import Console
 from rich.text import Text
 
-from react_mem.agents.terminal.progress import Progress
+from react_mem.agents.agent_opening import ConfiguredRunners
+from react_mem.agents.terminal.output import counted, print_json
+from react_mem.errors import MemoryCommandError
 from react_mem.memory import StorageSettings
-from react_mem.memory.runtime import distribute, load_embedding_model, reembed
+from react_mem.memory.runtime import (
+    CLOSING_SECONDS,
+    KeyRing,
+    MemoryStore,
+    Worker,
+    begin_rotation,
+    distribute,
+    end_rotation,
+    key_counts,
+    load_embedding_model,
+    maintain_all,
+    new_master_key,
+    open_storage,
+    reembed,
+    renew_all,
+    reseal,
+    rewrap,
+)
+
+# Progress of long work, on standard error: a bar with the time left on a terminal, a line now and then elsewhere.
+
+LINE_SECONDS = 10.0
+"""Seconds between two lines where no terminal shows a bar."""
+
+SAME_COMMAND = "What is done stays done; the same command goes on from there."
+"""Advice after Ctrl-C, for work that finds by itself what is left to do."""
+
+
+class Progress:
+    """Progress of one piece of work; use as a context manager around all of it, and call it as the work goes.
+
+    Ctrl-C ends it with a sentence on how far it came and how to go on.
+
+    Args:
+        doing: What is done, as "Sealing".
+        unit: What is counted, as "memories".
+        quiet: Whether nothing is shown but the sentence after Ctrl-C.
+        go_on: How to go on after Ctrl-C; may be set anew while the work goes.
+        console: Where to show it; standard error by default.
+        clock: Seconds, of which only the difference counts.
+    """
+
+    def __init__(
+        self,
+        doing: str,
+        unit: str,
+        *,
+        quiet: bool = False,
+        go_on: str = SAME_COMMAND,
+        console: Console | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.go_on = go_on
+        self._doing = doing
+        self._unit = unit
+        self._console = console or Console(stderr=True, highlight=False)
+        self._clock = clock
+        self._said_at = clock()
+        # standard output may be a file while this is a terminal: what is written there is not to come here
+        self._bar = bars.Progress(
+            bars.TextColumn("{task.description}", markup=False),
+            bars.BarColumn(),
+            bars.TextColumn("{task.fields[counted]}", markup=False),
+            bars.TimeRemainingColumn(elapsed_when_finished=True),
+            console=self._console,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+            get_time=clock,
+        )
+        self._bar.add_task(doing, total=None, counted="")
+        [self._task] = self._bar.tasks
+        self._draws = not quiet and self._console.is_terminal and not self._console.is_dumb_terminal
+        self._writes = not quiet and not self._draws
+
+    def __enter__(self) -> Self:
+        if self._draws:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._draws:
+            self._bar.stop()
+        # asyncio cancels what runs when Ctrl-C is pressed
+        if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
+            far = f"after {self._counted()}" if self._task.completed else f"before any of the {self._unit} was done"
+            self._console.print(Text(f"Stopped {far}. {self.go_on}"), soft_wrap=True)
+
+    def turn_to(self, doing: str, unit: str) -> None:
+        """Begin the next part of the work.
+
+        Args:
+            doing: What is done in it.
+            unit: What is counted in it.
+        """
+        self._doing, self._unit = doing, unit
+        self._bar.reset(self._task.id, total=None, description=doing, counted="")
+
+    def __call__(self, done: int, total: int | None = None) -> None:
+        """Take in how far the work is.
+
+        Args:
+            done: How many are done.
+            total: Of how many; None where nobody knows, or as it was.
+        """
+        self._bar.update(self._task.id, completed=done, total=self._task.total if total is None else total)
+        self._bar.update(self._task.id, counted=self._counted())
+        if self._writes and (at := self._clock()) - self._said_at >= LINE_SECONDS:
+            self._said_at = at
+            left = self._task.time_remaining
+            tail = "" if left is None or self._task.finished else f", {_duration(left)} left"
+            self._console.print(Text(f"{self._doing}: {self._counted()}{tail}"), soft_wrap=True)
+
+    def _counted(self) -> str:
+        of = "" if self._task.total is None else f" of {self._task.total:,.0f}"
+        return f"{self._task.completed:,.0f}{of} {self._unit}"
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration in hours, minutes and seconds.
+
+    >>> _duration(5), _duration(3725)
+    ('0:05', '1:02:05')
+    """
+    minutes, left = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
 
 
 async def run_database(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
@@ -58,3 +195,151 @@ async def _reembed(spec: str, settings: StorageSettings, console: Console, *, qu
         Text(f"{done} texts embedded. The memories are now of {model.name}: set EMBEDDING_MODEL={model.name}"),
         soft_wrap=True,
     )
+
+
+# `react-mem keys`: the master key that memory is encrypted under, and the data keys of owners.
+
+
+async def run_keys(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+    """Carry out one of the commands.
+
+    Args:
+        arguments: The command's.
+        settings: The database.
+        console: Where to draw.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        MemoryCommandError: If no key is set.
+        StorageError: If the database cannot be opened, or the key is wrong.
+    """
+    if arguments.verb == "new":
+        console.print(Text(new_master_key()), soft_wrap=True)
+        return 0
+    if arguments.verb == "status":
+        async with open_storage(settings) as storage:
+            await _status(storage.store, console)
+        return 0
+    told: list[str] = []
+    try:
+        with Progress("Sealing", "records", quiet=arguments.quiet) as progress:
+            async with open_storage(settings) as storage:
+                if arguments.verb == "rotate":
+                    await _rotate(storage.store, progress, told.append, data_keys=arguments.data_keys)
+                else:
+                    await _seal(storage.store, progress, told.append)
+    finally:
+        # behind the bar, which is drawn over what is printed meanwhile
+        for line in told:
+            console.print(Text(line), soft_wrap=True)
+    return 0
+
+
+async def _status(store: MemoryStore, console: Console) -> None:
+    found = await key_counts(store.pool)
+    master = store.keys.master.id if store.keys is not None else None
+    print_json(console, {"master_key": master, **found._asdict()})
+
+
+async def _rotate(store: MemoryStore, progress: Progress, tell: Callable[[str], None], *, data_keys: bool) -> None:
+    ring = _ring(store)
+    progress.turn_to("Wrapping", "data keys")
+    done = await rewrap(store.pool, ring.master, progress)
+    of_owners = counted(done.of_owners, "data key of an owner is", "data keys of owners are")
+    own = counted(done.own, "key")
+    tell(f"{of_owners} wrapped anew by the master key {ring.master.id}, and {own} that the store keeps for itself")
+    if not data_keys:
+        return
+    begun, before = await begin_rotation(store.pool, ring)
+    if before:
+        at = begun.isoformat(" ", timespec="minutes")
+        tell(f"the rotation of {at} has gone on: who had a newer data key keeps it")
+    progress.turn_to("Making data keys", "owners")
+    owners = await renew_all(store.pool, ring, begun, progress)
+    tell(f"{counted(owners, 'owner has', 'owners have')} a new data key")
+    await _seal(store, progress, tell)
+    await end_rotation(store.pool, ring)
+
+
+async def _seal(store: MemoryStore, progress: Progress, tell: Callable[[str], None]) -> None:
+    ring = _ring(store)
+    progress.turn_to("Sealing", "records")
+    done = await reseal(store.pool, ring, progress)
+    # memories among them, and as much that memory keeps for itself: which is which is sealed
+    tell(
+        counted(done.from_plain, "record that was in plain is", "records that were in plain are")
+        + f" sealed, and {done.anew} with another data key"
+    )
+    if done.from_plain:
+        tell(
+            "What was in plain stays in the database's files until they are written anew: VACUUM FULL store, "
+            "store_vectors (nobody reads or writes meanwhile)"
+        )
+
+
+def _ring(store: MemoryStore) -> KeyRing:
+    if store.keys is None:
+        raise MemoryCommandError("No master key is set. Make one with `react-mem keys new`; see docs/encryption.md.")
+    return store.keys
+
+
+# `react-mem worker` and `react-mem maintain`: the work behind the turns, in a process of its own, or once and now.
+
+
+async def run_worker(settings: StorageSettings, console: Console) -> int:
+    """Work until the process is told to stop.
+
+    Args:
+        settings: The database.
+        console: Where to draw.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        AgentConfigError: If the folder of the agents does not exist.
+        StorageError: If the database cannot be opened.
+    """
+    stopped = asyncio.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # on Windows Ctrl-C cancels us
+            asyncio.get_running_loop().add_signal_handler(name, stopped.set)
+    runners = await asyncio.to_thread(ConfiguredRunners)
+    async with open_storage(settings) as storage:
+        worker = Worker(storage.memory, runners, checkpointer=storage.checkpointer)
+        console.print(Text(f"working for {', '.join(runners.names())}; Ctrl-C stops", style="dim"), soft_wrap=True)
+        try:
+            await stopped.wait()
+        finally:
+            # what is not finished by then is taken over by another worker
+            await worker.close(CLOSING_SECONDS)
+    return 0
+
+
+async def run_maintain(user_id: str | None, settings: StorageSettings, console: Console, *, quiet: bool) -> int:
+    """Pick up what crashes left, conclude what has gone quiet, and reflect.
+
+    Args:
+        user_id: The one user whose memory to work on; None for everybody.
+        settings: The database.
+        console: Where to draw.
+        quiet: Whether no progress is shown.
+
+    Returns:
+        The exit code: 1 if something could not be done.
+
+    Raises:
+        AgentConfigError: If the folder of the agents does not exist.
+        StorageError: If the database cannot be opened.
+    """
+    runners = await asyncio.to_thread(ConfiguredRunners)
+    with Progress("Maintaining", "users", quiet=quiet) as progress:
+        async with open_storage(settings) as storage:
+            done = await maintain_all(storage.memory, runners, user_id, progress)
+    counts = f"new in memory: {len(done.stored)} · no longer believed: {len(done.retired)} · waiting: {done.waiting}"
+    console.print(Text(counts))
+    if done.problem:
+        console.print(Text(done.problem, style="yellow"), soft_wrap=True)
+    return 1 if done.problem else 0

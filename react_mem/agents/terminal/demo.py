@@ -9,17 +9,19 @@ import asyncio
 import subprocess
 import sys
 import uuid
+from pathlib import Path
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
+from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.config import AgentConfig, load_agent_config
-from react_mem.agents.terminal.console import Terminal
-from react_mem.agents.terminal.render import TurnView
+from react_mem.agents.new_project import write_project
+from react_mem.agents.terminal.output import Terminal
+from react_mem.agents.terminal.render import Agent, TurnProgress, TurnView, run_turn
 from react_mem.agents.terminal.sessions import Sessions
-from react_mem.agents.terminal.turn import Agent, TurnProgress, run_turn
 from react_mem.installation import pip_install, with_extra
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import has_embedded_server
@@ -73,7 +75,7 @@ def run_demo(settings: StorageSettings, console: Terminal) -> int:
             sys.executable,
             "-P",
             "-m",
-            "react_mem.agents.cli",
+            "react_mem.agents.entry",
             "demo",
             "--conversation",
             str(number),
@@ -158,3 +160,33 @@ async def _hold(number: int, user_id: str, agent: Agent, console: Terminal) -> i
         if last or code:
             await Sessions(agent, AGENT, user_id).forget()
     return code
+
+
+# `react-mem new`: a project of one's own around an agent.
+
+_NEXT = """
+Next:
+  cd {name}
+  make install   # pip install -e ".[dev]"
+  make test
+  make chat
+  make dev       # a LangGraph server: http://127.0.0.1:2024, or the address that it prints where that port is taken"""
+
+
+def run_new(name: str, console: Console) -> int:
+    """Carry the command out.
+
+    Args:
+        name: What the project is to be called.
+        console: Where to draw.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        ProjectError: If it cannot be written as it is called, or not here; nothing is.
+    """
+    files = write_project(name, Path.cwd())
+    lines = [f"Written: {name}", *(f"  {file}" for file in files), _NEXT.format(name=name)]
+    console.print(Text("\n".join(lines)), soft_wrap=True)
+    return 0

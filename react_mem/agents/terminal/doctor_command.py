@@ -14,11 +14,8 @@ from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.config import load_agent
-from react_mem.agents.model_errors import explain_model_error
-from react_mem.agents.models import EXTRACTIVE, load_chat_model, resolve_chat_spec
-from react_mem.agents.terminal.column import printable
-from react_mem.agents.terminal.console import place_in_words
-from react_mem.agents.terminal.output import Output
+from react_mem.agents.models import EXTRACTIVE, explain_model_error, load_chat_model, resolve_chat_spec
+from react_mem.agents.terminal.output import Output, place_in_words, printable
 from react_mem.errors import MemoryCommandError, ReactMemError
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import (

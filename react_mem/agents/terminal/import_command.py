@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import importlib.util
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.terminal.column import printable
-from react_mem.agents.terminal.output import Output, counted
-from react_mem.agents.terminal.progress import Progress
+from react_mem.agents.terminal.database_command import Progress
+from react_mem.agents.terminal.output import Output, counted, printable
 from react_mem.errors import MemoryCommandError
-from react_mem.integrations import ImportOutcome, ImportOwners, import_memories
+from react_mem.installation import pip_install
+from react_mem.integrations import ImportOutcome, ImportOwners, export_skills, import_memories, import_skills
 from react_mem.integrations.importers.import_files import STANDARD_INPUT
+from react_mem.integrations.keeping_open import KeptOpen
 from react_mem.logged_in import user_name
 from react_mem.memory import MemoryFacade, StorageSettings
 from react_mem.memory.records import AuditActor, AuditReason, acting
@@ -124,3 +133,142 @@ def _in_words(outcome: ImportOutcome, user_id: str) -> str:
 
 def _same_in_words(same: int) -> str:
     return f"{same} {'says' if same == 1 else 'say'} the same as another entry or as what is remembered"
+
+
+# `react-mem skills`: a user's skills as `SKILL.md` files, out and in.
+
+
+async def run_skills(
+    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
+) -> int:
+    """Carry the command out.
+
+    Args:
+        arguments: The command's.
+        config: The agent.
+        settings: The database.
+        console: Where to draw.
+
+    Returns:
+        The exit code: 1 where something was skipped.
+
+    Raises:
+        MemoryCommandError: If the file or folder cannot be read or written at all.
+        StorageError: If the database cannot be opened.
+    """
+    out = Output(console, as_json=arguments.json)
+    async with open_storage(settings) as storage:
+        memory = MemoryFacade(storage.memory, config.memory, checkpointer=storage.checkpointer)
+        with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
+            carry_out = _export if arguments.verb == "export" else _import
+            return await carry_out(memory, arguments, out)
+
+
+async def _export(memory: MemoryFacade, arguments: argparse.Namespace, out: Output) -> int:
+    try:
+        done = await export_skills(memory, arguments.user, arguments.folder)
+    except ValueError as error:
+        raise MemoryCommandError(str(error)) from error
+    data = {"written": done.written, "kept": done.kept, "skipped": done.skipped, "folder": arguments.folder}
+    said = f"{counted(len(done.written), 'skill')} written to {arguments.folder}, {done.kept} were there as they are"
+    out.report(data, "\n".join([printable(said), *_listed(done.skipped)]))
+    return 1 if done.skipped else 0
+
+
+async def _import(memory: MemoryFacade, arguments: argparse.Namespace, out: Output) -> int:
+    try:
+        done = await import_skills(memory, arguments.user, arguments.where, dry_run=arguments.dry_run)
+    except ValueError as error:
+        raise MemoryCommandError(f"{arguments.where}: {error}; nothing was imported") from error
+    data = {
+        "dry_run": arguments.dry_run,
+        "added": [skill.use_when for skill in done.added],
+        "kept": done.kept,
+        "skipped": done.skipped,
+        "cut": done.cut,
+    }
+    would = "would be " if arguments.dry_run else ""
+    cut = [printable(f"  only its beginning is taken: {place}") for place in done.cut]
+    said = f"{counted(len(done.added), 'skill')} {would}added, on probation, {done.kept} were there already"
+    out.report(data, "\n".join([said, *cut, *_listed(done.skipped)]))
+    return 1 if done.skipped else 0
+
+
+def _listed(skipped: Mapping[str, str]) -> Sequence[str]:
+    return [printable(f"  skipped: {place}: {reason}") for place, reason in skipped.items()]
+
+
+# `react-mem mcp`: the memory of one user, for a client that starts this process and talks to it over stdio.
+
+_PIECE = 1 << 16
+
+
+async def run_mcp(user_id: str, config: AgentConfig, settings: StorageSettings) -> int:
+    """Serve a client until it closes our input, or the process is told to stop.
+
+    Args:
+        user_id: Whose memory.
+        config: The agent whose policy says what is read and written.
+        settings: The database.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        MemoryCommandError: If the protocol is not installed.
+    """
+    if importlib.util.find_spec("mcp") is None:
+        raise MemoryCommandError(f"the Model Context Protocol is an extra: {pip_install('mcp')}")
+    # here, since not everybody has it
+    from react_mem.integrations.mcp_server.mcp_building import memory_server
+    from react_mem.integrations.mcp_server.mcp_caller import ClientUser, calling
+
+    @contextlib.asynccontextmanager
+    async def opening() -> AsyncIterator[MemoryFacade]:
+        async with open_storage(settings) as storage:
+            yield MemoryFacade(storage.memory, config.memory, checkpointer=storage.checkpointer)
+
+    kept = KeptOpen(opening)
+    kept.begin()
+    try:
+        with calling(ClientUser(user_id, config, kept.opened)), _input_until_stopped():
+            await memory_server().run_stdio_async()
+    finally:
+        await kept.close()
+    return 0
+
+
+@contextlib.contextmanager
+def _input_until_stopped() -> Iterator[None]:
+    """Have the standard input end when the process is told to stop, as if the client had closed it.
+
+    A thread that waits for input is not to be interrupted; so it waits for that of a socket, which can be ended.
+    """
+    if sys.platform == "win32":
+        # Ctrl-C cancels us
+        yield
+        return
+    ours, theirs = socket.socketpair()
+    real = os.dup(0)
+    os.dup2(theirs.fileno(), 0)
+    theirs.close()
+
+    def end() -> None:
+        with contextlib.suppress(OSError):
+            ours.shutdown(socket.SHUT_RDWR)
+
+    def copy() -> None:
+        with contextlib.suppress(OSError):
+            while piece := os.read(real, _PIECE):
+                ours.sendall(piece)
+        end()
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(name, end)
+    # it may wait for input that never comes
+    threading.Thread(target=copy, daemon=True).start()
+    try:
+        yield
+    finally:
+        end()
+        os.dup2(real, 0)

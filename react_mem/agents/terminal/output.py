@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -11,12 +14,126 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from react_mem.agents.terminal.column import one_line, printable
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.models import EXTRACTIVE, resolve_chat_spec
 from react_mem.errors import MemoryCommandError
+from react_mem.memory import StorageSettings
+from react_mem.memory.records import place_of
+
+# Text beside a label, wrapped at words, whole or as it is being written.
+
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Control characters, which must not move the cursor, clear the screen or break the output's encoding."""
+
+_MIN_WIDTH = 20
+
+
+def printable(text: str) -> str:
+    """Return a text without control characters, tabs as spaces.
+
+    >>> printable("\\x1b[2Jhi\\tthere")
+    '[2Jhi    there'
+    """
+    return _UNPRINTABLE.sub("", text).replace("\t", "    ")
+
+
+def one_line(text: str, width: int) -> str:
+    """Return the beginning of a text, on one line of so many cells.
+
+    >>> one_line("a long\\nway home", 10)
+    'a long wa…'
+    """
+    line = Text(" ".join(printable(text).split()))
+    line.truncate(width, overflow="ellipsis")
+    return line.plain
+
+
+class Column:
+    """A column of text: what is written into it is the same on the screen however it was cut into pieces.
+
+    Args:
+        console: Where to draw. Wraps only on a terminal: what goes into a pipe or a file stays a line a line.
+        indent: Where the column begins; the cursor is expected there.
+        style: How the text looks.
+    """
+
+    def __init__(self, console: Console, indent: int, style: str = "") -> None:
+        self._console = console
+        self._margin = "\n" + " " * indent
+        self._width = max(console.width - indent, _MIN_WIDTH) if console.is_terminal else None
+        self._style = style
+        self._used = 0
+        self._breaks = 0
+        self._gap = ""
+        self._word = ""
+        self._breaking = False
+
+    def write(self, text: str) -> None:
+        """Draw a piece; its last word waits until it is complete, or too long for a line of its own.
+
+        Args:
+            text: The piece.
+        """
+        out = ""
+        for part in re.findall(r"\n| +|[^ \n]+", printable(text)):
+            if part == "\n":
+                out += self._flush()
+                self._breaks, self._gap, self._breaking = self._breaks + 1, "", False
+            elif part[0] == " ":
+                out += self._flush()
+                self._gap, self._breaking = self._gap + part, False
+            else:
+                self._word += part
+                if self._width is None or self._breaking or cell_len(self._word) > self._width:
+                    out += self._flush()
+                    self._breaking = True
+        self._draw(out)
+
+    def whole(self, text: str) -> None:
+        """Draw a text that comes at once, and end the line."""
+        self.write(text)
+        self.close()
+
+    def close(self) -> None:
+        """Draw what is left and end the line."""
+        self._draw(self._flush())
+        self._console.print()
+
+    def _flush(self) -> str:
+        """Place the waiting word; return what is to be drawn."""
+        if not self._word:
+            return ""
+        gap, word, self._gap, self._word = self._gap, self._word, "", ""
+        out = ""
+        if self._breaks:
+            # only now: white space at the end of a text is not drawn
+            out, self._used = "\n" * (self._breaks - 1) + self._margin, 0
+            self._breaks = 0
+        if self._width is None:
+            return out + gap + word
+        if not self._used:
+            gap = gap[: self._width // 2]
+        elif not self._breaking and self._used + len(gap) + cell_len(word) > self._width:
+            out, gap, self._used = self._margin, "", 0
+        out += gap
+        self._used += len(gap)
+        for character in word:
+            cells = cell_len(character)
+            if self._used + cells > self._width:
+                out, self._used = out + self._margin, 0
+            out += character
+            self._used += cells
+        return out
+
+    def _draw(self, text: str) -> None:
+        if text:
+            self._console.print(Text(text, style=self._style), end="", soft_wrap=True)
+
 
 NOT_FORGOTTEN = "nothing was forgotten"
 """Answer to a no."""
@@ -167,3 +284,61 @@ def _told(where: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise MemoryCommandError(f"{where} cannot be written: {error}") from error
+
+
+# The terminal itself: where to draw, and what is said about where things run.
+
+_HEAD_COLUMN = 8  # of "memory  "
+
+
+class Terminal(Console):
+    """A console whose reader may leave: what is printed after that goes nowhere, and `abandoned` says so."""
+
+    def __init__(self) -> None:
+        for stream in (sys.stdin, sys.stdout):
+            if isinstance(stream, io.TextIOWrapper):
+                # what cannot be read or shown is marked as such and does not end the conversation
+                stream.reconfigure(errors="replace")
+        super().__init__(highlight=False)
+        self.abandoned = False
+
+    def on_broken_pipe(self) -> None:
+        """Go on in silence, so that whoever prints can finish and close what is open."""
+        self.abandoned = self.quiet = True
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(devnull, sys.stdout.fileno())
+        os.close(devnull)
+
+    def failure(self, error: Exception) -> None:
+        """Draw an error as one red line."""
+        message = " ".join(printable(str(error)).split())
+        if not message or type(error).__module__ == "builtins":
+            # nobody wrote this for a user: "'id'" alone says nothing
+            message = f"{type(error).__name__}: {message}"
+        self.print(Text(message, style="red"), soft_wrap=True)
+
+    def labelled(self, label: str, text: str) -> None:
+        """Draw a line of the head of a conversation."""
+        self.print(Text(label.ljust(_HEAD_COLUMN), style="dim"), end="")
+        Column(self, _HEAD_COLUMN, "dim").whole(text)
+
+    def whereabouts(self, config: AgentConfig, memory: StorageSettings | str) -> None:
+        """Draw what runs and where it remembers.
+
+        Args:
+            config: The agent.
+            memory: The storage; words for it where there is none.
+        """
+        model = resolve_chat_spec(config.models.chat)
+        if model == EXTRACTIVE:
+            model = "extractive, built in: quotes what it remembers; set OPENAI_API_KEY for a language model"
+        self.labelled("agent", f"{config.name} ({config.manager})")
+        self.labelled("model", model)
+        self.labelled("memory", memory if isinstance(memory, str) else place_in_words(memory))
+
+
+def place_in_words(settings: StorageSettings) -> str:
+    """Return where memories are: which database, or which folder."""
+    if settings.database_url is None:
+        return f"{settings.embedded_folder()} (embedded PostgreSQL)"
+    return f"PostgreSQL at {place_of(settings.database_url.get_secret_value())}"

@@ -12,7 +12,7 @@ from langgraph.store.base import PutOp, SearchOp
 from psycopg import AsyncConnection
 
 from react_mem.agents import open_agent
-from react_mem.agents.runners import ConfiguredRunners
+from react_mem.agents.agent_opening import ConfiguredRunners
 from react_mem.memory.maintenance.worker import Worker
 from react_mem.memory.model.namespaces import WORK
 from react_mem.memory.opening import open_storage

@@ -54,4 +54,4 @@ def test_every_chat_model_of_ours_has_the_one_base() -> None:
         if isinstance(node, ast.ClassDef)
         and any(isinstance(base, ast.Name) and base.id == "BaseChatModel" for base in node.bases)
     }
-    assert found == {"agents/answering_model.py:AnsweringModel"}
+    assert found == {"agents/extractive.py:AnsweringModel"}

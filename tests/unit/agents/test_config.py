@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import react_mem.agents.config
-from react_mem.agents.config import AgentConfig, available_agents, load_agent_config, load_agent_config_file
-from react_mem.agents.managers import MANAGERS
+from react_mem.agents.config import MANAGERS, AgentConfig, available_agents, load_agent_config, load_agent_config_file
 from react_mem.errors import AgentConfigError
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.prompts import load_prompt

@@ -36,7 +36,7 @@ UNKNOWN = "6f2f9a52-5a53-4d37-9b86-5a2fca0c2d11"
 def test_a_server_begins_without_what_no_call_may_need() -> None:
     # a process of its own: this one has them all
     script = (
-        "import sys; import react_mem.agents.cli, react_mem.integrations.keeping_open;"
+        "import sys; import react_mem.agents.entry, react_mem.integrations.keeping_open;"
         "from react_mem.integrations.mcp_server.mcp_building import memory_server; memory_server(); print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from react_mem.agents.model_errors import ModelFailure
-from react_mem.agents.model_health import FIRST_REST, LONGEST_REST, SLOW_SECONDS, ModelHealth
+from react_mem.agents.models import ModelFailure
+from react_mem.agents.resolve import FIRST_REST, LONGEST_REST, SLOW_SECONDS, ModelHealth
 
 DOWN = ModelFailure("server", "It failed.")
 NAME = "openai:gpt"

@@ -11,8 +11,7 @@ from langchain_openai import ChatOpenAI
 from openai import Timeout
 
 from react_mem.agents.extractive import ExtractiveChatModel
-from react_mem.agents.model_errors import explain_model_error
-from react_mem.agents.models import load_chat_model, resolve_chat_spec
+from react_mem.agents.models import explain_model_error, load_chat_model, resolve_chat_spec
 from react_mem.errors import ModelConfigError
 from react_mem.memory.llm.capabilities import capabilities_of
 from tests.support.openai_server import OpenAIServer, Reply, openai_server

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from react_mem.agents.terminal.column import Column, one_line
+from react_mem.agents.terminal.output import Column, one_line
 from react_mem.agents.terminal.render import TurnView
 from react_mem.memory.language import language_of
 

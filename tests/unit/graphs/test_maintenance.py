@@ -16,10 +16,9 @@ from langgraph.store.base import Op, Result
 from langgraph.store.memory import InMemoryStore
 from pydantic import Field
 
-from react_mem.agents.agent_opening import open_agent
+from react_mem.agents.agent_opening import ConfiguredRunners, open_agent
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
-from react_mem.agents.runners import ConfiguredRunners
 from react_mem.errors import InvalidInputError
 from react_mem.graphs.maintenance import MaintenanceContext, build_maintenance
 from react_mem.memory.facade import MemoryFacade

@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable, RunnableLambda
 from pydantic import Field
 
-from react_mem.agents.answering_model import AnsweringModel
+from react_mem.agents.extractive import AnsweringModel
 from react_mem.errors import ExtractionError
 from react_mem.memory.llm import calls
 from react_mem.memory.llm.asking import Asker, ModelQuestion
@@ -170,7 +170,7 @@ def test_models_are_asked_in_few_places_and_behind_the_scenes_in_one() -> None:
         "graphs/model_call.py",  # the answer itself
         "agents/terminal/doctor_command.py",  # whether a model answers at all; bounded
         # no model: an agent, keys of an identity provider, tools, a retriever, a page
-        "agents/terminal/turn.py",
+        "agents/terminal/render.py",
         "graphs/auth/public_keys.py",
         "graphs/client_errors.py",  # a node of a graph
         "graphs/smart_buyer.py",

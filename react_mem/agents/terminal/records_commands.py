@@ -1,0 +1,303 @@
+"""TODO: say what this is."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from rich.console import Console
+from rich.text import Text
+
+from react_mem.agents.config import available_agents, load_agent_config
+from react_mem.agents.terminal.database_command import Progress
+from react_mem.agents.terminal.output import Output, counted, read_lines
+from react_mem.errors import MemoryCommandError
+from react_mem.memory import MemoryFacade, StorageSettings
+from react_mem.memory.records import AuditActor, AuditReason, acting
+from react_mem.memory.runtime import (
+    AuditHead,
+    AuditLog,
+    MemoryStore,
+    RetentionSettings,
+    SignedReceipt,
+    all_holds,
+    encode,
+    in_words,
+    open_storage,
+    public_half,
+    public_key,
+    retain_all,
+)
+
+# `react-mem hold`: legal holds, which whoever runs the database sets, lists and lifts.
+
+
+async def run_hold(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+    """Carry out one of the commands.
+
+    Args:
+        arguments: The command's.
+        settings: The database.
+        console: Where to draw.
+
+    Returns:
+        The exit code: 1 if there is no such hold to lift.
+
+    Raises:
+        MemoryCommandError: If the reference cannot be used.
+        StorageError: If the database cannot be opened.
+    """
+    async with open_storage(settings) as storage:
+        memory = MemoryFacade(storage.memory)
+        if arguments.verb == "list":
+            return await _list(memory, arguments, console)
+        user, reference, session = arguments.user, arguments.reference, arguments.session
+        if arguments.verb == "lift":
+            with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
+                lifted = await memory.lift_hold(user, reference, session)
+            console.print(Text("lifted" if lifted else "there is no such hold"))
+            return 0 if lifted else 1
+        try:
+            with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
+                hold = await memory.hold(user, reference, session)
+        except ValueError as error:
+            raise MemoryCommandError(f"{reference!r:.120} cannot name a hold: give a number such as case-17") from error
+        console.print(Text(hold.in_short()), soft_wrap=True)
+    return 0
+
+
+async def _list(memory: MemoryFacade, arguments: argparse.Namespace, console: Console) -> int:
+    user: str | None = arguments.user
+    found = {user: await memory.holds(user)} if user is not None else await all_holds(memory.store)
+    held = [(owner, hold) for owner, holds in sorted(found.items()) for hold in holds]
+    rows = [(str(hold.set_at.date()), owner, hold.session_id or "all", hold.reference) for owner, hold in held]
+    data = [{"user": owner, **hold.model_dump(mode="json", exclude={"kind"})} for owner, hold in held]
+    return Output(console, as_json=arguments.json).table(("since", "user", "conversation", "reference"), rows, data)
+
+
+# `react-mem retention`: what the agents keep no longer, removed now or only counted.
+
+_COUNTS = ("users", "rewritten", "conversations", "threads", "held")
+
+
+async def run_retention(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+    """Remove what is older or more than the agents keep, or say what would be removed.
+
+    Args:
+        arguments: The command's.
+        settings: The database.
+        console: Where to draw.
+
+    Returns:
+        The exit code: 1 if something could not be done.
+
+    Raises:
+        AgentConfigError: If the config of an agent is not valid.
+        StorageError: If the database cannot be opened.
+    """
+    policies = await asyncio.to_thread(_policies)
+    dry_run: bool = arguments.dry_run
+    output = Output(console, as_json=arguments.json)
+    if not policies:
+        nothing: dict[str, Any] = dict.fromkeys(_COUNTS, 0)
+        output.report(
+            {"dry_run": dry_run, "agents": [], **nothing, "removed": {}, "problems": []},
+            "no agent has a `retention` in its `memory`: everything is kept",
+        )
+        return 0
+    with Progress("Counting" if dry_run else "Removing", "users", quiet=arguments.quiet or arguments.json) as progress:
+        async with open_storage(settings) as storage:
+            with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
+                done = await retain_all(
+                    storage.memory,
+                    storage.checkpointer,
+                    policies,
+                    arguments.user,
+                    dry_run=dry_run,
+                    report=progress,
+                )
+    data = {
+        "dry_run": dry_run,
+        "agents": sorted(policies),
+        **{name: getattr(done, name) for name in _COUNTS},
+        "removed": dict(done.removed),
+        "problems": list(done.problems),
+    }
+    held = f"; {done.held} are under a legal hold and stay" if done.held else ""
+    verb = "would be removed" if dry_run else "removed"
+    text = f"{verb}: {in_words(done.removed)}, of {done.users} users and {done.conversations} conversations{held}"
+    output.report(data, "\n".join([text, *done.problems]))
+    return 1 if done.problems else 0
+
+
+def _policies() -> dict[str, RetentionSettings]:
+    kept = {name: load_agent_config(name).memory.retention for name in available_agents()}
+    return {name: settings for name, settings in kept.items() if settings.limits}
+
+
+# `react-mem receipt`: the key that receipts are signed with, and whether a receipt is one of a server's.
+
+_MAX_CHARS = 50_000_000
+
+
+async def run_receipt(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+    """Carry out one of the commands.
+
+    Args:
+        arguments: The command's.
+        settings: The database, which is not opened where the key is given, or the operator's own is set.
+        console: Where to draw.
+
+    Returns:
+        The exit code: 1 if the receipt is not what it claims to be, or does not say that the rows are gone.
+
+    Raises:
+        MemoryCommandError: If the file cannot be read.
+        StorageError: If the database cannot be opened.
+    """
+    if arguments.verb == "key":
+        console.print(Text(await _key_of(settings)), soft_wrap=True)
+        return 0
+    receipt = await asyncio.to_thread(_read, arguments.file)
+    key = arguments.public_key or await _key_of(settings)
+    wrong = _wrong(receipt, key, arguments.user)
+    if wrong:
+        console.print(Text(f"{arguments.file}: {wrong}", style="red"), soft_wrap=True)
+        return 1
+    told = receipt.receipt
+    console.print(Text(f"signed by {key}, at {told.at.isoformat()}: {told.in_short()}"), soft_wrap=True)
+    return 0 if told.is_gone else 1
+
+
+async def _key_of(settings: StorageSettings) -> str:
+    given = await asyncio.to_thread(settings.signing_key)
+    if given is not None:
+        # no database is needed for it
+        return public_half(given)
+    async with open_storage(settings) as storage:
+        return await public_key(storage.store)
+
+
+def _wrong(receipt: SignedReceipt, key: str, user_id: str | None) -> str:
+    """Return why a receipt is not what it claims to be; empty where it is."""
+    if not receipt.is_signed_by(key):
+        other = receipt.is_signed_by(receipt.public_key)
+        return f"was signed by another key, {receipt.public_key}" if other else "was changed after it was signed"
+    if user_id is not None and not receipt.is_of(user_id):
+        return "is about another user"
+    return ""
+
+
+class _SavedAnswer(BaseModel):
+    """Answer of the route that erases, saved as it came."""
+
+    receipt: SignedReceipt
+
+
+def _read(file: str) -> SignedReceipt:
+    text = "\n".join(read_lines(file))
+    if len(text) > _MAX_CHARS:
+        raise MemoryCommandError(f"{file} is no receipt: it is longer than {_MAX_CHARS} characters")
+    try:
+        return _SavedAnswer.model_validate_json(text).receipt
+    except ValidationError:
+        # then it is the receipt alone, or is told as none
+        pass
+    try:
+        return SignedReceipt.model_validate_json(text)
+    except ValidationError as error:
+        raise MemoryCommandError(
+            f"{file} is no signed receipt, as `react-mem memory forget --receipt` writes it: "
+            f"{error.error_count()} fields are wrong or missing"
+        ) from None
+
+
+# `react-mem audit`: who did what with whose memory, and whether the log of it is whole.
+
+
+async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+    """Print the audit log, the oldest entry first, or verify it.
+
+    Args:
+        arguments: The command's.
+        settings: The database.
+        console: Where to draw.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        AuditBroken: If the log is not as it was written.
+        MemoryCommandError: If the known end is none.
+        StorageError: If the database cannot be opened.
+    """
+    known, after = _head(arguments.head), _head(arguments.after)
+    if known is not None and after is not None and known.seq < after.seq:
+        raise MemoryCommandError("--head is before --after: what comes before --after is not looked at")
+    if not settings.audit:
+        note = Text("MEMORY_AUDIT is off: nothing is recorded now; what there is was recorded while it was on")
+        Console(stderr=True, highlight=False).print(note, soft_wrap=True)
+    # it is read whether or not anything is recorded at present
+    settings = settings.model_copy(update={"audit": True})
+    if arguments.verb == "verify":
+        head = await _verified(settings, known, after, quiet=arguments.quiet or arguments.json)
+        told = f"{counted(head.seq, 'entry', 'entries')}, nothing changed; the end is {head.seq}:{head.hash}"
+        end = f"{head.seq}:{head.hash}" if head.seq else None
+        Output(console, as_json=arguments.json).report(
+            {"entries": head.seq, "end": end},
+            told if head.seq else "the audit log is empty: nothing has been recorded",
+        )
+        return 0
+    owner = encode(arguments.user) if arguments.user else None
+    is_any = False
+    async with open_storage(settings) as storage:
+        async for entry in _entries(_log(storage.store), arguments.since, owner):
+            is_any = True
+            line = json.dumps(entry) if arguments.json else "  ".join(map(str, entry.values()))
+            console.print(Text(line), soft_wrap=True)
+    if not is_any and not arguments.json:
+        console.print(Text("nothing", style="dim"))
+    return 0
+
+
+async def _verified(
+    settings: StorageSettings, known: AuditHead | None, after: AuditHead | None, *, quiet: bool
+) -> AuditHead:
+    with Progress("Verifying", "entries", quiet=quiet, go_on="The same command begins again.") as progress:
+
+        def report(verified: AuditHead, total: int) -> None:
+            progress(verified.seq, total)
+            progress.go_on = (
+                "Nothing was changed up to there; go on with: react-mem audit verify "
+                f"--after {verified.seq}:{verified.hash}"
+            )
+
+        async with open_storage(settings) as storage:
+            return await _log(storage.store).verify(known, after=after, report=report)
+
+
+def _log(store: MemoryStore) -> AuditLog:
+    assert store.audit is not None  # noqa: S101 - it was asked for
+    return store.audit
+
+
+async def _entries(audit: AuditLog, since: datetime | None, owner: str | None) -> AsyncIterator[dict[str, Any]]:
+    async for seq, entry in audit.entries(since=since, owner=owner):
+        yield {"seq": seq, **entry._asdict(), "at": entry.at.isoformat(timespec="seconds")}
+
+
+def _head(text: str | None) -> AuditHead | None:
+    if text is None:
+        return None
+    seq, _, digest = text.partition(":")
+    try:
+        return AuditHead(int(seq), bytes.fromhex(digest).hex())
+    except ValueError:
+        raise MemoryCommandError(
+            f"{text!r} is no end of an audit log: give NUMBER:HASH, as `verify` prints it"
+        ) from None
