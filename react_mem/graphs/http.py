@@ -7,14 +7,24 @@ the models of a request, is in the modules of the routes.
 from __future__ import annotations
 
 import asyncio
+import hmac
+import importlib
+import json
 import logging
 import math
 import os
-from collections.abc import AsyncIterator
+import pickle
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid5
 
+from fastapi import APIRouter, HTTPException, Request, Response
 from langgraph.config import get_store
+from langgraph_sdk import get_client
+from langgraph_sdk.errors import LangGraphError
 
 from react_mem.agents.agent_opening import ConfiguredRunners
 from react_mem.agents.embedding import check_served_embeddings
@@ -31,16 +41,8 @@ from react_mem.errors import (
     ReactMemError,
     ToolConfigError,
 )
-from react_mem.installation import of_extra
-
-with of_extra("server"):
-    from fastapi import FastAPI, Request
-    from fastapi.exceptions import RequestValidationError
-    from fastapi.responses import JSONResponse
-
 from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
 from react_mem.graphs.chat_summary_route import router as chat_summary
-from react_mem.graphs.default_assistants import warn_of_changed_assistants
 from react_mem.graphs.mcp_route import clients_memory
 from react_mem.graphs.mcp_route import route as mcp_route
 from react_mem.graphs.memory_api.context_api import router as context
@@ -51,9 +53,8 @@ from react_mem.graphs.memory_api.forget_api import router as forget
 from react_mem.graphs.memory_api.holdings_api import router as holdings
 from react_mem.graphs.memory_api.memories_api import router as memories
 from react_mem.graphs.memory_api.messages_api import router as messages
-from react_mem.graphs.metrics_route import router as metrics
-from react_mem.graphs.strict_threads import warn_of_lenient_threads
 from react_mem.graphs.this_machine import OnlyThisMachine
+from react_mem.installation import of_extra
 from react_mem.integrations.memory_page.document import PATH
 from react_mem.integrations.memory_page.document import route as memory_page
 from react_mem.memory.runtime import (
@@ -65,9 +66,124 @@ from react_mem.memory.runtime import (
     refuse_unaudited,
     refuse_unsealed,
 )
+from react_mem.memory.telemetry import CONTENT_TYPE, exposition, start_counting
 from react_mem.memory.turns import cause_of, for_clients, scrub
 
+# A look at the default assistants: what one has that the deployment did not give it is in everybody's runs.
+
 log = logging.getLogger(__name__)
+
+
+async def warn_of_changed_assistants(environ: Mapping[str, str] = os.environ) -> None:
+    """Log which default assistants are not as the deployment has them, where a server authenticates its users.
+
+    Args:
+        environ: The environment, where the server's own configuration is.
+    """
+    if not authenticates(environ):
+        return
+    try:
+        graphs = json.loads(environ.get("LANGSERVE_GRAPHS") or "{}")
+        given = json.loads(environ.get("LANGGRAPH_CONFIG") or "{}")
+        # within the process, where nobody needs to be let in
+        client = get_client(url=None, api_key=None)
+        namespace: UUID = importlib.import_module("langgraph_api.graph").NAMESPACE_GRAPH
+        held = {graph: await client.assistants.get(str(uuid5(namespace, graph))) for graph in graphs}
+    except (AttributeError, ImportError, OSError, RuntimeError, TypeError, ValueError, LangGraphError) as error:
+        log.warning("whether a default assistant was changed cannot be told: %s", type(error).__name__)
+        return
+    changed = sorted(graph for graph, assistant in held.items() if _differs(assistant, given.get(graph) or {}))
+    if changed:
+        log.warning(
+            "default assistants that are not configured as the deployment has them: %s. What they have is in the runs "
+            "of everybody who uses them. If no administrator meant it, PATCH /assistants/{id} with "
+            '{"config": {"configurable": {}}, "context": {}}.',
+            ", ".join(changed),
+        )
+
+
+def _differs(assistant: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    """Return whether an assistant has more than it was given; the server writes a context into the configuration."""
+    own, told = dict(assistant.get("config") or {}), dict(given)
+    context = assistant.get("context") or {}
+    settings = own.pop("configurable", None) or {}
+    return own != {k: v for k, v in told.items() if k != "configurable"} or any(
+        dict(one) != dict(told.get("configurable") or {}) for one in (settings, context) if one
+    )
+
+
+# `GET /memory/metrics`: what this server has measured, for Prometheus.
+
+TOKEN_VARIABLE = "METRICS_TOKEN"  # noqa: S105 - the name of a setting
+"""The environment variable with the token that a reader must send; without it anybody may read who can reach it."""
+
+router = APIRouter(tags=["Monitoring"])
+
+# At import, where a server expects slow work, and before the first turn.
+start_counting()
+
+
+@router.get(
+    "/memory/metrics",
+    summary="Metrics of the memory layer",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {}}}, 401: {"description": "The token is missing or wrong."}},
+)
+def metrics(request: Request) -> Response:
+    """Return the metrics of this process in Prometheus' text format: times, counts, tokens, cost and health."""
+    token = os.environ.get(TOKEN_VARIABLE)
+    if token and not hmac.compare_digest(request.headers.get("authorization", "").encode(), f"Bearer {token}".encode()):
+        raise HTTPException(
+            401, f"Send `Authorization: Bearer` with the value of {TOKEN_VARIABLE}.", {"WWW-Authenticate": "Bearer"}
+        )
+    return Response(exposition(), media_type=CONTENT_TYPE)
+
+
+# A look at whether the server reads its threads as data: what decides it is set before it loads this project.
+
+
+@dataclass
+class _NobodysType:
+    """Type that no graph keeps."""
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    return _NobodysType.__name__ not in record.getMessage()
+
+
+def warn_of_lenient_threads() -> None:
+    """Log what somebody could do who can write to the database of the server's threads, if it is anything."""
+    try:
+        serialiser: Any = importlib.import_module("langgraph_api.serde").Serializer()
+    except (ImportError, AttributeError, TypeError):  # not within a server, or within one of another version
+        return
+    # that it refuses is what is asked, and no news
+    refusals = logging.getLogger("langgraph.checkpoint.serde.jsonplus")
+    refusals.addFilter(_is_news)
+    try:
+        lenient = isinstance(serialiser.loads_typed(serialiser.dumps_typed(_NobodysType())), _NobodysType)
+    finally:
+        refusals.removeFilter(_is_news)
+    if lenient:
+        log.warning(
+            "this server builds whatever a row of its threads names: who can write to their database runs code here. "
+            "Start it with LANGGRAPH_STRICT_MSGPACK=true in its environment."
+        )
+    try:
+        serialiser.loads_typed(("pickle", pickle.dumps(None)))
+    except ValueError:
+        return
+    log.warning(
+        "this server loads pickles from its threads: who can write to their database runs code here. Set "
+        '"checkpointer": {"serde": {"pickle_fallback": false}} in its langgraph.json.'
+    )
+
+
+with of_extra("server"):
+    from fastapi import FastAPI, Request
+    from fastapi.exceptions import RequestValidationError
+    from fastapi.responses import JSONResponse
+
 
 # At import: before the server listens.
 refuse_exposed_server()
@@ -121,8 +237,19 @@ if is_development() and not authenticates():
     app.add_middleware(OnlyThisMachine)
 
 # Not `include_router`: its route has no `app`, to which the server adds the authentication.
-for router in (forget, memories, context, conversations, messages, holdings, events, ending, chat_summary, metrics):
-    app.router.routes.extend(router.routes)
+for router_of_http in (
+    forget,
+    memories,
+    context,
+    conversations,
+    messages,
+    holdings,
+    events,
+    ending,
+    chat_summary,
+    router,
+):
+    app.router.routes.extend(router_of_http.routes)
 app.router.routes.extend([mcp_route, memory_page])
 
 

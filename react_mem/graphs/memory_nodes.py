@@ -22,13 +22,12 @@ from langgraph.types import StreamWriter
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import ResolvedAgent, RunChoices
 from react_mem.graphs import events
-from react_mem.graphs.agent_state import current_turn
 from react_mem.graphs.cards.memory_cards import RecalledMemories, TurnCards, recalled_memories
 from react_mem.graphs.reason import Reason, is_empty, require_input
 from react_mem.graphs.retrieve import not_searched, private_values, search_web
+from react_mem.graphs.schemas import current_turn
 from react_mem.graphs.switching import Switching, SwitchState
-from react_mem.graphs.task_graph import tasks_of, with_task
-from react_mem.graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
+from react_mem.graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps, with_note
 from react_mem.memory import MemoryQuery
 from react_mem.memory.context import (
     NOTICE,
@@ -51,9 +50,11 @@ from react_mem.memory.context import (
 from react_mem.memory.runtime import (
     TASK_TOKENS,
     AgentRunner,
+    Asker,
     Reflecting,
     TaskNotes,
     Turns,
+    TurnTasks,
     capabilities_of,
     kind_followed,
     last_id,
@@ -67,6 +68,32 @@ from react_mem.tools.working_memory_tools import recall_step
 
 if TYPE_CHECKING:
     from react_mem.tools.web.search import WebSearch
+
+
+# Task of a turn in an agent's graph, on by the policy's `tasks.enabled`: its planner, and its place in the prompt.
+
+
+def tasks_of(agent: ResolvedAgent) -> TurnTasks | None:
+    """Return the tasks of an agent's turns, None where its policy has none."""
+    policy = agent.config.memory
+    if not policy.tasks.enabled:
+        return None
+    models = agent.with_stand_ins(agent.small_model)
+    planner = Asker(models, policy.recall.timeout, "planning") if models else None
+    return TurnTasks(planner, {tool.name: tool.description for tool in agent.tools}, agent.config.name, policy)
+
+
+def with_task(messages: Sequence[BaseMessage], notes: TaskNotes | None) -> list[BaseMessage]:
+    """Return the messages for the prompt, the task at the end of the user's message.
+
+    Args:
+        messages: The messages.
+        notes: The task.
+    """
+    asked = next((i for i in range(len(messages) - 1, -1, -1) if is_users(messages[i])), None)
+    if asked is None or notes is None or not notes["shown"]:
+        return list(messages)
+    return [*messages[:asked], with_note(messages[asked], notes["shown"]), *messages[asked + 1 :]]
 
 
 class MemState(SwitchState):

@@ -20,14 +20,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk, GenerationChunk
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import merge_configs
@@ -40,8 +40,8 @@ from react_mem.agents.models import ModelFailure, explain_model_error
 from react_mem.agents.resolve import NamedModel, ResolvedAgent
 from react_mem.errors import ModelCallError
 from react_mem.graphs import events
-from react_mem.graphs.agent_state import current_turn
-from react_mem.graphs.unreadable_answer import unreadable_answer
+from react_mem.graphs.schemas import current_turn
+from react_mem.graphs.structured_output import unreadable_answer
 from react_mem.memory import telemetry
 from react_mem.memory.context import NOTICE
 
@@ -268,3 +268,26 @@ def _stood_in(thread: Sequence[AnyMessage]) -> str | None:
     answers = (message for message in reversed(current_turn(thread)) if isinstance(message, AIMessage))
     last = next(answers, None)
     return last.additional_kwargs.get(ANSWERED_BY) if last else None
+
+
+# Latency of a tool's call, carried by its result: in the thread, so that whoever derives steps from it has it.
+
+_LATENCY = "latency"
+_DIGITS = 6
+
+
+def timed(results: Iterable[ToolMessage], seconds: float) -> None:
+    """Note how long a call took.
+
+    Args:
+        results: What it returned, as it goes into the thread.
+        seconds: How long it took.
+    """
+    for result in results:
+        result.additional_kwargs = {**result.additional_kwargs, _LATENCY: round(seconds, _DIGITS)}
+
+
+def latency_of(result: ToolMessage) -> float | None:
+    """Return how many seconds a call took; None where nobody noted it."""
+    noted = result.additional_kwargs.get(_LATENCY)
+    return float(noted) if isinstance(noted, int | float) and noted >= 0 else None

@@ -25,10 +25,10 @@ from react_mem.agents.context import AgentContext
 from react_mem.agents.context_preview import RunOffer, offered_context
 from react_mem.agents.resolve import ResolvedAgent, resolve_agent
 from react_mem.graphs import events
-from react_mem.graphs.agent_state import AgentInput, AgentOutput, AgentState
 from react_mem.graphs.hooks import with_memory
 from react_mem.graphs.model_call import ModelCall
 from react_mem.graphs.reason import require_input
+from react_mem.graphs.schemas import AgentInput, AgentOutput, AgentState
 from react_mem.memory import MemoryResultItem, MemoryScope
 from react_mem.memory.context import followed_by, render_memories, text_of
 from react_mem.memory.runtime import Metering

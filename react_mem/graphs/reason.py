@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -17,15 +20,49 @@ from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.errors import InvalidInputError
 from react_mem.graphs import events
-from react_mem.graphs.agent_state import AgentState, current_turn, model_calls, pending_tool_calls
 from react_mem.graphs.model_call import Bind, ModelCall
-from react_mem.graphs.noting import thread_noted
+from react_mem.graphs.schemas import AgentState, current_turn, model_calls, pending_tool_calls
 from react_mem.graphs.structured_output import StructuredOutput
 from react_mem.memory import telemetry
 from react_mem.memory.context import NOTICE, as_said, paired_calls, with_call_ids
 from react_mem.memory.records import storable
-from react_mem.memory.runtime import Metering
+from react_mem.memory.runtime import Metering, note_thread
+from react_mem.memory.turns import cause_of, identify
 from react_mem.prompts import load_prompt
+
+# Noting whose a thread is, beside the model's call: forgetting a user is to find the threads of every agent.
+
+_PATIENCE = 2.0
+"""Seconds that an answer is held back for a note that the database does not take."""
+
+log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def thread_noted(runtime: Runtime[Any]) -> AsyncIterator[None]:
+    """Note the owner of the run's thread while something else is done; without either, or a store, there is no note.
+
+    A note that fails never fails the run: the log says so, and the next turn tries again.
+
+    Args:
+        runtime: The node's runtime.
+    """
+    identity, store = identify(runtime, get_config()), runtime.store
+    if store is None or identity is None or not identity.threaded:
+        yield
+        return
+    noting = asyncio.create_task(note_thread(store, identity.user_id, identity.session_id))
+    try:
+        yield
+    finally:
+        try:
+            await asyncio.wait_for(noting, _PATIENCE)
+        except Exception as error:  # of a store, whatever it raises
+            telemetry.count("degradations", part="thread")
+            log.warning(
+                "whose a thread is could not be noted; forgetting its user may not find it: %s", cause_of(error)
+            )
+
 
 Compose = Callable[[Any, str | SystemMessage], list[BaseMessage]]
 """From the state and the instructions to the messages that the model sees."""

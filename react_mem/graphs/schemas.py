@@ -2,21 +2,210 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NotRequired, Required, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NotRequired, Required, get_args, get_origin, get_type_hints
 
 from langchain.agents import AgentState as LangChainState
 from langchain.agents.middleware.types import OmitFromSchema
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    RemoveMessage,
+    ToolMessage,
+    convert_to_messages,
+    messages_from_dict,
+)
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.channels import DeltaChannel
 from langgraph.channels.base import BaseChannel
-from langgraph.graph.message import add_messages
-
-# On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 from typing_extensions import TypedDict, is_typeddict
 
 from react_mem.errors import StateSchemaError
-from react_mem.graphs.agent_state import AgentInput, AgentOutput, AgentState, append_messages
 from react_mem.graphs.cards.memory_cards import Cards
+from react_mem.memory.context import derived_id, is_users
+
+# The state both managers share: same input, same output; what a manager needs for itself stays private.
+
+# On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
+
+
+_ROLES = {"user", "human", "assistant", "ai", "system", "developer", "tool", "function"}
+
+
+def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyMessage]:
+    """Fold writes into the message list with the meaning of LangGraph's `add_messages`.
+
+    A `DeltaChannel` stores only the writes and replays them through this reducer on every read, so a message that
+    came without an id must get the same one each time: of the input of a nested run (see `as_input`) it is derived from
+    its content and the message before it, of other writes from its content and its place.
+
+    Args:
+        state: The messages so far.
+        writes: What `add_messages` accepts (messages, dicts, tuples, strings, lists of them, removals), in order.
+
+    Returns:
+        The messages after the writes.
+
+    >>> [m.content for m in append_messages([], ["hi", [("ai", "hello")]])]
+    ['hi', 'hello']
+    >>> append_messages([], ["hi"]) == append_messages([], ["hi"])
+    True
+    """
+    state = [_restored(message) for message in state]
+    # in the order of the messages
+    taken = dict.fromkeys(message.id for message in state)
+    fresh: list[BaseMessage] = []
+    for write in writes:
+        given = _listed(write)
+        if is_input := len(given) == 1 and isinstance(given[0], list) and not _is_pair(given[0]):
+            [given] = given
+        messages = convert_to_messages([_restored(message) for message in given])
+        # every message has an id of its own by now, so that there are as many ids as messages
+        for place, message in enumerate(messages, start=len(taken)):
+            if message.id:
+                fresh.append(message)
+            else:
+                id_ = _following_id(message, taken) if is_input else _replayable_id(place, message, taken)
+                fresh.append(message.model_copy(update={"id": id_}))
+            taken[fresh[-1].id] = None
+        if any(isinstance(message, RemoveMessage) for message in messages):
+            # what it removes has to be there, and to make place for what comes
+            state = _merged(state, fresh)
+            fresh = []
+            taken = dict.fromkeys(message.id for message in state)
+    return _merged(state, fresh)
+
+
+def _merged(state: list[AnyMessage], messages: list[BaseMessage]) -> list[AnyMessage]:
+    """Return the messages after these: all at once, since each merge walks the whole thread."""
+    if not messages:
+        return state
+    merged: list[BaseMessage] = add_messages(state, messages)  # type: ignore[assignment, arg-type]
+    if any(message.id == REMOVE_ALL_MESSAGES for message in messages):
+        # what follows the removal of everything, LangGraph takes as it is: an id may come twice
+        merged = list({(isinstance(message, RemoveMessage), message.id): message for message in merged}.values())
+    return merged  # type: ignore[return-value]
+
+
+def as_input(given: Any) -> Any:
+    """Return a run's input with an id for each message, or with its messages in a list of their own.
+
+    Within another graph, a run may be sent that graph's whole thread again and again: by the list `append_messages`
+    knows that it is to derive ids, where LangGraph would give random ones. Else they are random: a thread may be
+    emptied, and begin again with the same words.
+
+    Args:
+        given: The input.
+    """
+    messages = given.get("messages") if isinstance(given, dict) else None
+    if not isinstance(messages, list | tuple | str | BaseMessage):
+        return given
+    around = var_child_runnable_config.get() or {}
+    if (around.get("configurable") or {}).get("checkpoint_ns"):
+        return {**given, "messages": [_listed(messages)]}
+    try:
+        said = convert_to_messages([_restored(message) for message in _listed(messages)])
+    except (ValueError, NotImplementedError):
+        # refused where it is read
+        return given
+    return {**given, "messages": [m if m.id else m.model_copy(update={"id": str(uuid.uuid4())}) for m in said]}
+
+
+def _listed(write: Any) -> list[Any]:
+    return write if isinstance(write, list) and not _is_pair(write) else [write]
+
+
+def _is_pair(write: Any) -> bool:
+    """Return whether a list is one (role, text) pair: a checkpointer returns a tuple as a list."""
+    return len(write) == 2 and all(isinstance(part, str) for part in write) and write[0] in _ROLES
+
+
+def _restored(message: Any) -> Any:
+    """Return a message that was dumped whole as it was; anything else as it is.
+
+    A server reads checkpoints without LangChain's classes when it shows a thread, and replays them through the
+    reducer: what is in a snapshot comes as such dumps, which `convert_to_messages` would move the usage out of.
+    """
+    if not (isinstance(message, dict) and {"type", "additional_kwargs", "response_metadata"} <= message.keys()):
+        return message
+    try:
+        [restored] = messages_from_dict([{"type": message["type"], "data": message}])
+    except ValueError:
+        # a client's own form of a message
+        return message
+    return restored
+
+
+def _following_id(message: BaseMessage, taken: dict[str | None, None]) -> str:
+    candidate = derived_id(message, next(reversed(taken), ""))
+    while candidate in taken:
+        candidate = derived_id(message, candidate)
+    return candidate
+
+
+def _replayable_id(place: int, message: BaseMessage, taken: Mapping[str | None, None]) -> str:
+    name = f"{place}:{message.type}:{message.content}"
+    candidate = str(uuid.uuid5(uuid.NAMESPACE_OID, name))
+    while candidate in taken:
+        name += "'"
+        candidate = str(uuid.uuid5(uuid.NAMESPACE_OID, name))
+    return candidate
+
+
+# A plain messages channel rewrites the whole history at every step. docs/benchmarks.md has what that takes.
+Messages = Annotated[list[AnyMessage], DeltaChannel(append_messages)]
+
+
+class AgentInput(TypedDict):
+    """New messages of the conversation, the question last."""
+
+    messages: Required[Messages]
+
+
+class AgentOutput(TypedDict):
+    """The conversation with its answer."""
+
+    messages: Required[Messages]
+    structured_response: NotRequired[Any]
+
+
+class AgentState(TypedDict):
+    """The state of `react`, and what `react_mem` shares with it."""
+
+    messages: Required[Messages]
+    structured_response: NotRequired[Any]
+
+
+def current_turn(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the messages from the last user message on: what belongs to this invocation."""
+    start = next((i for i in range(len(messages) - 1, -1, -1) if is_users(messages[i])), 0)
+    return list(messages[start:])
+
+
+def model_calls(messages: Sequence[AnyMessage]) -> int:
+    """Return how often the model has answered in this invocation."""
+    return sum(isinstance(message, AIMessage) for message in current_turn(messages))
+
+
+def pending_tool_calls(messages: Sequence[AnyMessage]) -> list[dict[str, Any]]:
+    """Return the tool calls of the last model answer that have no result yet."""
+    answered: set[str] = set()
+    for message in reversed(messages):
+        if isinstance(message, ToolMessage):
+            answered.add(message.tool_call_id)
+        elif isinstance(message, AIMessage):
+            return [dict(call) for call in message.tool_calls if call["id"] not in answered]
+        else:
+            break
+    return []
+
+
+# On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
+
 
 _SHARED = {*AgentState.__annotations__, *get_type_hints(LangChainState)}
 

@@ -11,18 +11,156 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import logging
+from functools import cache
+from typing import Any, NotRequired
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_config
+from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
 
+from react_mem.agents.agent_opening import ConfiguredRunners
+from react_mem.agents.config import AgentConfig, available_agents, load_agent_config
+from react_mem.agents.context_preview import RunOffer, offered_context
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.errors import AgentConfigError, InvalidInputError, ModelConfigError, ToolConfigError
 from react_mem.graphs.chat_summary import build_chat_summary
 from react_mem.graphs.client_errors import errors_for_clients, guard_clients
-from react_mem.graphs.maintenance import build_maintenance
 from react_mem.graphs.planner_worker import shipped_team
-from react_mem.graphs.serving import DEFAULT_AGENT, serve_agent, serve_all, serve_picked
 from react_mem.graphs.smart_buyer import shipped_buyer
-from react_mem.memory.runtime import refuse_exposed_server
+from react_mem.memory.runtime import TurnReport, is_nobodys, maintain_all, refuse_exposed_server
+from react_mem.memory.turns import identify, why_off
+
+# The graph `maintenance`: concludes the conversations that have gone quiet, and reflects, now.
+
+
+class MaintenanceContext(BaseModel):
+    """Context of maintenance: the owner whose memory to work on.
+
+    Args:
+        user_id: The owner; ignored where the server authenticates users. Empty: everybody with work to do.
+    """
+
+    model_config = ConfigDict(
+        extra="ignore",
+        frozen=True,
+        title="Maintenance",
+        json_schema_extra={"description": "Whose memory to work on. Everything may be left out."},
+    )
+
+    user_id: str | None = Field(
+        None,
+        title="User",
+        description="Whose memory to work on. Ignored where the server authenticates users. Empty: everybody with work "
+        "to do.",
+    )
+
+
+class Nothing(TypedDict):
+    """Nothing: what there is to do is in memory."""
+
+
+class WorkDone(TypedDict):
+    """Report of a run."""
+
+    stored: NotRequired[int]
+    retired: NotRequired[int]
+    waiting: NotRequired[int]
+    problems: NotRequired[list[str]]
+
+
+async def maintain(state: WorkDone, *, runtime: Runtime[MaintenanceContext]) -> WorkDone:
+    """Pick up what crashes left, conclude the conversations that have become quiet, and reflect."""
+    if runtime.store is None:
+        raise ValueError("there is no memory to work on: the graph has no store")
+    config: RunnableConfig = get_config()
+    identity = identify(runtime, config)
+    # where nobody is named, that means everybody with work to do: not for a caller who cannot own memories
+    if identity is None and not is_nobodys(runtime, config):
+        raise InvalidInputError(why_off(runtime, config))
+    named = identity is not None and not identity.development
+    runners = await asyncio.to_thread(ConfiguredRunners)
+    return _summed(await maintain_all(runtime.store, runners, identity.user_id if identity and named else None))
+
+
+def build_maintenance() -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the graph that concludes quiet conversations and picks up what was left."""
+    graph = StateGraph(WorkDone, MaintenanceContext, input_schema=Nothing)
+    graph.add_node("maintain", maintain)
+    graph.add_edge(START, "maintain")
+    graph.add_edge("maintain", END)
+    return graph.compile(name="maintenance")
+
+
+def _summed(report: TurnReport) -> WorkDone:
+    return WorkDone(
+        stored=len(report.stored),
+        retired=len(report.retired),
+        waiting=report.waiting,
+        problems=[report.problem] if report.problem else [],
+    )
+
+
+# Building the agents that a server runs, each once.
+
+DEFAULT_AGENT = "assistant"
+
+log = logging.getLogger(__name__)
+
+
+@cache
+def serve_agent(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return an agent's graph, built once; a config that is changed is read at the next start. Blocking.
+
+    Args:
+        name: The agent.
+
+    Raises:
+        AgentConfigError: If there is no such agent; the message lists those there are.
+    """
+    config = load_agent_config(name)
+    return guard_clients(build_agent(resolve_agent(config, context_schema=offered_context(RunOffer.of([config])))))
+
+
+@cache
+def serve_picked(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the same graph, offered to callers who pick an agent: its context names all of them. Blocking.
+
+    Args:
+        name: The agent.
+
+    Raises:
+        AgentConfigError: If there is no such agent; the message lists those there are.
+    """
+    served = serve_agent(name)
+    return served.copy({"context_schema": _context_of_all()})
+
+
+@cache
+def serve_all() -> tuple[AgentConfig, ...]:
+    """Build every agent there is, so that no run waits for it; one that is broken is named and stops no other.
+
+    Returns:
+        The configs of those that can run, the one that runs without a choice first.
+    """
+    configs = []
+    for name in available_agents():
+        try:
+            serve_agent(name)
+            configs.append(load_agent_config(name))
+        except (AgentConfigError, ModelConfigError, ToolConfigError) as error:
+            log.warning("the agent %r cannot run: %s", name, error)
+    return tuple(sorted(configs, key=lambda config: (config.name != DEFAULT_AGENT, config.name)))
+
+
+@cache
+def _context_of_all() -> type[Any]:
+    return offered_context(RunOffer.of(serve_all(), picks=True))
+
 
 refuse_exposed_server()
 

@@ -6,22 +6,283 @@ take too much room, or when the agent asks for it. Between two compressions the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
-from typing import Any, Final
+from itertools import pairwise, takewhile
+from typing import Any, Final, NotRequired
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 from typing_extensions import TypedDict
 
-from react_mem.graphs.agent_state import current_turn
-from react_mem.graphs.compression import LoggedStep, digest
-from react_mem.graphs.latency import latency_of
+from react_mem.graphs.model_call import latency_of
+from react_mem.graphs.schemas import current_turn
 from react_mem.memory import telemetry
-from react_mem.memory.context import count_tokens, is_users, squeezed_text, text_of
+from react_mem.memory.context import count_tokens, flat, is_users, squeezed_text, text_of
+from react_mem.memory.language import normalise
 from react_mem.memory.runtime import ContextSettings
 from react_mem.prompts import load_prompt
 from react_mem.tools.working_memory_tools import compress_working_memory
+
+# Older steps in few words, without asking a model: how each began, and whatever of it a later step uses.
+
+_LEVELS = ((240, 2), (80, 1), (0, 0))
+"""Characters of a result's beginning, and number of its pieces about the goal, that are kept: as much as
+fits. 240 characters hold the whole result of most calls: a sum, a date, a status."""
+
+_MIN_CALL_CHARS = 80
+"""Without its call a step says nothing."""
+
+_GOAL_CHARS = 300
+"""The whole goal stands above the notes, as the user wrote it."""
+
+_PIECE_CHARS = 200
+"""A sentence or a row of a table; longer ones are cut where no word, number or identifier is."""
+
+_PIECES_A_TERM = 3
+"""A number that stands in every row says nothing about any; three rows keep it and its context."""
+
+_RARE = 2
+"""In how many pieces of a result a common word may stand to point at them."""
+
+_IN_A_TOKEN = re.compile(r"[\w.,:/@#&?=%+-]")
+_NOT_IN_A_TOKEN = re.compile(r"[^\w.,:/@#&?=%+-]|,")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+# from the beginning of a word only: tried at each of its letters, 80,000 of them without a space take minutes
+_COMPOUND = re.compile(r"(?<!\w)\w+(?:[-./:@#&?=%+]+\w+)+")
+_WORD = re.compile(r"\w+")
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
+_SENTENCE_END = re.compile(r"(?<=[.!?;。！？])\s+|\s*\n\s*")
+
+
+class LoggedStep(TypedDict):
+    """One step of the loop: a thought, an action and what came of it.
+
+    Args:
+        thought: What the model said beside the call.
+        action: The tool.
+        arguments: What it was given.
+        observation: What it returned; empty where it failed.
+        error: Why it failed.
+        latency: How many seconds it took; not there where nobody measured it.
+        cost: Its share of the price of the model's call that asked for it; not there without a price.
+    """
+
+    thought: str
+    action: str
+    arguments: dict[str, Any]
+    observation: str
+    error: str
+    latency: NotRequired[float]
+    cost: NotRequired[float]
+
+
+@dataclass(frozen=True)
+class Digest:
+    """Steps in few words.
+
+    Args:
+        text: `Goal: ...`, then a line a step.
+        cut: Whether something was left out, so that `recall_step` has more.
+    """
+
+    text: str
+    cut: bool
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """Terms by which a text can be recognised: numbers and identifiers, and words."""
+
+    exact: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+
+    def __or__(self, other: _Terms) -> _Terms:
+        return _Terms(self.exact | other.exact, self.words | other.words)
+
+
+def digest(goal: str, steps: Sequence[LoggedStep], count: int, max_chars: int) -> Digest:
+    """Return the first steps in few words.
+
+    Whatever a later step uses of an earlier one is kept: the sentence or line with each number and identifier that a
+    later thought, argument or result has, and with each rare word of a later thought or argument.
+
+    Args:
+        goal: What the user asked for.
+        steps: All steps so far.
+        count: How many of them, from the first, to write in few words.
+        max_chars: The room there is. What is used later is kept even where it takes more.
+
+    >>> step = {"thought": "", "action": "add", "arguments": {"a": 1}, "observation": "3", "error": ""}
+    >>> print(digest("Sum up", [step], 1, 1000).text)
+    Goal: Sum up
+    1. add({"a": 1}) -> 3
+    """
+    later = _used_later(steps)
+    aim = _terms(goal).words
+    notes = [_Note(steps, place, later[place], aim) for place in range(count)]
+    title = f"Goal: {_begin(flat(goal), _GOAL_CHARS)}"
+    text, cut = title, False
+    for head, extra in _LEVELS:
+        lines = [note.line(head, extra) for note in notes]
+        text = "\n".join([title, *(line for line, _ in lines)])
+        cut = any(left_out for _, left_out in lines)
+        if len(text) <= max_chars:
+            break
+    return Digest(text, cut)
+
+
+def _used_later(steps: Sequence[LoggedStep]) -> list[_Terms]:
+    """Return, for each step, what the steps after it speak of."""
+    terms = _Terms()
+    found: list[_Terms] = []
+    for step in reversed(steps):
+        found.append(terms)
+        said = _terms(f"{step['thought']} {_arguments(step)}")
+        seen = _terms(step["error"] or step["observation"]).exact
+        # what an agent writes is what it works with; a result repeats common words and small numbers by chance
+        terms = terms | said | _Terms(frozenset(term for term in seen if len(term) > 2))
+    return found[::-1]
+
+
+class _Note:
+    """One step, to be written in a line."""
+
+    def __init__(self, steps: Sequence[LoggedStep], place: int, later: _Terms, aim: frozenset[str]) -> None:
+        step = steps[place]
+        # calls that were made at once share their thought
+        shared = place and steps[place - 1]["thought"] == step["thought"]
+        self._number = place + 1
+        self._thought = _StepText("" if shared else step["thought"], later, aim)
+        self._call = _StepText(f"{step['action']}({_arguments(step)})", later, aim)
+        self._result = _StepText(step["error"] or step["observation"], later, aim)
+        self._mark = "error: " if step["error"] else ""
+
+    def line(self, head: int, extra: int) -> tuple[str, bool]:
+        """Return the line, and whether it leaves something out."""
+        thought, cut_thought = self._thought.excerpt(head, 0)
+        call, cut_call = self._call.excerpt(max(head, _MIN_CALL_CHARS), 0)
+        result, cut_result = self._result.excerpt(head, extra)
+        cut = cut_thought or cut_call or cut_result
+        line = f"{self._number}. {f'{thought} | ' if thought else ''}{call} -> {self._mark}{result}".rstrip()
+        return line + (f" [cut; recall_step({self._number}) returns it whole]" if cut else ""), cut
+
+
+class _StepText:
+    """A text of a step, in pieces, of which those that matter are known."""
+
+    def __init__(self, text: str, later: _Terms, aim: frozenset[str]) -> None:
+        self._flat = flat(text)
+        self._pieces = [flat(piece) for piece in _pieces(text)]
+        terms = [_terms(piece, parts=True) for piece in self._pieces]
+        counts = Counter(word for held in terms for word in held.words)
+        rare = frozenset(word for word, count in counts.items() if count <= _RARE)
+        self._used = _holding(terms, later.exact, later.words & rare)
+        near = {place: len(held.words & aim & rare) for place, held in enumerate(terms) if place not in self._used}
+        self._near = sorted((place for place in near if near[place]), key=lambda place: -near[place])
+
+    def excerpt(self, head: int, extra: int) -> tuple[str, bool]:
+        """Return the beginning and the pieces that matter, and whether anything is left out."""
+        if len(self._flat) <= head:
+            return self._flat, False
+        kept = self._used | set(self._near[:extra])
+        length = 0
+        for place, piece in enumerate(self._pieces):
+            length += len(piece) + 1
+            if length > head + 1:
+                break
+            kept.add(place)
+        parts = [_begin(self._pieces[0], head)] if head and 0 not in kept and self._pieces else []
+        for before, after in pairwise([-1, *sorted(kept), len(self._pieces)]):
+            if after - before > 1 and not (parts and parts[-1].endswith("…")):
+                parts.append("…")
+            parts += self._pieces[after : after + 1]
+        return " ".join(parts), len(kept) < len(self._pieces)
+
+
+def _terms(text: str, *, parts: bool = False) -> _Terms:
+    """Return what a text can be recognised by.
+
+    Args:
+        text: The text.
+        parts: Whether each part of a number counts as well: nobody knows whether 1,200 is one number or two.
+    """
+    folded = normalise(text)
+    numbers = {form for number in _NUMBER.findall(folded) for form in _forms(number, parts)}
+    tokens = {*_COMPOUND.findall(folded), *_WORD.findall(folded)}
+    names = {token for token in tokens if _is_mixed(token) or not token.isalnum()}
+    words = {token for token in tokens if token.isalpha() and len(token) >= (4 if token.isascii() else 3)}
+    return _Terms(frozenset(numbers | names), frozenset(words))
+
+
+def _is_mixed(token: str) -> bool:
+    # two searches, not one pattern for both orders: that one takes minutes for 80,000 letters without a space
+    return bool(_DIGIT.search(token) and _LETTER.search(token))
+
+
+def _forms(number: str, parts: bool) -> set[str]:
+    """Return a number without separators, so that 652,000 is found as 652000; a list of numbers one by one."""
+    split = re.split("[.,]", number)
+    joined = {"".join(split)} if len(split) <= 2 or all(len(part) == 3 for part in split[1:]) else set(split)
+    return joined | set(split) if parts else joined
+
+
+def _holding(terms: Sequence[_Terms], exact: frozenset[str], words: frozenset[str]) -> set[int]:
+    """Return the places of the pieces that hold these numbers, identifiers and words."""
+    places: dict[str, list[int]] = {}
+    for place, held in enumerate(terms):
+        for term in (held.exact & exact) | (held.words & words):
+            places.setdefault(term, []).append(place)
+    weight = Counter(place for found in places.values() for place in found)
+    return {
+        place
+        for found in places.values()
+        for place in sorted(found, key=lambda place: (-weight[place], place))[:_PIECES_A_TERM]
+    }
+
+
+def _pieces(text: str) -> list[str]:
+    return [part for piece in _SENTENCE_END.split(text.strip()) if piece for part in _slices(piece)]
+
+
+def _slices(piece: str) -> Iterator[str]:
+    start = 0
+    while len(piece) - start > _PIECE_CHARS:
+        end = _boundary(piece, start)
+        yield piece[start:end]
+        start = end
+    if start < len(piece):
+        yield piece[start:]
+
+
+def _boundary(text: str, start: int) -> int:
+    """Return where to cut a piece off: in no word, number or identifier, if need be after a comma or further on."""
+    limit = start + _PIECE_CHARS
+    window = range(limit, limit - _PIECE_CHARS // 2, -1)
+    for end in window:
+        if not (_IN_A_TOKEN.match(text[end - 1]) and _IN_A_TOKEN.match(text[end])):
+            return end
+    comma = next((end for end in window if text[end - 1] == ","), 0)
+    if comma:
+        return comma
+    after = _NOT_IN_A_TOKEN.search(text, limit)
+    return after.start() if after else len(text)
+
+
+def _begin(text: str, limit: int) -> str:
+    """Return the beginning of a text without half a number: `1234567` must not be read as 123."""
+    if len(text) <= limit:
+        return text
+    end = next((end for end in range(limit, 0, -1) if not _IN_A_TOKEN.match(text[end])), 0)
+    return f"{text[:end].rstrip()}…"
+
+
+def _arguments(step: LoggedStep) -> str:
+    return json.dumps(step["arguments"], ensure_ascii=False, default=str)
+
 
 _FORM = load_prompt("compressed_steps")
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from react_mem.graphs.auth import signed_tokens
 from react_mem.graphs.auth.by_jwt import by_jwt
-from react_mem.graphs.auth.jwt_settings import JwtSettings
-from react_mem.graphs.auth.public_keys import PublicKeys
+from react_mem.graphs.auth.signed_tokens import JwtSettings, PublicKeys
 from tests.support.identity_provider import CLOCK_ENV, TestClock
 
 _clocked: Any = partial(PublicKeys, clock=TestClock(Path(os.environ[CLOCK_ENV])))

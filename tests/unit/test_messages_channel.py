@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
-from react_mem.graphs.agent_state import append_messages
+from react_mem.graphs.schemas import append_messages
 
 IDS = ["a", "b", "c"]
 MESSAGES: st.SearchStrategy[Any] = st.one_of(

@@ -6,14 +6,136 @@ bearer token.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import logging
+import os
+from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 
 from langgraph_sdk import Auth
 
-from react_mem.graphs.auth.api_keys import ApiKeys
-from react_mem.graphs.auth.callers_identity import bearer_token, caller, scraper, unauthorized
-from react_mem.graphs.auth.jwt_settings import administrators
-from react_mem.graphs.auth.permissions import default_deny
+from react_mem.errors import ServerAuthError
+from react_mem.graphs.auth.permissions import bearer_token, caller, default_deny, scraper, unauthorized
+from react_mem.graphs.auth.signed_tokens import administrators
+from react_mem.memory.runtime import unfit
+
+# API keys: who sent one, by a file of their hashes.
+
+FILE_ENV = "AUTH_API_KEYS_FILE"
+
+MIN_KEY_CHARS = 32
+"""A key is random and long, so that its plain hash cannot be tried out: a shorter one is a password, and is refused."""
+
+MAX_KEY_CHARS = 512
+
+log = logging.getLogger(__name__)
+
+
+class ApiKeys:
+    """API keys of a file, which is read again when it changes: a key that is taken out ends at once.
+
+    Args:
+        file: The file.
+
+    Raises:
+        ServerAuthError: If it cannot be read, or a line of it is none; the message names the line and the fix.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._stamp = self._stamped()
+        self._identities = read_keys(file)
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] = os.environ) -> ApiKeys:
+        """Return the keys of the file that the environment names.
+
+        Args:
+            environ: The environment.
+
+        Raises:
+            ServerAuthError: If it names none, or one that cannot be used.
+        """
+        named = environ.get(FILE_ENV, "").strip()
+        if not named:
+            raise ServerAuthError(f"set {FILE_ENV} to a file with a line `<identity> <sha256 of the key>` for each key")
+        return cls(Path(named))
+
+    def identity(self, key: str) -> str | None:
+        """Return whose key it is; None for nobody's.
+
+        Args:
+            key: What a caller sends.
+        """
+        self._renew()
+        if not MIN_KEY_CHARS <= len(key) <= MAX_KEY_CHARS:
+            return None
+        wanted = hashlib.sha256(key.encode()).digest()
+        found = None
+        # all of them, however early one fits: the time tells nothing
+        for digest, identity in self._identities.items():
+            if hmac.compare_digest(digest, wanted):
+                found = identity
+        return found
+
+    def _renew(self) -> None:
+        stamp = self._stamped()
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        try:
+            self._identities = read_keys(self._file)
+        except ServerAuthError as error:
+            # nobody is let in by keys of which somebody may have taken one out
+            self._identities = {}
+            log.error("no API key is accepted until this is mended: %s", error)
+
+    def _stamped(self) -> tuple[int, int, int]:
+        try:
+            found = self._file.stat()
+        except OSError:
+            return (0, 0, 0)
+        return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def read_keys(file: Path) -> dict[bytes, str]:
+    """Return the identities of a file of keys, by the hashes of the keys. Blocking.
+
+    Args:
+        file: The file.
+
+    Raises:
+        ServerAuthError: If it cannot be read, or a line of it is none; the message names the line and the fix.
+    """
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ServerAuthError(f"{FILE_ENV}: {file} cannot be read ({type(error).__name__})") from None
+    identities: dict[bytes, str] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        identity, _, written = line.strip().rpartition(" ")
+        identity = identity.strip()
+        digest = _digest(written)
+        if digest is None or unfit(identity):
+            raise ServerAuthError(
+                f"{FILE_ENV}: line {number} of {file} is not `<identity> <sha256 of the key>`; make the hash with: "
+                'printf %s "$KEY" | sha256sum'
+            )
+        if identities.setdefault(digest, identity) != identity:
+            raise ServerAuthError(f"{FILE_ENV}: line {number} of {file} gives the key of somebody else; make another")
+    return identities
+
+
+def _digest(written: str) -> bytes | None:
+    try:
+        digest = bytes.fromhex(written)
+    except ValueError:
+        return None
+    return digest if len(digest) == hashlib.sha256().digest_size else None
 
 
 def by_api_key(keys: ApiKeys, admins: frozenset[str]) -> Auth:

@@ -9,10 +9,8 @@ from functools import cache
 
 from langgraph_sdk import Auth
 
-from react_mem.graphs.auth.callers_identity import bearer_token, caller, scraper
-from react_mem.graphs.auth.jwt_settings import JwtSettings
-from react_mem.graphs.auth.permissions import default_deny
-from react_mem.graphs.auth.signed_tokens import Tokens
+from react_mem.graphs.auth.permissions import bearer_token, caller, default_deny, scraper
+from react_mem.graphs.auth.signed_tokens import JwtSettings, Tokens
 
 
 def by_jwt(settings: JwtSettings) -> Auth:

@@ -2,20 +2,256 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import jwt
 from starlette.exceptions import HTTPException
 
-from react_mem.graphs.auth.callers_identity import unauthorized
-from react_mem.graphs.auth.jwt_settings import JwtSettings
-from react_mem.graphs.auth.public_keys import PublicKeys
+from react_mem.errors import ServerAuthError
+from react_mem.graphs.auth.permissions import unauthorized
+from react_mem.memory.runtime import is_loopback
 
-MAX_TOKEN_BYTES = 16_384
+# Settings of the authentication by signed tokens, from the environment.
+
+JWKS_URL_ENV = "AUTH_JWT_JWKS_URL"
+SECRET_ENV = "AUTH_JWT_SECRET"  # noqa: S105 - the name of a setting
+ISSUER_ENV = "AUTH_JWT_ISSUER"
+AUDIENCE_ENV = "AUTH_JWT_AUDIENCE"
+ALGORITHMS_ENV = "AUTH_JWT_ALGORITHMS"
+LEEWAY_ENV = "AUTH_JWT_LEEWAY"
+CLAIM_ENV = "AUTH_JWT_IDENTITY_CLAIM"
+ADMINS_ENV = "AUTH_ADMINS"
+
+MIN_SECRET_BYTES = 32
+MAX_LEEWAY_SECONDS = 300
+
+_SHARED = frozenset({"HS256", "HS384", "HS512"})
+_PUBLIC = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
+
+
+@dataclass(frozen=True)
+class JwtSettings:
+    """Settings of the authentication by signed tokens.
+
+    Args:
+        issuer: Who must have issued a token.
+        audience: Whom it must be for.
+        algorithms: The algorithms that it may be signed with.
+        secret: What it is signed with, where issuer and server share it.
+        jwks_url: Where the issuer's public keys are.
+        leeway: Seconds by which the clocks may differ.
+        identity_claim: The claim that says who it is.
+        administrators: Who may change what is everybody's.
+    """
+
+    issuer: str
+    audience: str
+    algorithms: tuple[str, ...]
+    secret: str = field(default="", repr=False)
+    jwks_url: str = ""
+    leeway: int = 30
+    identity_claim: str = "sub"
+    administrators: frozenset[str] = frozenset()
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] = os.environ) -> JwtSettings:
+        """Return what the environment says.
+
+        Args:
+            environ: The environment.
+
+        Raises:
+            ServerAuthError: If something is missing or unsafe; the message names the variable and the fix.
+        """
+        said = {name: value.strip() for name, value in environ.items() if name.startswith("AUTH_")}
+        secret, jwks_url = said.get(SECRET_ENV, ""), said.get(JWKS_URL_ENV, "")
+        if bool(secret) == bool(jwks_url):
+            raise ServerAuthError(
+                f"set {JWKS_URL_ENV} (the public keys of your identity provider) or {SECRET_ENV} (a secret that you "
+                "share with whoever issues the tokens), and not both"
+            )
+        for name, what in ((ISSUER_ENV, "who issues the tokens (`iss`)"), (AUDIENCE_ENV, "whom they are for (`aud`)")):
+            if not said.get(name):
+                raise ServerAuthError(f"set {name} to {what}: a token of somebody else, or for something else, is none")
+        if secret and len(secret.encode()) < MIN_SECRET_BYTES:
+            raise ServerAuthError(
+                f"{SECRET_ENV} has fewer than {MIN_SECRET_BYTES} bytes, so it can be guessed from a token; make one "
+                "with: openssl rand -base64 48"
+            )
+        if jwks_url:
+            _check_url(jwks_url)
+        return cls(
+            issuer=said[ISSUER_ENV],
+            audience=said[AUDIENCE_ENV],
+            algorithms=_algorithms(said.get(ALGORITHMS_ENV, ""), shared=bool(secret)),
+            secret=secret,
+            jwks_url=jwks_url,
+            leeway=_leeway(said.get(LEEWAY_ENV, "")),
+            identity_claim=said.get(CLAIM_ENV) or "sub",
+            administrators=administrators(environ),
+        )
+
+
+def administrators(environ: Mapping[str, str] = os.environ) -> frozenset[str]:
+    """Return the identities of the administrators.
+
+    Args:
+        environ: The environment.
+    """
+    return frozenset(filter(None, (name.strip() for name in environ.get(ADMINS_ENV, "").split(","))))
+
+
+def _check_url(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
+        raise ServerAuthError(f"{JWKS_URL_ENV} must be an https address: else others can put their keys in")
+
+
+def _algorithms(said: str, *, shared: bool) -> tuple[str, ...]:
+    # one kind only: else a public key, which everybody has, could be used as the secret of a token
+    possible = _SHARED if shared else _PUBLIC
+    wanted = tuple(filter(None, (name.strip() for name in said.split(","))))
+    wrong = [name for name in wanted if name not in possible]
+    if wrong:
+        raise ServerAuthError(
+            f"{ALGORITHMS_ENV} names {', '.join(wrong)}, which cannot be used with "
+            f"{SECRET_ENV if shared else JWKS_URL_ENV}; possible are {', '.join(sorted(possible))}"
+        )
+    return wanted or (("HS256",) if shared else ("RS256", "ES256"))
+
+
+def _leeway(said: str) -> int:
+    if not said:
+        return 30
+    if not (said.isascii() and said.isdigit()) or int(said) > MAX_LEEWAY_SECONDS:
+        raise ServerAuthError(f"{LEEWAY_ENV} must be a number of seconds from 0 to {MAX_LEEWAY_SECONDS}")
+    return int(said)
+
+
+# Public keys of an identity provider (JWKS), fetched when needed and kept for a while.
+
+FRESH_SECONDS = 300.0
+"""Age up to which keys are used without asking again, and a key that was withdrawn may still be believed."""
+
+PATIENCE_SECONDS = 24 * 3600.0
+"""Age up to which keys are used while their provider cannot be reached."""
+
+PAUSE_SECONDS = 30.0
+"""Pause between two requests: anybody can send tokens of keys that are not known."""
+
+MAX_BYTES = 500_000
 
 log = logging.getLogger(__name__)
+
+
+class PublicKeys:
+    """Public keys of an identity provider, by their ids.
+
+    Args:
+        url: Where they are.
+        algorithms: The algorithms that they may be used with.
+        client: What fetches them.
+        clock: The time, in seconds.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        algorithms: tuple[str, ...],
+        client: Callable[[], httpx.AsyncClient] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._url = url
+        self._algorithms = algorithms
+        self._client = client or (lambda: httpx.AsyncClient(timeout=5, follow_redirects=False))
+        self._clock = clock
+        self._keys: dict[str, jwt.PyJWK] = {}
+        self._fetched = self._tried = -PATIENCE_SECONDS
+        self._renewal: asyncio.Task[None] | None = None
+        self._failed = ""
+
+    async def key(self, key_id: str) -> jwt.PyJWK | None:
+        """Return a key; None where the provider has none of that id.
+
+        Whoever needs a key that is not at hand waits for the request that is under way, and makes no other.
+
+        Args:
+            key_id: The id, as a token names it.
+
+        Raises:
+            httpx.HTTPError: If the keys cannot be fetched, and none are at hand.
+            ValueError: If what is there are no keys, and none are at hand; or a request has failed a moment ago.
+        """
+        if self._renewal is None and self._due(key_id):
+            # a task of its own: a caller that hangs up ends its own wait, and not that of the others
+            self._renewal = asyncio.create_task(self._renew())
+            self._renewal.add_done_callback(self._renewed)
+            await asyncio.shield(self._renewal)
+        elif self._renewal is not None and key_id not in self._keys:
+            await asyncio.shield(self._renewal)
+        elif self._failed and not self._keys:
+            raise ValueError(f"they could not be fetched a moment ago: {self._failed}")
+        return self._keys.get(key_id)
+
+    def _due(self, key_id: str) -> bool:
+        now = self._clock()
+        wanted = key_id not in self._keys or now - self._fetched > FRESH_SECONDS
+        return wanted and now - self._tried > PAUSE_SECONDS
+
+    async def _renew(self) -> None:
+        self._tried = self._clock()
+        try:
+            self._keys = await self._fetch()
+            self._fetched, self._failed = self._clock(), ""
+        except (httpx.HTTPError, ValueError) as error:
+            self._failed = type(error).__name__
+            if self._clock() - self._fetched > PATIENCE_SECONDS:
+                self._keys = {}
+                raise
+            log.warning("the keys of the identity provider cannot be fetched (%s); those at hand are used", error)
+
+    def _renewed(self, renewal: asyncio.Task[None]) -> None:
+        self._renewal = None
+        if not renewal.cancelled():
+            renewal.exception()  # told to those who wait; perhaps nobody does any more
+
+    async def _fetch(self) -> dict[str, jwt.PyJWK]:
+        body = b""
+        async with self._client() as client, client.stream("GET", self._url) as answer:
+            answer.raise_for_status()
+            async for part in answer.aiter_bytes():
+                body += part
+                if len(body) > MAX_BYTES:
+                    raise ValueError(f"they have more than {MAX_BYTES:,} bytes")
+        return await asyncio.to_thread(self._read, body)
+
+    def _read(self, body: bytes) -> dict[str, jwt.PyJWK]:
+        found: Any = httpx.Response(200, content=body).json()
+        listed = found.get("keys") if isinstance(found, Mapping) else None
+        if not isinstance(listed, list):
+            raise ValueError("what is there is no set of keys")
+        keys: dict[str, jwt.PyJWK] = {}
+        for one in listed:
+            if not isinstance(one, Mapping) or one.get("use", "sig") != "sig" or not isinstance(one.get("kid"), str):
+                continue
+            try:
+                key = jwt.PyJWK(dict(one))
+            except jwt.exceptions.PyJWTError:
+                continue  # of a kind that this server does not know: others may be of use
+            if key.algorithm_name in self._algorithms:
+                keys[one["kid"]] = key
+        return keys
+
+
+MAX_TOKEN_BYTES = 16_384
 
 
 class Tokens:

@@ -14,8 +14,15 @@ from langgraph_sdk.client import LangGraphClient
 from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from react_mem.graphs.callers import may_name_user
-from react_mem.graphs.memory_api.callers_memory import PREFIX, USER_ID, CallersMemory, MemoryRoute, memory_of, problems
-from react_mem.graphs.memory_api.known_fields import AlsoTaken
+from react_mem.graphs.memory_api.callers_memory import (
+    PREFIX,
+    USER_ID,
+    AlsoTaken,
+    CallersMemory,
+    MemoryRoute,
+    memory_of,
+    problems,
+)
 from react_mem.graphs.server_threads import ServerThreads
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade, Receipt

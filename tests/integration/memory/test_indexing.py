@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from psycopg import AsyncConnection
 
-from react_mem.graphs.maintenance import MaintenanceContext, build_maintenance
+from react_mem.graphs.server import MaintenanceContext, build_maintenance
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.unindexed import index_lost_messages
 from react_mem.memory.model.interface import MemoryScope

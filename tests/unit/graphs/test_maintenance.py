@@ -20,7 +20,7 @@ from react_mem.agents.agent_opening import ConfiguredRunners, open_agent
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.errors import InvalidInputError
-from react_mem.graphs.maintenance import MaintenanceContext, build_maintenance
+from react_mem.graphs.server import MaintenanceContext, build_maintenance
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.ending import conclude_soon
 from react_mem.memory.maintenance.worker import drain

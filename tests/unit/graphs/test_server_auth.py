@@ -17,12 +17,9 @@ from langgraph_sdk import Auth
 from starlette.exceptions import HTTPException
 
 from react_mem.errors import ExposedServerError, ServerAuthError
-from react_mem.graphs.auth.api_keys import ApiKeys
-from react_mem.graphs.auth.callers_identity import caller, scraper
-from react_mem.graphs.auth.jwt_settings import JwtSettings
-from react_mem.graphs.auth.permissions import ADMINISTRATOR, METRICS, permitted
-from react_mem.graphs.auth.public_keys import PAUSE_SECONDS, PublicKeys
-from react_mem.graphs.auth.signed_tokens import Tokens
+from react_mem.graphs.auth.by_api_key import ApiKeys
+from react_mem.graphs.auth.permissions import ADMINISTRATOR, METRICS, caller, permitted, scraper
+from react_mem.graphs.auth.signed_tokens import PAUSE_SECONDS, JwtSettings, PublicKeys, Tokens
 from react_mem.memory.runtime import development_user, refuse_exposed_server, unfit
 from tests.support.people import AUDIENCE, GUARDED, ISSUER, token_of
 

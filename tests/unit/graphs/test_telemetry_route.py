@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from react_mem.graphs.metrics_route import TOKEN_VARIABLE, router
+from react_mem.graphs.http import TOKEN_VARIABLE, router
 from react_mem.memory import telemetry
 
 ROOT = Path(__file__).parents[3]
@@ -77,7 +77,7 @@ from opentelemetry import metrics
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from prometheus_client import REGISTRY, generate_latest
-import react_mem.graphs.metrics_route
+import react_mem.graphs.http
 from react_mem.memory import telemetry
 from react_mem.memory.telemetry.prometheus import exposition
 

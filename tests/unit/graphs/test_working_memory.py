@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import invalid_tool_call
 
-from react_mem.graphs.compression import LoggedStep, digest
-from react_mem.graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
+from react_mem.graphs.working_memory import (
+    LoggedStep,
+    WorkingMemory,
+    digest,
+    update_working_memory,
+    with_compressed_steps,
+)
 from react_mem.memory.context import count_tokens
 from react_mem.memory.model.policy import ContextSettings
 

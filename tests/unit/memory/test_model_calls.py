@@ -171,10 +171,10 @@ def test_models_are_asked_in_few_places_and_behind_the_scenes_in_one() -> None:
         "agents/terminal/doctor_command.py",  # whether a model answers at all; bounded
         # no model: an agent, keys of an identity provider, tools, a retriever, a page
         "agents/terminal/render.py",
-        "graphs/auth/public_keys.py",
+        "graphs/auth/signed_tokens.py",
         "graphs/client_errors.py",  # a node of a graph
         "graphs/smart_buyer.py",
-        "graphs/switching/prefetch.py",
+        "graphs/switching/switching.py",
         "tools/web/engines.py",
         "tools/web/fetch.py",
     }
