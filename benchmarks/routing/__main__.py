@@ -38,12 +38,9 @@ from benchmarks.report import Command, Metrics, flat, print_table, write_json
 from react_mem.agents.extractive import AnsweringModel
 from react_mem.memory.context import count_tokens, fence, tool_tokens
 from react_mem.memory.store.embeddings import load_embedding_model
-from react_mem.tools.routing.find_tools import make_find_tools
-from react_mem.tools.routing.route_vectors import PREPARING
-from react_mem.tools.routing.routes import tool_routes
-from react_mem.tools.routing.routing_settings import SwitchSettings
-from react_mem.tools.routing.switch import Switch
-from react_mem.tools.routing.words import WordIndex
+from react_mem.tools.routing.router import PREPARING, WordIndex
+from react_mem.tools.routing.routes import SwitchSettings, tool_routes
+from react_mem.tools.routing.switch import Switch, make_find_tools
 
 Half = Literal["tune", "test"]
 _DATA = Path(__file__).with_name("data")

@@ -27,9 +27,8 @@ from react_mem.memory import MemoryPolicy
 from react_mem.memory.records import read_yaml
 from react_mem.memory.runtime import BoundedLoader, ModelChoice, ModelEndpoint, in_place
 from react_mem.prompts import load_prompt
-from react_mem.tools.registry import check_tool_name
-from react_mem.tools.routing.routing_settings import SwitchSettings, as_switch_settings
-from react_mem.tools.suggest import valid_names
+from react_mem.tools.registry import check_tool_name, valid_names
+from react_mem.tools.routing.routes import SwitchSettings, as_switch_settings
 
 # The managers by name. Each is resolved by dotted name when it is built, so that agents never imports graphs.
 

@@ -16,7 +16,7 @@ from langchain_core.language_models import BaseChatModel
 from react_mem.errors import ModelConfigError
 from react_mem.memory.runtime import ModelEndpoint
 from react_mem.memory.turns import scrub
-from react_mem.tools.suggest import valid_names
+from react_mem.tools.registry import valid_names
 
 EXTRACTIVE = "extractive"
 DEFAULT_OPENAI_MODEL = "gpt-5.4-mini"

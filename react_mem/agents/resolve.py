@@ -35,9 +35,8 @@ from react_mem.memory import MemoryPolicy, telemetry
 from react_mem.memory.context import followed_by
 from react_mem.memory.runtime import AgentWork, capabilities_of
 from react_mem.memory.turns import AgentMemory
-from react_mem.tools.governed import under_policy
 from react_mem.tools.memory_tools import forget_said, list_known
-from react_mem.tools.registry import load_tools
+from react_mem.tools.registry import load_tools, under_policy
 
 # Circuit breakers of models, so that one that is down does not cost every turn its time limit.
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from langchain_core.tools import ToolException, tool
 
-from react_mem.tools.suggest import valid_names
+from react_mem.tools.registry import valid_names
 
 
 @tool

@@ -26,7 +26,7 @@ from react_mem.memory.context import (
 )
 from react_mem.memory.runtime import Unfolded, switched_off
 from react_mem.memory.turns import ToolMemory, Unclear, cause_of, identify, why_off
-from react_mem.tools.governed import governed
+from react_mem.tools.registry import governed
 
 _TIMEOUT = 10.0
 """Seconds. A local store takes milliseconds; a remote embedder, woken up, takes a few seconds."""

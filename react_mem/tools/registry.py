@@ -2,17 +2,93 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import inspect
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
 
-from langchain_core.tools import BaseTool, tool
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, StructuredTool, tool
+from langchain_core.tools.base import create_schema_from_function
 
 from react_mem.errors import ToolConfigError
 from react_mem.memory import MemoryPolicy
-from react_mem.tools.governed import under_policy
-from react_mem.tools.suggest import valid_names
+
+# Tools that follow the memory policy of the agent that has them.
+
+
+class GovernedTool(StructuredTool):
+    """A tool whose function is handed a memory policy with every call, which the model neither sees nor gives.
+
+    Args:
+        policy: The policy; the defaults until an agent's takes their place.
+    """
+
+    policy: MemoryPolicy = MemoryPolicy.model_validate({})
+
+    def under(self, policy: MemoryPolicy) -> Self:
+        """Return the same tool under another policy."""
+        return self.model_copy(update={"policy": policy})
+
+    async def _arun(self, *args: Any, config: RunnableConfig, **kwargs: Any) -> Any:
+        # last, so that no argument of a model's makes its way past it
+        return await super()._arun(*args, config=config, **{**kwargs, "policy": self.policy})
+
+
+def governed(function: Callable[..., Awaitable[Any]], *, artifact: bool = False) -> GovernedTool:
+    """Make a tool of an async function with a `policy`.
+
+    Args:
+        function: Its other parameters, and its docstring, are what a model is shown.
+        artifact: Whether it returns its text together with an artifact, which no model is shown and memory never keeps.
+    """
+    schema = create_schema_from_function(function.__name__, function, filter_args=["policy"])
+    return GovernedTool.from_function(  # type: ignore[return-value]
+        coroutine=function, args_schema=schema, response_format="content_and_artifact" if artifact else "content"
+    )
+
+
+def under_policy(tool: BaseTool, policy: MemoryPolicy) -> BaseTool:
+    """Return a tool as an agent with this policy uses it; one that follows no policy as it is."""
+    return tool.under(policy) if isinstance(tool, GovernedTool) else tool
+
+
+# Suggestions for misspelt names in error messages.
+
+
+def valid_names(name: str, valid: Iterable[str], elsewhere: Mapping[str, str] | None = None) -> str:
+    """Return the valid names and the one nearest to `name`, to end an error message with.
+
+    Args:
+        name: What was given.
+        valid: What would have been accepted.
+        elsewhere: Names that are valid in another place, with that place, for where one of them is given, or none of
+            `valid` is near.
+
+    Returns:
+        A clause without a final full stop.
+
+    >>> valid_names("calculater", ["calculator", "current_time"])
+    "valid: calculator, current_time; did you mean 'calculator'?"
+    >>> valid_names("calculater", ["chat"], {"calculator": "tools.calculator"})
+    "valid: chat; did you mean 'tools.calculator'?"
+    >>> valid_names("slm_model", ["models"], {"slm_model": "memory.web.slm_model"})
+    "valid: models; did you mean 'memory.web.slm_model'?"
+    >>> valid_names("zzz", [])
+    'valid: none'
+    """
+    known = sorted(valid)
+    hint = ""
+    elsewhere = elsewhere or {}
+    given = {one: place for one, place in elsewhere.items() if one == name}
+    for names in (given, {one: one for one in known}, elsewhere):
+        folded = {one.casefold(): place for one, place in names.items()}
+        if near := difflib.get_close_matches(name.casefold(), folded, n=1):
+            hint = f"; did you mean {folded[near[0]]!r}?"
+            break
+    return f"valid: {', '.join(known) or 'none'}{hint}"
+
 
 BUILT_IN: dict[str, str] = {
     "calculator": "react_mem.tools.calculator:calculator",

@@ -16,7 +16,7 @@ from react_mem.memory import MemoryFacade, MemoryPolicy
 from react_mem.memory.context import is_users, render_pages
 from react_mem.memory.runtime import now
 from react_mem.memory.turns import identify
-from react_mem.tools.governed import governed
+from react_mem.tools.registry import governed
 from react_mem.tools.web.search import web_search as shared_search
 
 _MAX_TOKENS = 2500

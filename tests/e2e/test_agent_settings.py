@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from react_mem.agents import open_agent
 from react_mem.agents.config import AgentConfig, ModelsConfig
 from react_mem.errors import ModelCallError
-from react_mem.tools.routing.routing_settings import SwitchSettings
+from react_mem.tools.routing.routes import SwitchSettings
 from tests.support.dev_server import database_for_a_server, dev_server
 from tests.support.openai_server import OpenAIServer, Reply, Request, ToolCall
 

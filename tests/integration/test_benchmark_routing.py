@@ -8,8 +8,7 @@ from collections import Counter
 import pytest
 
 from benchmarks.routing.__main__ import Chosen, Request, System, by_words, load_requests, load_tools, measure
-from react_mem.tools.routing.routes import tool_routes
-from react_mem.tools.routing.routing_settings import SwitchSettings
+from react_mem.tools.routing.routes import SwitchSettings, tool_routes
 
 TOOLS = load_tools()
 REQUESTS = [*load_requests("tune"), *load_requests("test")]

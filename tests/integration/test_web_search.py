@@ -23,9 +23,8 @@ from langchain_core.runnables import RunnableLambda
 
 from react_mem.memory.model.external import WebAnswer, WebSettings
 from react_mem.tools.web import reader
-from react_mem.tools.web.charset import decode
 from react_mem.tools.web.engines import DuckDuckGo, Engine, Google, Retriever, SearXNG, Tavily, WebHit
-from react_mem.tools.web.fetch import PageFetcher
+from react_mem.tools.web.fetch import PageFetcher, decode
 from react_mem.tools.web.network import Network, PageError, PageRefused
 from react_mem.tools.web.search import WebSearch, web_search
 from tests.support.scripted_model import ScriptedModel

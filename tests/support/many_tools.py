@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
 
-from react_mem.tools.routing import route_vectors
+from react_mem.tools.routing import router as route_vectors
 from tests.support.databases import WordEmbeddings
 
 route_vectors.AFTER = 0.0  # no test waits for quiet

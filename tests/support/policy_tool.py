@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.tools.governed import governed
+from react_mem.tools.registry import governed
 
 
 @governed

@@ -31,7 +31,7 @@ from react_mem.memory.model.profile_schema import ProfileFieldSpec
 from react_mem.memory.model.quota_settings import QuotaSettings
 from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.model.summary_settings import SummarySettings
-from react_mem.tools.routing.routing_settings import RouteSettings, SwitchSettings
+from react_mem.tools.routing.routes import RouteSettings, SwitchSettings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 

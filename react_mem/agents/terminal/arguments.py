@@ -13,7 +13,7 @@ from react_mem.integrations.quality.quality_report import QUALITY_CHECKS
 from react_mem.logged_in import MAX_USER, is_user_id, user_name
 from react_mem.memory import MemoryScope
 from react_mem.memory.runtime import Graph, to_html, to_json
-from react_mem.tools.suggest import valid_names
+from react_mem.tools.registry import valid_names
 
 FORMATS: dict[str, Callable[[Graph], str]] = {"html": to_html, "json": to_json}
 """Forms of `react-mem memory graph`."""

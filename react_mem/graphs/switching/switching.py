@@ -29,10 +29,9 @@ from react_mem.memory.context import NOTICE, flat, is_users, running_tool, text_
 from react_mem.memory.language import index_terms, language_of, settles
 from react_mem.memory.runtime import Turns
 from react_mem.memory.turns import cause_of, trace_of
-from react_mem.tools.routing.find_tools import FIND_TOOLS, FOUND, make_find_tools
-from react_mem.tools.routing.relations import Follows, what_followed
+from react_mem.tools.routing.router import Follows, what_followed
 from react_mem.tools.routing.routes import QUERY, Route
-from react_mem.tools.routing.switch import Offer, Switch
+from react_mem.tools.routing.switch import FIND_TOOLS, FOUND, Offer, Switch, make_find_tools
 
 # Tools that only read run ahead while the model thinks; what they say counts if the model then asks just that.
 

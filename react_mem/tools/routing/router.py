@@ -3,16 +3,211 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import math
+import statistics
+import time
 import weakref
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import mul
 
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore
 
-from react_mem.tools.routing.route_vectors import NotReady, RouteVectors
+from react_mem.memory.language import MAX_INDEXED_CHARS, index_terms
+from react_mem.memory.records import storable
+from react_mem.memory.runtime import StepExperience, reference_questions
+from react_mem.memory.turns import cause_of
 from react_mem.tools.routing.routes import Route
-from react_mem.tools.routing.words import WordIndex
+
+# Requests and routes compared by their vectors, on a scale that is measured for each route.
+
+_TITLE = 1.0
+_ARGUMENTS = 0.3
+_EXAMPLE = 0.25
+"""Weights of a route's parts in its vector, beside its description's 1. Chosen with the requests that are kept for
+it (`benchmarks.routing`). Examples that are compared one by one, the nearest counting, cost 15 points of accuracy:
+short texts are near to every request, and those in its language nearer still."""
+
+_BATCH = 8
+"""Texts a call: short ones, far within what any provider takes at once."""
+
+PREPARING = "memory:routes"
+"""Name of the task that makes vectors."""
+
+AFTER = 1.0
+"""Seconds: the turn that finds the vectors missing embeds its own question first."""
+
+_AT_ONCE = 8
+"""Questions are embedded one a call; more at once run into rate limits."""
+
+_REST = 60.0
+"""Seconds until what failed is tried again."""
+
+Vector = list[float]
+
+log = logging.getLogger(__name__)
+
+
+class NotReady(Exception):  # noqa: N818 - nothing is wrong: the vectors are being made
+    """The routes have no vectors yet."""
+
+
+class RouteVectors:
+    """The vectors of routes, made once, behind the turns.
+
+    A score says how much nearer a request is to a route than other questions are, in standard deviations: whatever the
+    embedder, and however near to everything a route is.
+
+    Args:
+        routes: The routes.
+        embeddings: The embedder.
+    """
+
+    def __init__(self, routes: Sequence[Route], embeddings: Embeddings) -> None:
+        self._routes = routes
+        self._embeddings = embeddings
+        self._directions: list[Vector] | None = None
+        self._usual: list[float] = []
+        self._spread = 1.0
+        self._not_before = 0.0
+        self._problem = ""
+        self._preparing: asyncio.Task[None] | None = None
+
+    async def scores(self, text: str) -> list[float]:
+        """Return how near each route is to a request.
+
+        Args:
+            text: The request.
+
+        Raises:
+            NotReady: If there are no vectors yet; they are being made from now on.
+            Exception: Whatever the embedder raises.
+        """
+        if self._directions is None:
+            if time.monotonic() >= self._not_before and (self._preparing is None or self._preparing.done()):
+                self._not_before = time.monotonic() + _REST
+                self._preparing = asyncio.create_task(self._prepare(), name=PREPARING)
+            raise NotReady(self._problem or "tools and layers are not embedded yet")
+        asked = await self._embeddings.aembed_query(_text(text))
+        # 160 tools take 3 ms with the local model's vectors, and 12 ms with OpenAI's
+        return await asyncio.to_thread(self._compare, asked)
+
+    def _compare(self, asked: Vector) -> list[float]:
+        direction = _unit(asked)
+        assert self._directions is not None  # noqa: S101 - narrows for the type checker
+        return [
+            (_cosine(direction, own) - usual) / self._spread
+            for own, usual in zip(self._directions, self._usual, strict=True)
+        ]
+
+    async def _prepare(self) -> None:
+        await asyncio.sleep(AFTER)
+        try:
+            parts = [part for route in self._routes for part in _parts(route)]
+            texts = list(dict.fromkeys(text for text, _ in parts))
+            vectors: dict[str, Vector] = {}
+            for start in range(0, len(texts), _BATCH):
+                batch = texts[start : start + _BATCH]
+                made = await self._embeddings.aembed_documents(batch)
+                vectors |= zip(batch, map(_unit, made), strict=True)
+            questions: list[Vector] = []
+            asked = await asyncio.to_thread(reference_questions)
+            for start in range(0, len(asked), _AT_ONCE):
+                batch = asked[start : start + _AT_ONCE]
+                questions += await asyncio.gather(*map(self._embeddings.aembed_query, batch))
+            directions = [_direction([(vectors[text], weight) for text, weight in _parts(r)]) for r in self._routes]
+            await asyncio.to_thread(self._measure, directions, [_unit(vector) for vector in questions])
+        except Exception as error:  # whatever the provider's client raises; a later turn tries again
+            self._problem = f"tools and layers could not be embedded: {type(error).__name__}"
+            log.warning("tools are found by their words only, and no layer is: %s", cause_of(error))
+            self._not_before = time.monotonic() + _REST
+
+    def _measure(self, directions: list[Vector], questions: Sequence[Vector]) -> None:
+        cosines = [[_cosine(question, own) for question in questions] for own in directions]
+        self._usual = [statistics.fmean(of_route) for of_route in cosines]
+        around = (c - usual for of_route, usual in zip(cosines, self._usual, strict=True) for c in of_route)
+        self._spread = math.sqrt(statistics.fmean(distance**2 for distance in around)) or 1.0
+        self._directions = directions
+
+
+def _parts(route: Route) -> list[tuple[str, float]]:
+    """Return the texts of a route that are embedded, with what they count."""
+    parts = [(route.description, 1.0), (route.title, _TITLE), (route.arguments, _ARGUMENTS)]
+    return [(_text(text), weight) for text, weight in [*parts, *((e, _EXAMPLE) for e in route.examples)] if text]
+
+
+def _text(text: str) -> str:
+    return str(storable(text))[:MAX_INDEXED_CHARS]
+
+
+def _direction(weighted: Sequence[tuple[Vector, float]]) -> Vector:
+    return _unit([sum(weight * vector[i] for vector, weight in weighted) for i in range(len(weighted[0][0]))])
+
+
+def _unit(vector: Sequence[float]) -> Vector:
+    length = math.hypot(*vector)
+    if not math.isfinite(length):
+        raise ValueError("The embedding model returned a vector with a number that is not finite.")
+    return [part / (length or 1.0) for part in vector]
+
+
+def _cosine(one: Vector, other: Vector) -> float:
+    return float(sum(map(mul, one, other)))
+
+
+# Requests and routes compared by their words.
+
+_K1 = 0.8
+_B = 0.4
+"""Of BM25. Chosen with the requests that are kept for it (`benchmarks.routing`): descriptions are short, and it says
+little how often a word is in them, or how long they are."""
+
+
+class WordIndex:
+    """The words of routes: names, descriptions, arguments and examples.
+
+    Args:
+        routes: The routes.
+
+    >>> index = WordIndex([Route("play_music", "Play a song."), Route("lock_door", "Lock a door.")])
+    >>> [score > 0 for score in index.scores("Which songs are there?")]
+    [True, False]
+    """
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        texts = (" ".join([r.title, r.description, r.arguments, *r.examples]) for r in routes)
+        documents = [Counter(index_terms(text)) for text in texts]
+        self._size = len(documents)
+        self._rarity = {term: self._idf(number) for term, number in Counter(t for d in documents for t in d).items()}
+        self._found: dict[str, list[tuple[int, float]]] = {}
+        average = sum(document.total() for document in documents) / max(self._size, 1) or 1.0
+        for place, document in enumerate(documents):
+            norm = _K1 * (1 - _B + _B * document.total() / average)
+            for term, times in document.items():
+                weight = self._rarity[term] * times * (_K1 + 1) / (times + norm)
+                self._found.setdefault(term, []).append((place, weight))
+
+    def scores(self, text: str) -> list[float]:
+        """Return how much of a request each route has: about 1 for one that has all its words, 0 for none of them.
+
+        Args:
+            text: The request.
+        """
+        scores = [0.0] * self._size
+        asked = set(index_terms(text))
+        # a word that no route has counts as well: of a long request one word in common says little
+        whole = sum(self._rarity.get(term) or self._idf(0) for term in asked)
+        for term in asked:
+            for place, weight in self._found.get(term, ()):
+                scores[place] += weight / whole
+        return scores
+
+    def _idf(self, documents: int) -> float:
+        return math.log(1 + (self._size - documents + 0.5) / (documents + 0.5))
+
 
 VECTOR = "vector"
 """Label of a ranking by words alone."""
@@ -99,3 +294,127 @@ class Router:
     def _standing_out(self, scores: Sequence[float]) -> tuple[str, ...]:
         best = max(zip(scores, self._layers, strict=True), key=lambda pair: pair[0], default=None)
         return (best[1].name,) if best is not None and best[0] >= _LAYER_STANDS_OUT else ()
+
+
+# Relations between tools: declared ones, and successions in a user's own experience.
+
+MIN_FOLLOWED = 2
+"""Once may be chance."""
+
+_DECLARED = 2
+"""A declared relation counts as one that was seen as often as that: experience that says otherwise comes first."""
+
+Follows = Mapping[str, Mapping[str, int]]
+"""By tool: the tools that were called next in the same turn, with how often."""
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A next step that may be of use.
+
+    Args:
+        tool: The tool.
+        text: What it is for.
+        after: What it follows.
+        times: How often this user's turns went on with it; 0 where that is only declared.
+    """
+
+    tool: str
+    text: str
+    after: str
+    times: int
+
+
+def what_followed(steps: Iterable[StepExperience]) -> Follows:
+    """Return what followed what. A step that failed is followed by nothing, and follows nothing.
+
+    Args:
+        steps: What an agent did, in order.
+    """
+    found: dict[str, Counter[str]] = {}
+    before: StepExperience | None = None
+    for step in steps:
+        if before is not None and step.tool != before.tool and _goes_on(before, step):
+            found.setdefault(before.tool, Counter())[step.tool] += 1
+        before = step
+    return found
+
+
+class Relations:
+    """The relations of tools.
+
+    Args:
+        routes: The tools' routes. A declared relation to a tool that there is not, is none.
+    """
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        self._routes = {route.name: route for route in routes}
+        self._next: dict[str, list[str]] = {}
+        for route in routes:
+            for name in route.after:
+                if name in self._routes:
+                    self._next.setdefault(name, []).append(route.name)
+
+    def required(self, names: Iterable[str]) -> list[str]:
+        """Return what tools cannot be used without, whatever that needs in turn included."""
+        found: dict[str, None] = {}
+        waiting = list(names)
+        while waiting:
+            new = [n for n in self._routes[waiting.pop(0)].requires if n in self._routes and n not in found]
+            found |= dict.fromkeys(new)
+            waiting += new
+        return list(found)
+
+    def partners(self, name: str, follows: Follows) -> list[str]:
+        """Return what a tool is called with in one turn: what follows it, then what it follows, most often first.
+
+        Args:
+            name: The tool.
+            follows: What followed what.
+        """
+        before = dict.fromkeys((n for n in self._routes[name].after if n in self._routes), _DECLARED)
+        for earlier, later in follows.items():
+            if later.get(name, 0) >= MIN_FOLLOWED and earlier in self._routes:
+                before[earlier] = later[name]
+        return list(dict.fromkeys([*_by_number(self._following(name, follows)), *_by_number(before)]))
+
+    def suggestions(self, names: Sequence[str], follows: Follows, limit: int) -> list[Suggestion]:
+        """Return next steps.
+
+        Args:
+            names: What will be done: what follows these is suggested, and not these themselves.
+            follows: What followed what.
+            limit: How many.
+        """
+        found: dict[str, Suggestion] = {}
+        for name in names:
+            for tool in _by_number(self._following(name, follows)):
+                if tool not in names and tool not in found:
+                    times = follows.get(name, {}).get(tool, 0)
+                    about = first_sentence(self._routes[tool].description)
+                    found[tool] = Suggestion(tool, about, name, times if times >= MIN_FOLLOWED else 0)
+        return sorted(found.values(), key=lambda one: -one.times)[:limit]
+
+    def _following(self, name: str, follows: Follows) -> dict[str, int]:
+        seen = {t: n for t, n in follows.get(name, {}).items() if n >= MIN_FOLLOWED and t in self._routes}
+        return {**dict.fromkeys(self._next.get(name, ()), _DECLARED), **seen}
+
+
+def first_sentence(text: str) -> str:
+    """Return the beginning of a description.
+
+    >>> first_sentence("Look up a word. Use it for rare ones.")
+    'Look up a word.'
+    """
+    line = text.strip().partition("\n")[0]
+    end = line.find(". ")
+    return (line[: end + 1] if end >= 0 else line)[:200]
+
+
+def _goes_on(before: StepExperience, step: StepExperience) -> bool:
+    same_turn = (before.session_id, before.source_ids) == (step.session_id, step.source_ids)
+    return same_turn and before.success and step.success
+
+
+def _by_number(counted: Mapping[str, int]) -> list[str]:
+    return sorted(counted, key=lambda name: -counted[name])

@@ -5,22 +5,111 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, tool
+from langgraph.prebuilt import ToolRuntime
 from langgraph.store.base import BaseStore
 
-from react_mem.errors import ExtractionError
-from react_mem.memory.runtime import Asker
-from react_mem.tools.routing.layers import layer_routes
-from react_mem.tools.routing.relations import Follows, Relations, Suggestion
-from react_mem.tools.routing.router import Ranking, Router
-from react_mem.tools.routing.routes import tool_routes
-from react_mem.tools.routing.routing_settings import SwitchSettings
-from react_mem.tools.routing.tool_picker import Picks, picks_for
+from react_mem.errors import ExtractionError, InvalidOutput
+from react_mem.memory import MemoryScope
+from react_mem.memory.context import block, fence, flat
+from react_mem.memory.runtime import Asker, ModelQuestion, object_schema
+from react_mem.prompts import load_prompt
+from react_mem.tools.routing.router import Follows, Ranking, Relations, Router, Suggestion, first_sentence
+from react_mem.tools.routing.routes import Route, SwitchSettings, tool_routes
+
+# The layers of memory as routes: which of them a request asks for.
+
+
+def layer_routes() -> list[Route]:
+    """Return a route for each layer that is searched before an answer. Blocking the first time: it reads a file.
+
+    >>> [route.name for route in layer_routes()]
+    ['dialog', 'semantic', 'episodic', 'procedural']
+    """
+    routes: list[Route] = []
+    for line in load_prompt("switch_layers").splitlines():
+        if line.startswith("- "):
+            last = routes.pop()
+            routes.append(Route(last.name, last.description, examples=(*last.examples, line[2:].strip())))
+        else:
+            name, _, description = line.partition(":")
+            routes.append(Route(str(MemoryScope(name.strip())), description.strip()))
+    return routes
+
+
+# The small model's word on which of a few tools, and which layers of memory, a request needs: one call, checked.
+
+MAX_PICKS = 4
+"""Tools that one request needs; a model that names more has named what it saw."""
+
+_MAX_CHARS = 2_000
+"""Of a request: its beginning and its end."""
+
+
+@dataclass(frozen=True)
+class Picks:
+    """Names that the model picked, of those that it was offered.
+
+    Args:
+        tools: The tools, the first one first; empty where none is needed.
+        layers: The layers of memory.
+        snapshot: Whether the request closes or decides something that is to be kept.
+    """
+
+    tools: tuple[str, ...]
+    layers: tuple[str, ...] = ()
+    snapshot: bool = False
+
+
+def picks_for(request: str, candidates: Sequence[Route], layers: Sequence[Route]) -> ModelQuestion[Picks]:
+    """Return the question which of some tools, and which layers of memory, a request needs.
+
+    Args:
+        request: The request.
+        candidates: The tools.
+        layers: The layers.
+    """
+    half = _MAX_CHARS // 2
+    asked = request if len(request) <= _MAX_CHARS else f"{request[:half]} … {request[-half:]}"
+    blocks = {
+        # tools may be described by a server that is somebody else's
+        "tools": [f"{route.name}: {flat(first_sentence(route.description), _MAX_CHARS)}" for route in candidates],
+        "layers": [f"{route.name}: {route.description}" for route in layers],
+        "request": [fence(asked)],
+    }
+    data = "\n".join(block(tag, lines) for tag, lines in blocks.items())
+    tools, known = [route.name for route in candidates], [route.name for route in layers]
+    read = partial(_read, tools=tools, layers=known)
+    return ModelQuestion("pick_tools", data, _schema(tools, known), read, {"max_tools": MAX_PICKS})
+
+
+def _schema(tools: Sequence[str], layers: Sequence[str]) -> dict[str, Any]:
+    def names(known: Sequence[str]) -> dict[str, Any]:
+        # an enum may not be empty
+        return {"type": "array", "items": {"type": "string", "enum": list(known) or [""]}}
+
+    parts = {"tools": names(tools), "layers": names(layers), "snapshot": {"type": "boolean"}}
+    return object_schema(parts, "needed", "What a request needs.")
+
+
+def _read(said: Mapping[str, Any], tools: Collection[str], layers: Collection[str]) -> Picks:
+    if not isinstance(said.get("tools"), list):
+        raise InvalidOutput("the model's answer could not be used: it has no list of tools", raw=str(said))
+    named = _known(said["tools"], tools)
+    if tools and said["tools"] and not named:
+        raise InvalidOutput("the model's answer could not be used: it names none of the tools", raw=str(said))
+    return Picks(named[:MAX_PICKS], _known(said.get("layers"), layers), said.get("snapshot") is True)
+
+
+def _known(said: Any, names: Collection[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in said if name in names)) if isinstance(said, list) else ()
+
 
 CLEAR = 0.75
 """Margin of the nearest tool from which it is what the request needs: then that is right in 82 of 100 requests
@@ -195,3 +284,46 @@ class Switch:
 
 def _unique(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(names))
+
+
+# The tool by which an agent that is shown some of its tools finds the others.
+
+FIND_TOOLS = "find_tools"
+FOUND = "found_tools"
+"""Key in the result's artifact for the tools that are offered from then on."""
+
+_FOUND = 5
+"""Tools that are found at once."""
+
+_MAX_NAMES = 300
+"""Names that are told where nothing is found."""
+
+
+def make_find_tools(routes: dict[str, Route], router: Router, seconds: float) -> BaseTool:
+    """Return the tool.
+
+    Args:
+        routes: All tools, by name.
+        router: Ranks them.
+        seconds: How long the embedder may take.
+    """
+
+    @tool(FIND_TOOLS, response_format="content_and_artifact")
+    async def find_tools(query: str, runtime: ToolRuntime[Any, Any]) -> tuple[str, dict[str, list[str]]]:
+        """Find more of your tools: you are shown only some of them. Use it when none of those does what is needed.
+
+        Args:
+            query: What the tool should do, or its name.
+        """
+        named = [name for name in routes if name.casefold() == query.strip().casefold()]
+        ranking = await router.rank(query, runtime.store, seconds)
+        # words that are not there say nothing, a vector always says something
+        near = [route.name for route, score in ranking.tools[:_FOUND] if score > 0]
+        found = list(dict.fromkeys([*named, *near]))[:_FOUND]
+        if not found:
+            names = ", ".join(list(routes)[:_MAX_NAMES])
+            return f"Nothing is like that. These are all tools, find one by its name: {names}", {FOUND: []}
+        lines = [f"- {name}: {first_sentence(routes[name].description)}" for name in found]
+        return "\n".join(["You can now use:", *lines]), {FOUND: found}
+
+    return find_tools

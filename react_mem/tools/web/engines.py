@@ -8,14 +8,31 @@ import json
 import os
 import ssl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from typing import Any, Protocol
 
 import httpx
 from langchain_core.documents import Document
 
-from react_mem.tools.web.missing import MissingPackage
+# Errors about optional packages that are not installed.
+
+
+class MissingPackage(ImportError):  # noqa: N818 - it says what is missing
+    """A package that searching the web needs is not installed.
+
+    Args:
+        package: Which.
+
+    >>> str(MissingPackage("ddgs"))
+    "the package ddgs is not installed; run: pip install 'react-mem[search]'"
+    """
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+        super().__init__(f"the package {package} is not installed; run: pip install 'react-mem[search]'")
+
 
 _TAVILY_URL = "https://api.tavily.com"
 _GOOGLE_URL = "https://www.googleapis.com/customsearch/v1"
@@ -306,3 +323,27 @@ def _from_document(document: Document, path: str, place: int) -> WebHit:
         _score(told),
         is_whole=True,
     )
+
+
+# One search as it goes: what for, until when, and what failed so far.
+
+
+@dataclass
+class Attempt:
+    """One search.
+
+    Args:
+        query: What is searched for.
+        now: When.
+        deadline: Until when, by the event loop's clock.
+        missing: What failed so far, with the cause.
+    """
+
+    query: str
+    now: datetime
+    deadline: float
+    missing: dict[str, str] = field(default_factory=dict)
+
+    def left(self) -> float:
+        """Return the seconds that are left."""
+        return max(0.0, self.deadline - asyncio.get_running_loop().time())

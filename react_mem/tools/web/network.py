@@ -7,14 +7,81 @@ up again could lead elsewhere the second time, into the network that this proces
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Literal
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 import httpcore
 
-from react_mem.tools.web.special_addresses import is_public
+# Addresses that are no host of the public internet, by IANA's registries of special-purpose addresses.
+
+_IPV4 = tuple(
+    IPv4Network(network)
+    for network in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # shared by the customers of a provider; a cloud's metadata service, too
+        "127.0.0.0/8",  # loopback
+        "168.63.129.16/32",  # public by its number, but the services of Azure's hosts to their machines
+        "169.254.0.0/16",  # link-local, with most clouds' metadata services
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # protocol assignments, with a cloud's metadata service
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112, a sink of questions
+        "192.52.193.0/24",  # multicast tunnels
+        "192.88.99.0/24",  # relays of 6to4, withdrawn
+        "192.168.0.0/16",  # private
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarks of network devices
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, and broadcast
+    )
+)
+
+_UNICAST = IPv6Network("2000::/3")
+"""The only part of IPv6 from which addresses of the internet are given out."""
+
+_IPV6 = tuple(
+    IPv6Network(network)
+    for network in (
+        "2001::/23",  # protocol assignments: Teredo, benchmarks, ORCHID, drones, AS112
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4, which leads wherever the IPv4 address inside does
+        "2620:4f:8000::/48",  # AS112
+        "3ffe::/16",  # the former test network
+        "3fff::/20",  # documentation
+    )
+)
+
+
+def is_public(address: str) -> bool:
+    """Return whether an IP address is one of the public internet.
+
+    Addresses that carry another inside (IPv4-mapped, 6to4, Teredo, NAT64) and those of one link are not.
+
+    >>> is_public("93.184.215.14"), is_public("2606:2800:21f:cb07:6820:80da:af6b:8b2c")
+    (True, True)
+    >>> [is_public(it) for it in ("127.0.0.1", "192.0.0.192", "192.88.99.1", "3fff::1", "::ffff:8.8.8.8", "::1")]
+    [False, False, False, False, False, False]
+    """
+    try:
+        ip = ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(ip, IPv4Address):
+        return not any(ip in network for network in _IPV4)
+    return _is_public_unicast(ip)
+
+
+def _is_public_unicast(ip: IPv6Address) -> bool:
+    return ip.scope_id is None and ip in _UNICAST and not any(ip in network for network in _IPV6)
+
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
@@ -115,3 +182,61 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         if not addresses or not all(map(self._network.allows_address, addresses)):
             raise PageRefused("address", f"{host} is not an address of the public internet")
         return addresses
+
+
+# The addresses of pages: the one to cite, and what two that lead to the same page have in common.
+
+MAX_URL_CHARS = 2000
+"""Length that browsers and servers agree on; longer ones are not to be cited."""
+
+_TRACKING = re.compile(
+    r"utm_\w+|ga_\w+|mc_[ce]id|[dgf]clid|fbclid|gclsrc|gbraid|wbraid|msclkid|yclid|igshid|ref_src|_hsenc|_hsmi|vero_id",
+    re.IGNORECASE,
+)
+
+
+def cited(url: str) -> str:
+    """Return the address of a page as it is cited: without what only follows its readers about.
+
+    Args:
+        url: An address as an engine gives it.
+
+    Returns:
+        The address; empty where it is none of a page on the web.
+
+    >>> cited("HTTPS://Example.com:443/a?utm_source=x&id=7#top")
+    'https://example.com/a?id=7'
+    >>> cited("javascript:alert(1)"), cited("https://user:secret@example.com/")
+    ('', '')
+    """
+    try:
+        parts = urlsplit(url.strip())
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+    except ValueError:
+        return ""
+    scheme = parts.scheme.lower()
+    # credentials in an address are a way to make one host look like another
+    if scheme not in ("http", "https") or not host or "@" in parts.netloc or len(url) > MAX_URL_CHARS:
+        return ""
+    if re.search(r"[\s<>\"\\^`{|}]", host):
+        return ""
+    netloc = f"[{host}]" if ":" in host else host
+    if port is not None and port != {"http": 80, "https": 443}[scheme]:
+        netloc += f":{port}"
+    query = parts.query
+    if any(_TRACKING.fullmatch(part.partition("=")[0]) for part in query.split("&")):
+        query = "&".join(part for part in query.split("&") if not _TRACKING.fullmatch(part.partition("=")[0]))
+    # a space or an angle bracket would end the address where it is cited
+    path, query = (quote(part, safe="/%:@!$&'()*+,;=-._~?[]", encoding="utf-8") for part in (parts.path, query))
+    return urlunsplit((scheme, netloc, path or "/", query, ""))
+
+
+def same_page(url: str) -> str:
+    """Return what the addresses of one page have in common.
+
+    >>> same_page("http://www.example.com/a/?b=2&a=1") == same_page("https://example.com/a?a=1&b=2")
+    True
+    """
+    parts = urlsplit(cited(url) or url)
+    query = urlencode(sorted(parse_qsl(parts.query, keep_blank_values=True)))
+    return urlunsplit(("", parts.netloc.removeprefix("www."), parts.path.rstrip("/"), query, ""))

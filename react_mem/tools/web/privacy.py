@@ -13,12 +13,291 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from react_mem.memory.language import index_terms, index_words, listed
-from react_mem.tools.web.person_names import Span
-from react_mem.tools.web.private_values import private_spans
+from react_mem.memory.language import fold, index_terms, index_words, listed
+
+# Places of a person's name in a text.
+
+Kind = Literal["name", "email", "number", "id", "address"]
+
+
+@dataclass(frozen=True)
+class Span:
+    """A private value in a text.
+
+    Args:
+        start: Where it begins.
+        end: Where it ends.
+        kind: What it is.
+        value: What all ways to write it have in common.
+    """
+
+    start: int
+    end: int
+    kind: Kind
+    value: str
+
+
+_WORD = re.compile(r"[^\W_]+")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_TOGETHER = re.compile(r"[ \t\u00a0]{1,2}|-|\. ")
+"""Separators between two words of one name."""
+
+_MAX_WORDS = 6
+
+
+@dataclass(frozen=True)
+class _Word:
+    start: int
+    end: int
+    text: str
+
+    @property
+    def folded(self) -> str:
+        return fold(self.text)
+
+    @property
+    def is_capital(self) -> bool:
+        return self.text[0].isupper()
+
+    @property
+    def is_common(self) -> bool:
+        return not index_terms(self.text)
+
+
+def named(text: str, name: str) -> Iterator[Span]:
+    """Find a name, or the part of it that stands for it, with or without diacritics.
+
+    The whole name counts wherever it stands. A part of it is also a word, or part of somebody else's name: it counts
+    with a capital, and with no other name beside it.
+
+    Args:
+        text: The text.
+        name: The name.
+
+    >>> [span.value for span in named("Nguyen Trai street, where An met nguyen van an", "Nguyễn Văn An")]
+    ['an', 'nguyenvanan']
+    >>> list(named("Quán ăn ngon ở đường Nguyễn Trãi", "Nguyễn Văn An"))
+    []
+    """
+    own = _WORD.findall(name)
+    if not own or len(own) > _MAX_WORDS:
+        return
+    if _UNSPACED.search(name):
+        for match in re.finditer(re.escape(name), text):
+            if len(name) > 1:
+                yield Span(match.start(), match.end(), "name", fold(name))
+        return
+    found = [_Word(match.start(), match.end(), match.group()) for match in _WORD.finditer(text)]
+    capitals = sum(word.is_capital for word in found)
+    # who writes "ăn" does not mean "An"
+    accented = fold(text) != text.casefold()
+    # where nearly all words have one, a capital says nothing
+    shouted = capitals > 0.9 * len(found)
+    parts = {fold(part) for part in own}
+    for first, last in _runs(text, found, parts):
+        run = found[first:last]
+        beside = [] if shouted else [*_neighbours(text, found, first, last, parts)]
+        doubtful = not (accented or text[run[-1].end :].startswith(("'s", "’s"))) and (
+            shouted or _starts_sentence(text, run[0])
+        )
+        if _is_meant(run, own, beside, doubtful=doubtful, unmarked=shouted or not capitals):
+            yield Span(run[0].start, run[-1].end, "name", "".join(word.folded for word in run))
+
+
+def _is_meant(
+    run: Sequence[_Word], own: Sequence[str], beside: Sequence[_Word], *, doubtful: bool, unmarked: bool
+) -> bool:
+    """Return whether words that are also those of a name are that name.
+
+    Args:
+        run: The words.
+        own: Those of the name.
+        beside: Other names beside them.
+        doubtful: Whether their capitals say nothing: that of "An" in "An apple".
+        unmarked: Whether no capital of the text says anything.
+    """
+    said, whole = [word.folded for word in run], [fold(part) for part in own]
+    if len(whole) > 1 and any(said[place : place + len(whole)] == whole for place in range(len(said))):
+        return True
+    if beside:
+        return False
+    if len(run) > 1:
+        return all(word.is_capital for word in run) or (unmarked and not any(word.is_common for word in run))
+    word = run[0]
+    # "Mình", me, is not Minh; "Minh" may be written for him
+    if word.text.casefold() not in {part.casefold() for part in own} and word.folded != word.text.casefold():
+        return False
+    if word.is_capital:
+        return len(word.text) > 1 and not (word.is_common and doubtful)
+    if len(own) > 1:
+        # in Vietnamese the parts of names are words, or those of streets; typed without capitals they say nothing
+        return unmarked and len(word.text) > 3 and "".join(own).isascii() and not word.is_common
+    return len(word.text) > 2 and not word.is_common
+
+
+def _runs(text: str, found: Sequence[_Word], parts: set[str]) -> Iterator[tuple[int, int]]:
+    """Return where words of a name stand together: from, and up to."""
+    place = 0
+    while place < len(found):
+        first = place
+        while (
+            place < len(found)
+            and found[place].folded in parts
+            and (place == first or _TOGETHER.fullmatch(text[found[place - 1].end : found[place].start]))
+        ):
+            place += 1
+        if place > first:
+            yield first, place
+        else:
+            place += 1
+
+
+def _neighbours(text: str, found: Sequence[_Word], first: int, last: int, parts: set[str]) -> Iterator[_Word]:
+    """Return the words beside that are names themselves, by their capital: these may be somebody else's together."""
+    if first and _TOGETHER.fullmatch(text[found[first - 1].end : found[first].start]):
+        before = found[first - 1]
+        if before.is_capital and not _starts_sentence(text, before) and not before.is_common:
+            yield before
+    if last < len(found) and _TOGETHER.fullmatch(text[found[last - 1].end : found[last].start]):
+        after = found[last]
+        if after.is_capital and after.folded not in parts and not after.is_common:
+            yield after
+
+
+def _starts_sentence(text: str, word: _Word) -> bool:
+    return not text[: word.start].strip(" \t\n\"'“‘(") or text[: word.start].rstrip()[-1] in ".!?:\n"
+
+
+# Detection of private values in a text: those of a profile, and whatever looks like a person's address or number.
+
+
+def _fields(name: str) -> re.Pattern[str]:
+    names = " ".join(listed("fields", name)).split()
+    return re.compile(rf"\b(?:{'|'.join(names) or '(?!)'})\b".replace("_", " "))
+
+
+_NAME_FIELD, _NOT_OF_PEOPLE = _fields("name"), _fields("not_of_people")
+_ADDRESS_FIELD, _NUMBER_FIELD, _HANDLE_FIELD = map(_fields, ("address", "number", "handle"))
+_BETWEEN_NAMES = re.compile(rf"\s*(?:[,;/&\n()]|{_fields('joined').pattern})\s*")
+
+_EMAIL = re.compile(r"[\w.+%-]{1,64}@(?:[\w-]{1,63}\.){1,8}\w{2,24}")
+_DATE_OR_TIME = re.compile(
+    r"(?<!\d)(?:(?:19|20)\d\d[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./](?:19|20)?\d\d"
+    r"|\d{1,2}:\d\d(?::\d\d)?)(?!\d)"
+)
+_PHONE = re.compile(
+    r"(?<![\w.,])(?:\+\d{1,3}[\s.()-]{0,3}\(?\d{1,4}\)?|\(?0\d{1,4}\)?"
+    r"|(?:1[ .-])?(?:\(\d{3}\)|\d{3}(?=[ .-]\d{3}[ .-]\d{4})))"
+    r"(?:[\s.-]{0,2}\d{2,7}){1,5}(?![\w%])"
+)
+_CARD = re.compile(r"(?<![\w.,])\d{4}[ -](?:\d{4}(?:[ -]\d{4}){1,2}(?:[ -]\d{1,7})?|\d{6}[ -]\d{5})(?!\w)")
+_IDENTITY = re.compile(
+    r"(?<![\w.,])(?:\d{3}-\d{2}-\d{4}|[A-Z]{1,2}\d{7,8}|[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?"
+    r"|(?!97[89]\d{10}(?!\d))\d{9,19})(?![\w%])"
+)
+
+_MIN_DIGITS = 7
+"""Of a number that leads to one person: a telephone number without its area."""
+
+_MIN_VERBATIM = 4
+"""Characters. What is shorter is in every other sentence."""
+
+
+def private_spans(text: str, profile_values: Mapping[str, str]) -> list[Span]:
+    """Find what is private in a text.
+
+    Args:
+        text: The text, normalised (NFKC).
+        profile_values: What is known of the user, by field; what the field's name does not say to be a name, an
+            address or an identifier is not private by itself: the city that the user lives in, what they like.
+
+    Returns:
+        The places, in order; none lies in another.
+
+    >>> [text.value for text in private_spans("An's phone is +84 90 123 45 67", {"name": "Nguyễn Văn An"})]
+    ['an', '84901234567']
+    """
+    found = [*_patterns(text), *_known(text, profile_values)]
+    kept: list[Span] = []
+    for span in sorted(found, key=lambda span: (span.start, -span.end)):
+        if kept and span.start < kept[-1].end:
+            if span.end <= kept[-1].end:
+                continue
+            # what overlaps is one
+            kept[-1] = Span(kept[-1].start, span.end, kept[-1].kind, kept[-1].value)
+        else:
+            kept.append(span)
+    return kept
+
+
+def _patterns(text: str) -> Iterator[Span]:
+    for match in _EMAIL.finditer(text):
+        yield Span(match.start(), match.end(), "email", fold(match.group()))
+    # dates have as many digits as telephone numbers
+    undated = _DATE_OR_TIME.sub(lambda match: "," * len(match.group()), text)
+    for pattern in (_PHONE, _CARD, _IDENTITY):
+        for match in pattern.finditer(undated):
+            found = match.group()
+            digits = re.sub(r"\D", "", found)
+            is_quantity = found.isdigit() and digits.endswith("0000")
+            if len(digits) >= _MIN_DIGITS and not is_quantity:
+                # the bracket of a remark is not that of an area
+                start = match.start() + (found.startswith("(") and ")" not in found)
+                yield Span(start, match.end(), "number", _key(found))
+
+
+def _known(text: str, profile_values: Mapping[str, str]) -> Iterator[Span]:
+    letters = [(letter, place) for place, char in enumerate(text) for letter in fold(char)]
+    for field, value in profile_values.items():
+        value = unicodedata.normalize("NFKC", str(value)).strip()
+        kind = _kind(field, value)
+        if kind == "name":
+            for name in _BETWEEN_NAMES.split(value):
+                yield from named(text, name)
+        elif kind is not None:
+            yield from _verbatim(letters, value, kind)
+            street = value.partition(",")[0]
+            if kind == "address" and street != value and re.search(r"\d", street):
+                # the house is private; the city, which may stand without it, is not
+                yield from _verbatim(letters, street, kind)
+
+
+def _kind(field: str, value: str) -> Kind | None:
+    """Return what a profile's value is, if it is private."""
+    said = fold(re.sub(r"(?<=[a-z])(?=[A-Z])|[_.-]+", " ", field))
+    digits = sum(char.isdigit() for char in value)
+    if _EMAIL.search(value):
+        return "email"
+    if _ADDRESS_FIELD.search(said):
+        return "address" if digits else None
+    if _HANDLE_FIELD.search(said):
+        return "id"
+    if _NUMBER_FIELD.search(said) and digits:
+        return "id"
+    if _NAME_FIELD.search(said) and not _NOT_OF_PEOPLE.search(said) and not digits:
+        return "name"
+    # so long a number says whose it is, whatever the field is called
+    return "id" if digits >= _MIN_DIGITS and len(value) <= 2 * digits else None
+
+
+def _verbatim(letters: list[tuple[str, int]], value: str, kind: Kind) -> Iterator[Span]:
+    """Find a value, however its parts are set off from each other."""
+    key = _key(value)
+    if len(key) < _MIN_VERBATIM:
+        return
+    folded = "".join(letter for letter, _ in letters)
+    pattern = r"[\W_]{0,3}".join(map(re.escape, key))
+    for match in re.finditer(rf"(?<![^\W_]){pattern}(?![^\W_])", folded):
+        yield Span(letters[match.start()][1], letters[match.end() - 1][1] + 1, kind, key)
+
+
+def _key(text: str) -> str:
+    return re.sub(r"[\W_]", "", fold(text))
+
 
 MAX_QUERY_CHARS = 400
 """Length that Tavily takes; other engines take no more."""

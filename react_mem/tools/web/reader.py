@@ -4,26 +4,272 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
+import html
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from react_mem.memory import telemetry
 from react_mem.memory.context import WebPage
-from react_mem.tools.web.attempt import Attempt
-from react_mem.tools.web.clean import MAX_TEXT_CHARS, MAX_TITLE_CHARS, Article
-from react_mem.tools.web.cleaner import CleanerStopped, PageCleaner
-from react_mem.tools.web.engines import WebHit
+from react_mem.tools.web.clean import (
+    BLOCK_TAGS,
+    HIDDEN_STYLE,
+    MAX_TEXT_CHARS,
+    MAX_TITLE_CHARS,
+    SILENT_TAGS,
+    Article,
+    clean,
+    is_copy,
+    relevant,
+)
+from react_mem.tools.web.engines import Attempt, MissingPackage, WebHit
 from react_mem.tools.web.fetch import PageFetcher
-from react_mem.tools.web.missing import MissingPackage
-from react_mem.tools.web.network import PageError, PageRefused
-from react_mem.tools.web.passages import is_copy, relevant
-from react_mem.tools.web.snippets import without_markup
-from react_mem.tools.web.urls import cited, same_page
+from react_mem.tools.web.network import PageError, PageRefused, cited, same_page
+
+# Cleaning pages in a process of its own, with bounds of time and memory.
+
+MEMORY_BYTES = 512 * 1024 * 1024
+"""Of addresses, Python's own 50 MB among them; a page of the largest size takes 70 MB more."""
+
+_LENGTH = struct.Struct(">I")
+
+
+class CleanerStopped(Exception):  # noqa: N818 - it says what has happened
+    """A page that the process which cleans pages has not survived."""
+
+
+class PageCleaner:
+    """Takes the text out of pages, in a process that starts when it is needed. Blocking, and for one thread at a time.
+
+    Args:
+        memory_bytes: Bytes of memory that the process may have, where the system can bound them.
+    """
+
+    def __init__(self, memory_bytes: int = MEMORY_BYTES) -> None:
+        self._memory_bytes = memory_bytes
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start the process if there is none; it gets ready by itself.
+
+        Raises:
+            OSError: If the system starts none.
+        """
+        if self._process is None or self._process.poll() is not None:
+            self.close()
+            self._process = subprocess.Popen(  # noqa: S603 - our own module, in our own Python
+                [sys.executable, "-P", "-m", "react_mem.tools.web.reader", str(self._memory_bytes)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                # what of the environment the interpreter needs, and nothing that is secret
+                env={
+                    "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
+                    **{name: os.environ[name] for name in ("SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ},
+                },
+                start_new_session=True,
+            )
+        return self._process
+
+    def clean(self, markup: str, seconds: float) -> Article:
+        """Take the text out of a page.
+
+        Args:
+            markup: The page.
+            seconds: After which the process is stopped.
+
+        Returns:
+            What it says; with an empty text where that is nothing.
+
+        Raises:
+            MissingPackage: If trafilatura is not installed.
+            TimeoutError: If it takes longer.
+            CleanerStopped: If the process does not survive the page, or cannot read it.
+        """
+        process = self.start()
+        asked, answers = cast("BinaryIO", process.stdin), cast("BinaryIO", process.stdout)
+        expired = threading.Event()
+
+        def stop() -> None:
+            expired.set()
+            process.kill()
+
+        timer = threading.Timer(max(seconds, 0.0), stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            _send(asked, markup.encode("utf-8", "replace"))
+            reply = _receive(answers)
+        except OSError:
+            reply = None
+        finally:
+            timer.cancel()
+        if expired.is_set():
+            self.close()
+            raise TimeoutError
+        if reply is None:
+            self.close()
+            raise CleanerStopped("reading it takes more memory than a page may")
+        found: dict[str, str] = json.loads(reply)
+        if "missing" in found:
+            raise MissingPackage(found["missing"])
+        if "failed" in found:
+            raise CleanerStopped(f"it cannot be read ({found['failed']})")
+        return Article(**found)
+
+    def close(self) -> None:
+        """Stop the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            for pipe in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):  # what was still to be sent
+                    pipe and pipe.close()
+            process.wait()
+
+
+def _send(pipe: BinaryIO, message: bytes) -> None:
+    pipe.write(_LENGTH.pack(len(message)) + message)
+    pipe.flush()
+
+
+def _receive(pipe: BinaryIO) -> bytes | None:
+    """Return the next message; None where the other side has ended."""
+    header = pipe.read(_LENGTH.size)
+    if len(header) < _LENGTH.size:
+        return None
+    [length] = _LENGTH.unpack(header)
+    message = pipe.read(length)
+    return message if len(message) == length else None
+
+
+def _answer(markup: str) -> dict[str, str]:
+    try:
+        return dict(vars(clean(markup)))
+    except MissingPackage as error:
+        return {"missing": error.package}
+    except Exception as error:  # whatever a parser makes of a page
+        return {"failed": type(error).__name__}
+
+
+def _bound(memory_bytes: int) -> None:
+    """Bound what this process may take, where the system can: memory, and no file may be written."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    for kind, most in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)):
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(kind, (most, most))
+
+
+def main() -> None:
+    """Clean pages as they come, until the one who asks is gone."""
+    asked, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    # what a library prints is no answer
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _bound(int(sys.argv[1]))
+    _answer("")  # whatever it imports is there when the first page comes
+    while (markup := _receive(asked)) is not None:
+        _send(answers, json.dumps(_answer(markup.decode("utf-8"))).encode())
+
+
+if __name__ == "__main__":
+    main()
+
+
+# Text of what an engine or a retriever shows of a page: without tags, comments and entities.
+
+_MORE = """
+a abbr acronym area b base bdi bdo big body caption center cite code col colgroup data datalist del details dfn em font
+frameset head hgroup hr html i img ins kbd label legend link mark marquee menu meta meter nobr noframes optgroup option
+output param picture progress q rp rt ruby s samp search slot small source span strike strong sub summary sup tbody
+tfoot thead time track tt u var wbr
+"""
+_NAMES = SILENT_TAGS | BLOCK_TAGS | frozenset(_MORE.split())
+
+# Nothing here is tried again from another place: a value, a comment and a tag that are not closed go on to the end.
+_MARK = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*+>"
+    r"|<(?P<closes>/?)(?P<name>[A-Za-z][\w:-]*+)(?P<attributes>(?:[\s/]++|(?<=[\"']))*+"
+    r"(?:[A-Za-z_:@][\w:.@-]*+(?:\s*+=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|[^\s\"'<>]++|\Z))?+"
+    r"(?:[\s/]++|(?<=[\"'])|(?=>)|\Z))*+)(?P<end>>|\Z)",
+    re.DOTALL,
+)
+_CLOSING = re.compile(r"</([A-Za-z][\w:-]*+)")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_HIDES = re.compile(
+    r"(?:^|\s)hidden(?=[\s/=]|$)|aria-hidden\s*=\s*[\"']?true|style\s*=\s*(\"[^\"]*|'[^']*)", re.IGNORECASE
+)
+_SPACE = re.compile(r"[^\S\n]+")
+
+
+def without_markup(text: str) -> str:
+    """Return a text without its markup, blocks on lines of their own; what has none stays as it is.
+
+    >>> without_markup("<p>The <b>latest</b> news &amp; more</p><!-- ad -->"), without_markup("if a < b: List<int>")
+    ('The latest news & more', 'if a < b: List<int>')
+    """
+    pieces = list(_pieces(text)) if "<" in text else [text]
+    said = _ENTITY.sub(lambda found: html.unescape(found[0]), "".join(pieces)) if "&" in text else "".join(pieces)
+    if said == text:
+        return text
+    lines = (_SPACE.sub(" ", line).strip() for line in said.split("\n"))
+    return "\n".join(line for line in lines if line)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield what stands between the marks of a text and is seen."""
+    closed = {mark[1].lower(): mark.start() for mark in _CLOSING.finditer(text)}
+    place = depth = 0
+    silent = ""
+    for mark in _MARK.finditer(text):
+        name = (mark["name"] or "").lower()
+        if silent:
+            depth += 0 if name != silent else -1 if mark["closes"] else 1
+            if depth:
+                continue
+            silent, place = "", mark.end()
+        elif name and not _is_tag(mark, name, closed):
+            continue
+        else:
+            yield text[place : mark.start()]
+            place = mark.end()
+            if not mark["closes"] and _is_silent(mark, name, closed):
+                silent, depth = name, 1
+        yield "\n" if name in BLOCK_TAGS else ""
+    yield "" if silent else text[place:]
+
+
+def _is_tag(mark: re.Match[str], name: str, closed: dict[str, int]) -> bool:
+    """Return whether a mark is a tag: one of HTML's, or of whoever closes it too, such as an engine's `<hl>`."""
+    # at the end, where a text is cut, a tag has an attribute or nothing: "a <b or c" is no tag
+    return (name in _NAMES or name in closed) and bool(
+        mark["end"] or not mark["attributes"] or "=" in mark["attributes"]
+    )
+
+
+def _is_silent(mark: re.Match[str], name: str, closed: dict[str, int]) -> bool:
+    """Return whether what follows a tag, up to where it is closed, is not what a reader of the page sees."""
+    if closed.get(name, -1) < mark.start():
+        return False
+    return name in SILENT_TAGS or any(
+        found[1] is None or HIDDEN_STYLE.search(re.sub(r"\s", "", found[1][1:]).lower())
+        for found in _HIDES.finditer(mark["attributes"])
+    )
+
 
 _LAST = 0.2
 """Seconds kept for what comes after the pages; measured: 20 ms for six of them."""

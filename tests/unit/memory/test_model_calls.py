@@ -31,8 +31,8 @@ from react_mem.memory.telemetry.catalogue import PURPOSE
 from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer
 from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest
 from react_mem.memory.write.extraction import create_extractor
-from react_mem.tools.routing.tool_picker import picks_for
-from react_mem.tools.web.decision import model_says_yes
+from react_mem.tools.routing.switch import picks_for
+from react_mem.tools.web.search import model_says_yes
 
 ROOT = Path(__file__).parents[3]
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 from react_mem.agents.config import AgentConfig, load_agent_config_file
 from react_mem.errors import AgentConfigError, ToolConfigError
-from react_mem.tools.routing.routes import Route, tool_routes
-from react_mem.tools.routing.routing_settings import SwitchSettings
+from react_mem.tools.routing.routes import Route, SwitchSettings, tool_routes
 
 
 def news(query: str, runtime: ToolRuntime[Any, Any]) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.tools.routing.relations import Follows
-from react_mem.tools.routing.routing_settings import SwitchSettings
+from react_mem.tools.routing.router import Follows
+from react_mem.tools.routing.routes import SwitchSettings
 from react_mem.tools.routing.switch import Offer, Switch
 from tests.support.databases import WordEmbeddings
 from tests.support.many_tools import FailingEmbeddings, many_tools, vectors_made, word_store

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.tools.web.charset import decode
+from react_mem.tools.web.fetch import decode
 
 SENTENCES = {
     "ar": ("اليوم في القاهرة ستمطر وسعر الذهب ارتفع كثيرا. ", "cp1256"),

@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 
 from react_mem.memory.language.folding import fold
-from react_mem.tools.web.trigger import decide
+from react_mem.tools.web.search import decide
 
 NOW = datetime(2026, 5, 4)
 
