@@ -81,7 +81,7 @@ class ClientsMemory:
         if store is None:
             raise HTTPException(503, "this server has no store")
         # here, since not everybody has it
-        from react_mem.integrations.mcp_server.mcp_caller import ClientUser, calling
+        from react_mem.integrations.mcp_server.mcp_results import ClientUser, calling
 
         memory = MemoryFacade(store, self._agent.memory)
 
@@ -97,7 +97,7 @@ def _session_manager() -> StreamableHTTPSessionManager:
     # here, since not everybody has it
     from mcp.server.transport_security import TransportSecuritySettings
 
-    from react_mem.integrations.mcp_server.mcp_building import memory_server
+    from react_mem.integrations.mcp_server.mcp_tools import memory_server
 
     server = memory_server()
     server.streamable_http_app(

@@ -9,7 +9,7 @@ from typing import Any
 
 from langgraph.store.base import BaseStore
 
-from react_mem.integrations.importers.foreign_entry import Entries, ForeignEntry, UnusableEntry
+from react_mem.integrations.importers.as_records import Entries, ForeignEntry, UnusableEntry
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
 _THINGS = (

@@ -220,8 +220,8 @@ async def run_mcp(user_id: str, config: AgentConfig, settings: StorageSettings) 
     if importlib.util.find_spec("mcp") is None:
         raise MemoryCommandError(f"the Model Context Protocol is an extra: {pip_install('mcp')}")
     # here, since not everybody has it
-    from react_mem.integrations.mcp_server.mcp_building import memory_server
-    from react_mem.integrations.mcp_server.mcp_caller import ClientUser, calling
+    from react_mem.integrations.mcp_server.mcp_results import ClientUser, calling
+    from react_mem.integrations.mcp_server.mcp_tools import memory_server
 
     @contextlib.asynccontextmanager
     async def opening() -> AsyncIterator[MemoryFacade]:

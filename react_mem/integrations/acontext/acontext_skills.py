@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 from react_mem.integrations.skills.skill_files import NAME, read_skills, skill_name, write_skill
-from react_mem.integrations.skills.skill_intake import SkillImport, owned_skills, take_in_skills
+from react_mem.integrations.skills.skill_folders import SkillImport, owned_skills, take_in_skills
 from react_mem.memory import MemoryFacade
 
 MARK = "react_mem"

@@ -7,9 +7,18 @@ Coding agents cut what is longer: Claude Code shows the beginning of more than 1
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+import contextlib
+import glob
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from react_mem.memory import MemoryFacade, Origin
+from react_mem.integrations.coding_hooks.hook_place import FOLDER
+from react_mem.integrations.coding_hooks.transcripts import SaidTurn
+from react_mem.memory import MemoryFacade, Message, Origin
 from react_mem.memory.records import KINDS
 from react_mem.memory.turns import (
     LABELS,
@@ -17,6 +26,7 @@ from react_mem.memory.turns import (
     BriefingEntry,
     BriefingPart,
     Section,
+    ToldRole,
     briefing,
     count_tokens,
     flat,
@@ -24,6 +34,8 @@ from react_mem.memory.turns import (
     render_beginning,
     render_line,
     standing_in,
+    whole_text,
+    words_key,
 )
 from react_mem.prompts import load_prompt
 
@@ -105,3 +117,189 @@ def _fenced(memories: str) -> str:
 
 def _fits(text: str) -> bool:
     return len(text) <= MAX_CHARS and count_tokens(text) <= MAX_TOKENS
+
+
+# Notes of the sessions that memory was not told all of: from where on the transcript of one is still owed.
+
+_ENDING = ".owed"
+
+_MAX_NOTES = 256
+"""Notes that are kept: of a session that never goes on, nobody removes one."""
+
+_MAX_BYTES = 4_096
+"""Bytes of a note: the places of some hundreds of hooks that have failed."""
+
+
+def owe(folder: str, user_id: str, session_id: str, offset: int) -> None:
+    """Note that a session is owed. Blocking.
+
+    Args:
+        folder: The folder of the residents.
+        user_id: The owner.
+        session_id: The session.
+        offset: Place in its transcript, in bytes: the turn that goes on there, and those after it, are owed.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    note = os.open(_path(folder, user_id, session_id), flags, 0o600)
+    try:
+        size = os.fstat(note).st_size
+        if size < _MAX_BYTES:
+            os.write(note, b"%d\n" % offset)
+    finally:
+        os.close(note)
+    if not size:
+        _remove_oldest(folder)
+
+
+def owed_from(folder: str, user_id: str, session_id: str) -> int | None:
+    """Return from where on a session is owed; None where it is not. Blocking."""
+    return min(_offsets(_path(folder, user_id, session_id)), default=None)
+
+
+def pay(folder: str, user_id: str, session_id: str, end: int) -> None:
+    """Note that a session is owed no more what is before there in its transcript. Blocking."""
+    path = _path(folder, user_id, session_id)
+    owed = _offsets(path)
+    left = b"".join(b"%d\n" % offset for offset in owed if offset >= end)
+    with contextlib.suppress(OSError):
+        if left:
+            note = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
+            os.write(note, left)
+            os.close(note)
+        elif owed:
+            os.unlink(path)
+
+
+def forget_owed(user_id: str, session_id: str = "") -> None:
+    """Remove the notes of a session, or of all sessions of a user, that this machine's user has. Blocking.
+
+    Args:
+        user_id: The owner.
+        session_id: The session; empty for all of them.
+    """
+    folder = os.path.join(os.path.expanduser("~"), FOLDER)
+    sessions = _hash(user_id, session_id) if session_id else "*"
+    for name in glob.glob(f"{_hash(user_id)}-{sessions}{_ENDING}", root_dir=folder):
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(folder, name))
+
+
+def _offsets(path: str) -> list[int]:
+    try:
+        with open(path, "rb") as note:
+            return [int(line) for line in note.read(2 * _MAX_BYTES).split()]
+    except (OSError, ValueError):
+        return []
+
+
+def _path(folder: str, user_id: str, session_id: str) -> str:
+    return os.path.join(folder, f"{_hash(user_id)}-{_hash(user_id, session_id)}{_ENDING}")
+
+
+def _hash(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _remove_oldest(folder: str) -> None:
+    notes = [one.path for one in os.scandir(folder) if one.name.endswith(_ENDING)]
+    if len(notes) > _MAX_NOTES:
+        for path in sorted(notes, key=_written_at)[:-_MAX_NOTES]:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+
+def _written_at(path: str) -> int:
+    try:
+        return os.lstat(path).st_mtime_ns
+    except OSError:
+        # it was removed meanwhile
+        return 0
+
+
+# Comparison of what is told of a session with what memory has of it: what has still to be stored, and what has not.
+
+_LOOKED_BACK = 32
+"""Messages before the end of the last turn that is stored, among which those are that were told ahead of it."""
+
+
+@dataclass(frozen=True)
+class HeldMessage:
+    """A message that memory has.
+
+    Args:
+        place: Its place in the session.
+        role: Who said it.
+        key: The name of its words.
+    """
+
+    place: int
+    role: ToldRole
+    key: str
+
+
+@dataclass(frozen=True)
+class ToldEvent:
+    """Circumstances of an event.
+
+    Args:
+        at: When it was told, by the clock of the machine, in nanoseconds; 0 for a time that is not known.
+        transcript_bytes: How long the transcript was; None where it is not known.
+    """
+
+    at: int = 0
+    transcript_bytes: int | None = None
+
+
+class Untold(NamedTuple):
+    """Part of a transcript that may have to be stored.
+
+    Args:
+        turns: The turns.
+        ahead: What memory has of them already, by the names of the words.
+    """
+
+    turns: list[SaidTurn]
+    ahead: Counter[str]
+
+
+def held_of(messages: Sequence[Message]) -> list[HeldMessage]:
+    """Return messages of a session, in their order, without their words. Blocking: it may be a long session."""
+    return [
+        HeldMessage(one.turn, "user" if one.role == "user" else "assistant", words_key(whole_text(vars(one))))
+        for one in messages
+    ]
+
+
+def untold(turns: Sequence[SaidTurn], held: Sequence[HeldMessage], owed: int | None) -> Untold:
+    """Return what of a session may have to be stored: what follows the last turn that is stored to its end.
+
+    Where there is none, it is what a note says that is owed, else the last turn alone: what was said before that may
+    have been said before memory was there, or have been forgotten.
+
+    Blocking: it may be the whole of a long session.
+
+    Args:
+        turns: The transcript.
+        held: What memory has, in its order.
+        owed: From where on in the transcript hooks have failed; None where none has.
+    """
+    said = {one.key for one in held if one.role == "user"}
+    ends: dict[str, list[int]] = {}
+    for place, one in enumerate(held):
+        if one.role == "assistant":
+            ends.setdefault(one.key, []).append(place)
+    answers = [words_key(turn.answer) if turn.answer else "" for turn in turns]
+    for last in range(len(turns) - 2, -1, -1):
+        turn, found = turns[last], ends.get(answers[last])
+        stored = found and (not turn.said or words_key(turn.said) in said)
+        if found and stored and (owed is None or turn.end <= owed):
+            # "done" is answered again and again
+            end = found[min(answers[: last + 1].count(answers[last]), len(found)) - 1] + 1
+            before = Counter(one.key for one in held[max(end - _LOOKED_BACK, 0) : end]) - _keys(turns[: last + 1])
+            return Untold([*turns[last + 1 :]], before + Counter(one.key for one in held[end:]))
+    first = len(turns) - 1 if owed is None else next((n for n, one in enumerate(turns) if one.end > owed), len(turns))
+    return Untold([*turns[max(first, 0) :]], Counter(one.key for one in held) - _keys(turns[: max(first, 0)]))
+
+
+def _keys(turns: Sequence[SaidTurn]) -> Counter[str]:
+    return Counter(words_key(text) for turn in turns for text in (turn.said, turn.answer) if text)

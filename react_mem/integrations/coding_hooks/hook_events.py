@@ -11,9 +11,8 @@ from itertools import count
 from typing import Any
 
 from react_mem import OpenAgentMemory
-from react_mem.integrations.coding_hooks.catching_up import ToldEvent
 from react_mem.integrations.coding_hooks.coding_session import CodingSession
-from react_mem.integrations.coding_hooks.hook_context import session_context
+from react_mem.integrations.coding_hooks.hook_context import ToldEvent, session_context
 from react_mem.memory import MemoryFacade
 from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.turns import Identity, conclude_soon

@@ -9,24 +9,22 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 
-from react_mem.integrations.importers.chatgpt_export import ChatGptExport
-from react_mem.integrations.importers.claude_export import ClaudeExport
-from react_mem.integrations.importers.file_source import FileSource
-from react_mem.integrations.importers.foreign_entry import (
+from react_mem.integrations.importers.as_records import (
     ForeignEntry,
     ForeignSource,
+    ImportOutcome,
+    ImportOwners,
     NothingToImportError,
     Told,
     nobody_listens,
+    why_no_owner,
 )
+from react_mem.integrations.importers.chat_exports import ChatGptExport, ClaudeExport
+from react_mem.integrations.importers.file_source import FileSource, JsonlEntries, MarkdownList
 from react_mem.integrations.importers.import_files import ImportFile, text_stream
-from react_mem.integrations.importers.import_outcome import ImportOutcome
 from react_mem.integrations.importers.importer import import_from
-from react_mem.integrations.importers.jsonl_entries import JsonlEntries
 from react_mem.integrations.importers.langgraph_items import LangGraphItems
-from react_mem.integrations.importers.markdown_list import MarkdownList
 from react_mem.integrations.importers.mem0_memories import Mem0Memories
-from react_mem.integrations.importers.owners import ImportOwners, why_no_owner
 from react_mem.integrations.importers.zep_graph import ZepGraph
 from react_mem.memory import MemoryFacade
 from react_mem.memory.records import checked, exported_lines, is_header

@@ -17,20 +17,28 @@ from langgraph.store.base import BaseStore, GetOp, Item
 from pydantic import ValidationError
 
 from react_mem.errors import MemoryFull
-from react_mem.integrations.importers.as_records import as_record, is_unnoted
-from react_mem.integrations.importers.earlier_imports import EarlierImports
-from react_mem.integrations.importers.first_reading import FirstReading, why_unfit
-from react_mem.integrations.importers.foreign_entry import (
+from react_mem.integrations.importers.as_records import (
+    OWNER_ELSEWHERE,
     ForeignEntry,
     ForeignSource,
+    ImportOutcome,
+    ImportOwners,
     Told,
     UnusableEntry,
+    as_record,
     digest_of,
+    is_unnoted,
     nobody_listens,
+    why_no_owner,
 )
-from react_mem.integrations.importers.import_outcome import ImportOutcome
-from react_mem.integrations.importers.ledger import imported_before, is_noted, noting
-from react_mem.integrations.importers.owners import OWNER_ELSEWHERE, ImportOwners, why_no_owner
+from react_mem.integrations.importers.ledger import (
+    EarlierImports,
+    FirstReading,
+    imported_before,
+    is_noted,
+    noting,
+    why_unfit,
+)
 from react_mem.integrations.importers.source_updates import (
     KNOWN,
     SourceUpdate,

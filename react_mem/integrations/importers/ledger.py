@@ -7,10 +7,25 @@ come back. It goes with the owner, when all of theirs is erased.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import Any
 
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
-from react_mem.memory.records import Change, meta_namespace, record_id
+from react_mem.integrations.importers.as_records import (
+    MAX_TEXT,
+    OWNER_ELSEWHERE,
+    Entries,
+    ForeignEntry,
+    ImportOutcome,
+    ImportOwners,
+    NothingToImportError,
+    UnusableEntry,
+    digest_of,
+    names_shown,
+)
+from react_mem.integrations.importers.source_updates import entry_of
+from react_mem.memory import Record
+from react_mem.memory.records import KINDS, Change, in_any_order, kind_named, meta_namespace, record_id
 
 _KIND = "imported"
 
@@ -59,3 +74,130 @@ def noting(user_id: str, ledger: dict[str, frozenset[str]], digests: Collection[
 
 def _key(bucket: str) -> str:
     return record_id(_KIND, bucket)
+
+
+# Earlier imports from a source, as an owner has them: which records came of which entry.
+
+DOCUMENT = KINDS["document"]
+EPISODE = KINDS["episode"]
+FACT = KINDS["fact"]
+
+_CHANGEABLE = (FACT, DOCUMENT, EPISODE)
+"""Kinds that are named by their words; a message is named by its entry."""
+
+
+class EarlierImports:
+    """Records of an owner by the entries of a source that they were imported from.
+
+    Args:
+        ids: The kinds and ids of the records, by a digest of the entry.
+    """
+
+    def __init__(self, ids: dict[str, set[tuple[str, str]]]) -> None:
+        self._ids = ids
+
+    @classmethod
+    async def of(cls, store: BaseStore, user_id: str, source: str) -> EarlierImports:
+        """Return what an owner has of a source.
+
+        Args:
+            store: The store.
+            user_id: The owner.
+            source: The system.
+        """
+        earlier = cls({})
+        for namespace in {kind.namespace(user_id) for kind in _CHANGEABLE}:
+            async for items in in_any_order(store, namespace):
+                for item in items:
+                    value: dict[str, Any] = item.value
+                    kind, meta = kind_named(value.get("kind")), value.get("meta") or {}
+                    if kind in _CHANGEABLE and meta.get("source") == source:
+                        earlier._add((source, meta.get("id"), value.get("session_id")), kind.name, item.key)
+        return earlier
+
+    def note(self, records: Iterable[Record]) -> None:
+        """Take in what has been written since."""
+        for record in records:
+            self._add(entry_of(record), record.kind, record.id)
+
+    def of_entry(self, record: Record) -> set[tuple[str, str]]:
+        """Return the kinds and ids of the records that came of the entry that a record is made of."""
+        return self._ids.get(_named(entry_of(record)), set())
+
+    def _add(self, entry: tuple[Any, ...], kind: str, id_: str) -> None:
+        self._ids.setdefault(_named(entry), set()).add((kind, id_))
+
+
+def _named(entry: tuple[Any, ...]) -> str:
+    return digest_of(*map(str, entry))
+
+
+# First reading of a source: whether it has anything to import, and whose that is, before any of it is written.
+
+
+class FirstReading:
+    """Contents of a source, as it is read through."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._named: set[tuple[str, str]] = set()
+        self._nobody: set[str] = set()
+        self._says_of_nobody = False
+        self._is_elsewhere = False
+        self._unusable = ImportOutcome()
+
+    def take_in(self, batch: Entries) -> None:
+        """Take in some entries."""
+        self.total += len(batch)
+        for entry in batch:
+            if isinstance(entry, UnusableEntry):
+                self._unusable.skip(entry.place, entry.reason)
+            elif reason := why_unfit(entry):
+                self._unusable.skip(entry.called, reason)
+            elif entry.owner:
+                self._named.add((entry.owner, entry.owner_also))
+                if not entry.is_persons:
+                    self._nobody.add(entry.owner)
+            elif entry.owner_is_elsewhere:
+                self._is_elsewhere = True
+            else:
+                self._says_of_nobody = True
+
+    def owners(self, chosen: ImportOwners, *, personal: bool) -> ImportOwners:
+        """Return whose everything becomes.
+
+        Args:
+            chosen: What was said of it.
+            personal: Whether the source is one person's.
+
+        Raises:
+            ValueError: If nothing would become anybody's memory, or it cannot be told whose.
+        """
+        if not self.total:
+            raise NothingToImportError("has nothing in it that could be imported")
+        if not (self._named or self._says_of_nobody or self._is_elsewhere):
+            raise NothingToImportError(
+                f"none of it can become a memory: {'; '.join(self._unusable.skipped_in_words())}"
+            )
+        named = {name for name, _ in self._named}
+        owners = chosen.check(named, personal=personal, nobody=self._nobody)
+        is_anybodys = (
+            (self._says_of_nobody and owners.of(""))
+            or (self._is_elsewhere and owners.of("", elsewhere=True))
+            or any(owners.of(*names) for names in self._named)
+        )
+        if not is_anybodys and self._is_elsewhere and not self._named and not self._says_of_nobody:
+            raise ValueError(f"none of it can become a memory: each {OWNER_ELSEWHERE}")
+        if not is_anybodys:
+            whose = f"those of {names_shown(named)}" if named else "those of nobody, whom --map names as =USER"
+            raise ValueError(f"none of its memories is anybody's who was named: they are {whose}")
+        return owners
+
+
+def why_unfit(entry: ForeignEntry) -> str:
+    """Return why an entry becomes no memory, whosever it is; empty where it may."""
+    if not entry.text.strip():
+        return "says nothing"
+    if len(entry.text) > MAX_TEXT:
+        return f"has more than {MAX_TEXT:,} characters"
+    return ""

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from react_mem.integrations.importers.as_records import ForeignEntry, NothingToImportError, UnusableEntry
 from react_mem.integrations.importers.file_source import NO_OBJECT, FileSource, noted, text_of
-from react_mem.integrations.importers.foreign_entry import ForeignEntry, NothingToImportError, UnusableEntry
 from react_mem.integrations.importers.import_times import time_in, written_at
 from react_mem.integrations.importers.json_stream import json_elements
 

@@ -13,15 +13,16 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from pydantic import BaseModel, Field
 
-from react_mem.integrations.mcp_server.mcp_caller import ClientMemory, client_memory
 from react_mem.integrations.mcp_server.mcp_results import (
     MAX_MESSAGE,
+    ClientMemory,
     ConversationList,
     ListedConversation,
     ShownConversation,
     ShownProfile,
     ShownProfileField,
     ToldMessage,
+    client_memory,
     title_of,
 )
 from react_mem.memory import Message

@@ -2,25 +2,91 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal, get_args
 
-from langgraph.store.base import Item
+from langgraph.store.base import BaseStore, Item
 
 from react_mem.integrations.importers.langgraph_items import text_in
-from react_mem.integrations.quality.quality_report import (
-    QUALITY_CHECKS,
-    ItemPlace,
-    QualityCheck,
-    QualityFinding,
-    QualityReport,
-)
 from react_mem.memory import MemoryScope
-from react_mem.memory.records import KINDS, claim_of, normalise, secret_finder
+from react_mem.memory.records import KINDS, claim_of, normalise, read_all, secret_finder
+
+# Report on the quality of what a store holds. It says where something stands, and never what.
+
+QualityCheck = Literal["duplicates", "contradictions", "stale", "secrets", "never_recalled", "growth"]
+QUALITY_CHECKS: tuple[QualityCheck, ...] = get_args(QualityCheck)
+
+
+@dataclass(frozen=True)
+class ItemPlace:
+    """Place of an item.
+
+    Args:
+        namespace: Its namespace.
+        key: Its key.
+        field: The field that it is about; empty where that is the item.
+        beside: The key of an item of the same namespace that it repeats or contradicts; empty of none.
+    """
+
+    namespace: tuple[str, ...]
+    key: str
+    field: str = ""
+    beside: str = ""
+
+
+@dataclass(frozen=True)
+class QualityFinding:
+    """Result of one check.
+
+    Args:
+        count: How many items; None where the store does not tell.
+        examples: Some of them.
+        why: Why the store does not tell.
+    """
+
+    count: int | None
+    examples: tuple[ItemPlace, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class QualityReport:
+    """Report on a store.
+
+    Args:
+        items: How many were looked at.
+        bytes: What their values take as JSON.
+        namespaces: In how many namespaces they are.
+        findings: What was found, by check; of `growth` the items of the last 30 days.
+        before: The items of the 30 days before.
+        by_month: How many items were made in each month, the earliest first.
+    """
+
+    items: int
+    bytes: int
+    namespaces: int
+    findings: Mapping[QualityCheck, QualityFinding]
+    before: int = 0
+    by_month: Mapping[str, int] = field(default_factory=dict)
+
+    def failing(self, limits: Mapping[QualityCheck, int]) -> list[QualityCheck]:
+        """Return the checks of which more was found than is allowed.
+
+        Args:
+            limits: How many are allowed, by check.
+        """
+        return [check for check, most in limits.items() if (self.findings[check].count or 0) > most]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as JSON takes it."""
+        return asdict(self)
+
 
 FACT = KINDS["fact"]
 MESSAGE = KINDS["message"]
@@ -189,3 +255,31 @@ def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _texts(inner, f"{path}[]")
+
+
+# Audit of any LangGraph store, in bounded memory.
+
+STALE_AFTER = timedelta(days=365)
+
+
+async def audit_quality(
+    store: BaseStore,
+    prefix: tuple[str, ...] = (),
+    *,
+    stale_after: timedelta = STALE_AFTER,
+    at: datetime | None = None,
+    report: Callable[[int], None] = lambda done: None,
+) -> QualityReport:
+    """Look through everything below a namespace; nothing is changed, and no text is kept.
+
+    Args:
+        store: The store.
+        prefix: The namespace; everything by default.
+        stale_after: Time after which an item that was not written again is stale.
+        at: The time that counts as now; by default it is.
+        report: Is told how many items have been read.
+    """
+    tally = QualityTally(stale_after, at or datetime.now(UTC))
+    async for page in read_all(store, prefix, report=report):
+        await asyncio.to_thread(tally.take, page)
+    return await asyncio.to_thread(tally.report)

@@ -18,10 +18,8 @@ from mcp_types import CallToolResult, TextContent, TextResourceContents
 
 from react_mem.agents.config import AgentConfig, load_agent_config
 from react_mem.errors import DatabaseUnavailable
-from react_mem.integrations.mcp_server.mcp_building import memory_server
-from react_mem.integrations.mcp_server.mcp_caller import ClientUser, calling
-from react_mem.integrations.mcp_server.mcp_results import NOTICE
-from react_mem.integrations.mcp_server.mcp_tools import MAX_QUERY, MAX_RECALLED, MAX_SAID, MAX_TEXT
+from react_mem.integrations.mcp_server.mcp_results import NOTICE, ClientUser, calling
+from react_mem.integrations.mcp_server.mcp_tools import MAX_QUERY, MAX_RECALLED, MAX_SAID, MAX_TEXT, memory_server
 from react_mem.memory import MemoryFacade, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact
@@ -37,7 +35,7 @@ def test_a_server_begins_without_what_no_call_may_need() -> None:
     # a process of its own: this one has them all
     script = (
         "import sys; import react_mem.agents.entry, react_mem.integrations.keeping_open;"
-        "from react_mem.integrations.mcp_server.mcp_building import memory_server; memory_server(); print(*sys.modules)"
+        "from react_mem.integrations.mcp_server.mcp_tools import memory_server; memory_server(); print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}

@@ -15,7 +15,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.integrations import ImportOwners, import_memories
 from react_mem.integrations.importers import source_updates
-from react_mem.integrations.importers.foreign_entry import ForeignEntry, UnusableEntry
+from react_mem.integrations.importers.as_records import ForeignEntry, UnusableEntry
 from react_mem.integrations.importers.importer import import_from
 from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryScope
 from react_mem.memory.model.changes import put

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from react_mem.integrations.importers.as_records import ForeignEntry, UnusableEntry
 from react_mem.integrations.importers.file_source import FileSource
-from react_mem.integrations.importers.foreign_entry import ForeignEntry, UnusableEntry
 from react_mem.integrations.importers.import_files import ImportFile
 
 

@@ -13,7 +13,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.integrations import import_memories
-from react_mem.integrations.importers.chatgpt_export import ChatGptExport
+from react_mem.integrations.importers.chat_exports import ChatGptExport
 from react_mem.integrations.importers.import_files import ImportFile
 from react_mem.memory import MemoryFacade
 from tests.unit.adapters.imports.reading import in_file

@@ -10,13 +10,10 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.integrations.importers.chatgpt_export import ChatGptExport
-from react_mem.integrations.importers.claude_export import ClaudeExport
-from react_mem.integrations.importers.file_source import FileSource
-from react_mem.integrations.importers.foreign_entry import BATCH, ForeignEntry
-from react_mem.integrations.importers.jsonl_entries import JsonlEntries
+from react_mem.integrations.importers.as_records import BATCH, ForeignEntry
+from react_mem.integrations.importers.chat_exports import ChatGptExport, ClaudeExport
+from react_mem.integrations.importers.file_source import FileSource, JsonlEntries, MarkdownList
 from react_mem.integrations.importers.langgraph_items import LangGraphItems
-from react_mem.integrations.importers.markdown_list import MarkdownList
 from react_mem.integrations.importers.mem0_memories import Mem0Memories
 from react_mem.integrations.importers.zep_graph import ZepGraph
 from tests.support.shuffled_store import ShuffledStore
