@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from react_mem.memory.context.briefing_parts import BriefingEntry as BriefingEntry
     from react_mem.memory.context.briefing_parts import BriefingPart as BriefingPart
     from react_mem.memory.context.briefing_parts import briefing as briefing
+    from react_mem.memory.context.dialogue import render_pages as render_pages
     from react_mem.memory.context.dialogue import squeezed_text as squeezed_text
+    from react_mem.memory.context.found_memory import MAX_LINE_CHARS as MAX_LINE_CHARS
+    from react_mem.memory.context.found_memory import MAX_PARTNER_CHARS as MAX_PARTNER_CHARS
+    from react_mem.memory.context.found_memory import labelled as labelled
+    from react_mem.memory.context.found_memory import profile_lines as profile_lines
+    from react_mem.memory.context.found_memory import render_beginning as render_beginning
+    from react_mem.memory.context.found_memory import render_line as render_line
+    from react_mem.memory.context.found_memory import render_message as render_message
     from react_mem.memory.context.frame import Frame as Frame
     from react_mem.memory.context.layout import Layout as Layout
     from react_mem.memory.context.layout import followed_by as followed_by
     from react_mem.memory.context.layout import lay_out as lay_out
-    from react_mem.memory.context.lines import MAX_LINE_CHARS as MAX_LINE_CHARS
-    from react_mem.memory.context.lines import MAX_PARTNER_CHARS as MAX_PARTNER_CHARS
-    from react_mem.memory.context.lines import labelled as labelled
-    from react_mem.memory.context.lines import profile_lines as profile_lines
-    from react_mem.memory.context.lines import render_beginning as render_beginning
-    from react_mem.memory.context.lines import render_line as render_line
-    from react_mem.memory.context.lines import render_message as render_message
     from react_mem.memory.context.memories import render_memories as render_memories
     from react_mem.memory.context.pairing import paired_calls as paired_calls
     from react_mem.memory.context.pairing import with_call_ids as with_call_ids
-    from react_mem.memory.context.web_pages import render_pages as render_pages
     from react_mem.memory.index.entries import whole_text as whole_text
     from react_mem.memory.index.over import is_over as is_over
     from react_mem.memory.llm.budget import Section as Section

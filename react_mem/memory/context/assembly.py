@@ -6,28 +6,80 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from react_mem.memory.context.briefing_parts import briefing
-from react_mem.memory.context.dialogue import ThreadTurn, Verbatim, fit, visible
-from react_mem.memory.context.found_memory import FoundMemory
+from react_mem.memory.context.briefing_parts import HEADING_TOKENS, BriefingEntry, BriefingPart, briefing
+from react_mem.memory.context.dialogue import (
+    PageBlock,
+    SummaryBlock,
+    ThreadTurn,
+    Verbatim,
+    chain_of,
+    fit,
+    render_pages,
+    render_summaries,
+    visible,
+)
+from react_mem.memory.context.found_memory import FoundMemory, render_line
 from react_mem.memory.context.frame import MIN_MESSAGE_TOKENS, Frame
-from react_mem.memory.context.instructions_part import render_instructions, told_by
 from react_mem.memory.context.layout import Layout
 from react_mem.memory.context.memories import MemoryBlock, render_found, render_profile
 from react_mem.memory.context.outline_lines import OutlineBlock, outline_in, render_outline
-from react_mem.memory.context.summaries import SummaryBlock, chain_of, render_summaries
-from react_mem.memory.context.web_pages import PageBlock, render_pages
+from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.budget import Section, allocate, beside_outline, outline_room
 from react_mem.memory.llm.tokens import LineTokens, count_tokens
 from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
-from react_mem.memory.model.kinds import CHAIN, SUMMARY
+from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
 from react_mem.memory.retrieval.instructions import INSTRUCTION
 from react_mem.memory.retrieval.layers_shown import shown_of
 from react_mem.memory.retrieval.outline import OUTLINE
 from react_mem.memory.summaries.summary_groups import shown
 from react_mem.prompts import load_prompt
+
+# Standing instructions and preferences of the user, as the prompt shows them.
+
+_MAX_CHARS = 160
+_SHARE = 6
+"""A sixth of the room of memories is what they take at most."""
+
+_SAYS_MORE = 1.5
+"""Length of a message, in that of its instruction, up to which it says nothing else."""
+
+
+def render_instructions(results: Sequence[MemoryResultItem], room: int, counts: LineTokens) -> MemoryBlock:
+    """Render what the user wants from now on, word for word.
+
+    Args:
+        results: What `Memory.read` returned.
+        room: The tokens that memories have.
+        counts: What lines take.
+    """
+    found = [item for item in results if item.source == INSTRUCTION]
+    left = room // _SHARE - HEADING_TOKENS[BriefingPart.INSTRUCTIONS]
+    entries: list[BriefingEntry] = []
+    items: list[MemoryResultItem] = []
+    for item in found:
+        line = render_line(item.payload, item.fragments[0].content, _MAX_CHARS, kind=MESSAGE.name)
+        if counts[line] <= left:
+            left -= counts[line]
+            entries.append(BriefingEntry(BriefingPart.INSTRUCTIONS, line))
+            items.append(item)
+    return MemoryBlock(entries, items, len(found) - len(items))
+
+
+def told_by(instructions: Sequence[MemoryResultItem]) -> frozenset[str]:
+    """Return the messages that say nothing besides: they need no line of their own.
+
+    Args:
+        instructions: What is shown.
+    """
+    return frozenset(
+        item.id
+        for item in instructions
+        if len(normalise(str(item.payload.get("text", "")))) <= _SAYS_MORE * len(normalise(item.fragments[0].content))
+    )
+
 
 _FORMS = {name: load_prompt(name) for name in ("web_pages", "memories", "summaries")}
 """Retrieved sections in the order of the prompt: the conversation follows the summary of its beginning."""

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMessage, ToolMessage
+from pydantic import ValidationError
 
-from react_mem.memory.llm.tokens import MESSAGE_TOKENS, count_tokens, cut_to, message_tokens, takes_more
+from react_mem.memory.context.found_memory import SUMMARY_ID, render_message
+from react_mem.memory.llm.fencing import fence, flat
+from react_mem.memory.llm.tokens import MESSAGE_TOKENS, count_lines, count_tokens, cut_to, message_tokens, takes_more
 from react_mem.memory.merging.transcript import is_users
+from react_mem.memory.model.chain import ChainEntry, ContextChain
+from react_mem.memory.model.external import WebPage
+from react_mem.memory.model.interface import MemoryResultItem
+from react_mem.memory.model.kinds import CHAIN
+from react_mem.memory.model.origins import LABELS, Origin
 from react_mem.prompts import load_prompt
 
 _CUT_EARLIER, _CUT_CURRENT = load_prompt("cut_message"), load_prompt("cut_current")
@@ -197,3 +207,141 @@ def is_step(message: BaseMessage) -> bool:
     if isinstance(message, AIMessage):
         return bool(message.tool_calls or message.invalid_tool_calls)
     return isinstance(message, ToolMessage)
+
+
+# Summaries of what precedes the messages shown word for word, under a token budget.
+
+_MAX_CHARS = 4_000
+"""The longest summary there may be, `SummarySettings.summary_length`."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SummaryBlock:
+    """The part of a chain that fits, rendered.
+
+    Args:
+        text: One summary a line, the oldest first; empty where there is none.
+        ids: The records in it.
+        dropped: How many did not fit.
+    """
+
+    text: str = ""
+    ids: frozenset[str] = frozenset()
+    dropped: int = 0
+
+
+def chain_of(results: Sequence[MemoryResultItem], session_id: str) -> tuple[ContextChain | None, str]:
+    """Return the chain of a conversation among what was read, and why it cannot be read where it is there.
+
+    Args:
+        results: What `Memory.read` returned; where the database is down, perhaps of another conversation.
+        session_id: The conversation.
+    """
+    chains = (item.payload for item in results if item.source == CHAIN.name)
+    value = next((payload for payload in chains if payload.get("session_id") == session_id), None)
+    if value is None:
+        return None, ""
+    try:
+        return ContextChain.from_value(value), ""
+    except ValidationError as error:
+        # of a later version, perhaps: the turn goes on without
+        fields = ", ".join(sorted({str(problem["loc"][0]) for problem in error.errors() if problem["loc"]}))
+        log.warning("the summaries of a conversation cannot be read: %s are not as expected", fields)
+        return None, f"cannot be read: {fields} are not as expected"
+
+
+def render_summaries(entries: Sequence[ChainEntry], max_tokens: int) -> SummaryBlock:
+    """Render what stands for the earlier part of a conversation.
+
+    Where not all of it fits, what stands for the fewest messages goes first, the oldest of it before the newer.
+
+    Args:
+        entries: Summaries and messages of a chain, the oldest first.
+        max_tokens: The budget, in tokens.
+
+    Returns:
+        The block.
+    """
+    lines = [_line(entry) for entry in entries]
+    kept: set[int] = set()
+    for place in sorted(range(len(entries)), key=lambda place: (-entries[place].covers, -place)):
+        if (cost := count_lines(lines[place])) > max_tokens:
+            break
+        kept.add(place)
+        max_tokens -= cost
+    text = "\n".join(lines[place] for place in sorted(kept))
+    return SummaryBlock(text, frozenset(entries[place].id for place in kept), len(entries) - len(kept))
+
+
+def _line(entry: ChainEntry) -> str:
+    date = entry.at.date().isoformat()
+    if entry.is_message:
+        payload = entry.model_dump(mode="json") | {"created_at": entry.at.isoformat()}
+        return render_message(payload, entry.text, _MAX_CHARS)
+    level = "master" if entry.level == "master" else f"level {entry.level}"
+    messages = f"{entry.covers} message" + ("s" if entry.covers > 1 else "")
+    head = f"summary {entry.id[:SUMMARY_ID]} until {date}, {level}, {messages}"
+    return f"- [{head}] {LABELS[entry.origin]}{flat(entry.text, _MAX_CHARS)}"
+
+
+# Web pages as the prompt shows them: a dated line each, with its address, under a token budget.
+
+MAX_PAGE_CHARS = 8_000
+"""Some 2,000 tokens: what a page says first; three of them take a third of the window of a small model."""
+
+_MAX_HEAD_CHARS = 300
+"""Of an address, and of a title: longer ones are there to be long."""
+
+_MIN_TOKENS = 40
+"""A page that has less room than this, beside its address and its title, says nothing."""
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True)
+class PageBlock:
+    """The pages that fit, rendered.
+
+    Args:
+        text: One page a line, the most relevant last; empty where there is none.
+        pages: The pages in it, the best first.
+        dropped: How many did not fit.
+    """
+
+    text: str = ""
+    pages: tuple[WebPage, ...] = ()
+    dropped: int = 0
+
+
+def render_pages(pages: Sequence[WebPage], max_tokens: int) -> PageBlock:
+    """Render pages of the web for the prompt.
+
+    Each has its address, its title and a few words; what room is left is shared equally, and what a short one does not
+    need goes to the next. Where not even the few words fit, the least relevant is left out first.
+
+    Args:
+        pages: The best first.
+        max_tokens: The budget, in tokens.
+
+    Returns:
+        The block.
+    """
+    heads = [_head(page) for page in pages]
+    # once more as a whole: what is not a mark in one part may end in another
+    lines = [fence(head + flat(page.text, MAX_PAGE_CHARS)) for head, page in zip(heads, pages, strict=True)]
+    needs = [min(count_lines(line), count_lines(head) + _MIN_TOKENS) for line, head in zip(lines, heads, strict=True)]
+    count = sum(needed <= max_tokens for needed in accumulate(needs))
+    spare, kept = max_tokens - sum(needs[:count]), []
+    for place, (line, need) in enumerate(zip(lines[:count], needs, strict=False)):
+        cut = cut_to(line, need + spare // (count - place) - 1)
+        spare -= count_lines(cut) - need
+        kept.append(cut)
+    return PageBlock("\n".join(reversed(kept)), tuple(pages[:count]), len(pages) - count)
+
+
+def _head(page: WebPage) -> str:
+    date = page.published if _DAY.fullmatch(page.published) else f"read {page.fetched_at.date().isoformat()}"
+    title = flat(page.title, _MAX_HEAD_CHARS)
+    return f"- [web page {date}, {flat(page.url, _MAX_HEAD_CHARS)}] {LABELS[Origin.WEB]}{f'{title}: ' if title else ''}"

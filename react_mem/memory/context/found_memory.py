@@ -3,16 +3,198 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
+from typing import Any
 
 from react_mem.memory.context.briefing_parts import part_of
-from react_mem.memory.context.lines import MAX_LINE_CHARS, render_beside, render_line, said_and_shown
+from react_mem.memory.language import length
 from react_mem.memory.language.indexed_words import index_terms
+from react_mem.memory.language.own_words import parts
 from react_mem.memory.language.text import normalise
-from react_mem.memory.model.interface import Fragment, MemoryResultItem
-from react_mem.memory.model.kinds import origin_of
-from react_mem.memory.model.origins import Origin
+from react_mem.memory.llm.fencing import flat
+from react_mem.memory.merging.blocks import shown_blocks
+from react_mem.memory.model.interface import Doubt, Fragment, MemoryResultItem
+from react_mem.memory.model.kinds import FACT, SUMMARY, about_of, origin_of
+from react_mem.memory.model.origins import LABELS, Origin
+
+# A memory as a line of text, for a model or a person: its kind, its date, who vouches for it, and what it says.
+
+MAX_LINE_CHARS = 600
+"""A memory's share of the prompt; the whole text stays in the store."""
+
+MAX_PARTNER_CHARS = 200
+"""The share of the answer, or the question, that a message brings: enough to see what it is about."""
+
+SUMMARY_ID = 8
+"""Characters of a summary's id by which it is named to the tool that unfolds it."""
+
+_TIMES = {"on": "event_at", "since": "valid_from", "until": "valid_to"}
+"""The times that a fact tells of, beside the day on which it was said."""
+
+_MAX_NAME = 80
+
+_FEW_WORDS = 4
+"""Words of a fact that may say too little by themselves: fewer than this, as "and a dog"."""
+
+_MAX_READ = 100_000
+"""Characters of a message that are told apart in what is said and what is shown; nobody types as many."""
+
+
+def render_line(
+    payload: Mapping[str, Any],
+    text: str,
+    limit: int = MAX_LINE_CHARS,
+    *,
+    kind: str = "",
+    doubts: Iterable[Doubt] = (),
+    times: bool = False,
+    quoted: bool = False,
+    messages: int = 0,
+) -> str:
+    """Return the line of a memory; what it is in doubt about stands on lines below it.
+
+    No text can end its line or pass for a label: they stand before it.
+
+    Args:
+        payload: The record, as JSON.
+        text: What is shown of it.
+        limit: Characters of the text, at most.
+        kind: What it is called; by default what the record says.
+        doubts: What speaks against it.
+        times: Whether the time of day is shown with the date.
+        quoted: Whether the text is what a message of the user's only shows.
+        messages: How many messages that say it are left out for it.
+    """
+    origin = Origin.QUOTED if quoted and origin_of(payload) is Origin.USER else origin_of(payload)
+    reading = str(payload.get("reading") or "")
+    # a few words are read with the sentence that a model made of them
+    whole = f"{text} ({reading})" if reading and length(text) < _FEW_WORDS else text
+    more = f", +{messages} message{'s' * (messages > 1)}" if messages else ""
+    told = f"- [{_head(payload, kind, origin, times=times)}{more}] {labelled(payload, flat(whole, limit), origin)}"
+    against = [f" since {doubt.since}, see: {flat(doubt.text, MAX_PARTNER_CHARS)}" for doubt in doubts]
+    if payload.get("doubts") and payload.get("current", True):
+        told += "".join(f"\n  (in doubt{one})" for one in against or [""])
+    return told
+
+
+def labelled(payload: Mapping[str, Any], text: str, origin: Origin | None = None) -> str:
+    """Return what a memory says behind who vouches for it, if not the user, and whom it is about, if not the user.
+
+    Args:
+        payload: The record, as JSON.
+        text: What is shown of it.
+        origin: Who vouches for that; by default who does for the record.
+    """
+    name = about_of(payload)
+    about = f"about {flat(name, _MAX_NAME)}: " if name else ""
+    return f"{LABELS[origin or origin_of(payload)]}{about}{text}"
+
+
+def render_beside(role: str, text: str) -> str:
+    """Return what was said beside a memory, or is shown with it, as a line below it.
+
+    Args:
+        role: Who said it.
+        text: What.
+    """
+    return f"\n  ({role}: {flat(text, MAX_PARTNER_CHARS)})"
+
+
+def render_message(payload: Mapping[str, Any], text: str, limit: int = MAX_LINE_CHARS) -> str:
+    """Return the line of a message; what the user only shows in it stands below.
+
+    Args:
+        payload: The record, as JSON.
+        text: What is shown of it.
+        limit: Characters of the text, at most.
+    """
+    said, quoted = said_and_shown(payload, text)
+    if not said and quoted:
+        return render_line(payload, quoted, limit, quoted=True)
+    return render_line(payload, said, limit) + (render_beside("quoted", quoted) if quoted else "")
+
+
+def render_beginning(text: str) -> str:
+    """Return what a user said first as it is told in a list: their own words, else marked as quoted.
+
+    Args:
+        text: The message, or its beginning.
+
+    >>> render_beginning("> I live in Rome."), render_beginning("Is it so?\\n> I live in Rome.")
+    ('(quoted) > I live in Rome.', 'Is it so?')
+    """
+    said, quoted = said_and_shown({"role": "user"}, text[: 4 * MAX_LINE_CHARS])
+    return flat(said, MAX_LINE_CHARS) or f"{LABELS[Origin.QUOTED]}{flat(quoted, MAX_LINE_CHARS)}"
+
+
+def profile_lines(profile: Mapping[str, Any]) -> list[str]:
+    """Return a line for each field of a profile that is not empty.
+
+    Args:
+        profile: The record, as JSON.
+    """
+    return [
+        f"- [profile] {LABELS[origin_of(entry)]}" + flat(f"{name}: {entry['value']}", MAX_LINE_CHARS)
+        for name, entry in profile.get("fields", {}).items()
+        if entry["value"]
+    ]
+
+
+def said_and_shown(payload: Mapping[str, Any], text: str) -> tuple[str, str]:
+    """Return what of a text is said in a message, and what is only shown: quoted by the user, or an image by anybody.
+
+    Args:
+        payload: The record, as JSON.
+        text: What is to be shown of it: all, or the part that matched.
+    """
+    said, quoted = _said_and_quoted(payload, text)
+    return said, "\n".join(filter(None, (quoted, shown_blocks(payload.get("content")))))
+
+
+def _said_and_quoted(payload: Mapping[str, Any], text: str) -> tuple[str, str]:
+    if payload.get("role") != "user":
+        return text, ""
+    content = payload.get("content")
+    whole = content if isinstance(content, str) and text in content else text
+    if len(whole) > _MAX_READ:
+        return "", text
+    begin = whole.find(text)
+    end = begin + len(text)
+    found: dict[bool, list[str]] = {False: [], True: []}
+    place = 0
+    for part in parts(whole):
+        found[part.shown].append(part.text[max(begin - place, 0) : max(end - place, 0)])
+        place += len(part.text)
+    return "\n".join(filter(str.strip, found[False])), "\n".join(filter(str.strip, found[True]))
+
+
+def _head(payload: Mapping[str, Any], kind: str, origin: Origin, *, times: bool) -> str:
+    kind = "milestone" if payload.get("milestone_title") else kind or str(payload.get("kind"))
+    date = _when(payload.get("said_at") or payload.get("created_at"), times=times)
+    if kind == FACT.name:
+        return _of_fact(payload, date)
+    named = str(payload.get("id") or "")[:SUMMARY_ID]
+    if kind == SUMMARY.name and named.isalnum():
+        # by which a tool reads what it was made of
+        kind = f"{kind} {named}"
+    role = str(payload.get("role") or "")
+    # where the label says who speaks, that is enough
+    return f"{kind} {date}" + (f", {role}" if role and f"({role}) " != LABELS[origin] else "")
+
+
+def _of_fact(payload: Mapping[str, Any], date: str) -> str:
+    told = [f"{name} {day}" for name, field in _TIMES.items() if (day := _day(payload.get(field)))]
+    return ", ".join((f"past {date}" if payload.get("current") is False else f"fact {date}", *told))
+
+
+def _day(at: Any) -> str:
+    return str(at)[:10] if at else ""
+
+
+def _when(at: Any, *, times: bool) -> str:
+    return str(at or "").partition("+")[0].removesuffix("Z").replace("T", " ") if times else _day(at)
+
 
 _WORD = re.compile(r"\w+")
 

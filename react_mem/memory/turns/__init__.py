@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from react_mem.memory.context.briefing_parts import BriefingEntry as BriefingEntry
     from react_mem.memory.context.briefing_parts import BriefingPart as BriefingPart
     from react_mem.memory.context.briefing_parts import briefing as briefing
+    from react_mem.memory.context.found_memory import MAX_LINE_CHARS as MAX_LINE_CHARS
+    from react_mem.memory.context.found_memory import labelled as labelled
+    from react_mem.memory.context.found_memory import profile_lines as profile_lines
+    from react_mem.memory.context.found_memory import render_beginning as render_beginning
+    from react_mem.memory.context.found_memory import render_line as render_line
     from react_mem.memory.context.frame import Frame as Frame
-    from react_mem.memory.context.lines import MAX_LINE_CHARS as MAX_LINE_CHARS
-    from react_mem.memory.context.lines import labelled as labelled
-    from react_mem.memory.context.lines import profile_lines as profile_lines
-    from react_mem.memory.context.lines import render_beginning as render_beginning
-    from react_mem.memory.context.lines import render_line as render_line
     from react_mem.memory.index.entries import whole_text as whole_text
     from react_mem.memory.language import standing_in as standing_in
     from react_mem.memory.llm.budget import Section as Section

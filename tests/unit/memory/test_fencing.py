@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from react_mem.memory.context import profile_lines, render_line, render_message
-from react_mem.memory.context.web_pages import render_pages
+from react_mem.memory.context.dialogue import render_pages
 from react_mem.memory.llm import fencing
 from react_mem.memory.llm.fencing import block, fence, flat, row
 from react_mem.memory.model.external import WebPage

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from react_mem.memory.context.lines import said_and_shown
+from react_mem.memory.context.found_memory import said_and_shown
 from react_mem.memory.language import sentences
 from react_mem.memory.language.line_breaks import unwrapped
 from react_mem.memory.model.origins import LABELS, Origin

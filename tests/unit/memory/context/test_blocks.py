@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.context.summaries import chain_of, render_summaries
-from react_mem.memory.context.web_pages import render_pages
+from react_mem.memory.context.dialogue import chain_of, render_pages, render_summaries
 from react_mem.memory.llm.tokens import count_tokens
 from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage

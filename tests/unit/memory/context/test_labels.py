@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import react_mem.memory.facade  # noqa: F401 - every kind of record is defined once it has been imported
 from react_mem.memory.context import render_line, render_memories
-from react_mem.memory.context.summaries import render_summaries
+from react_mem.memory.context.dialogue import render_summaries
 from react_mem.memory.language.own_words import parts
 from react_mem.memory.model.chain import ChainEntry
 from react_mem.memory.model.interface import Doubt, MemoryResultItem, MemoryScope

@@ -11,7 +11,7 @@ from langgraph.store.base import SearchItem
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.context import Frame, Window, assemble
-from react_mem.memory.context.instructions_part import render_instructions
+from react_mem.memory.context.assembly import render_instructions
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.recall import Recall, RecallHit
 from react_mem.memory.llm.tokens import LineTokens
