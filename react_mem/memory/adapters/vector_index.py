@@ -20,7 +20,7 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 from langgraph.store.base import get_text_at_path
 
-from react_mem.memory.index.chunks import MAX_CHUNKS, chunks
+from react_mem.memory.index.entries import MAX_CHUNKS, chunks
 
 Namespace = tuple[str, ...]
 

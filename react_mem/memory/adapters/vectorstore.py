@@ -36,7 +36,7 @@ from langgraph.store.base import (
 from react_mem.memory.adapters.blocking import home_of, run_blocking
 from react_mem.memory.adapters.vector_index import Dialect, Namespace, VectorEntry, VectorHit, VectorIndex
 from react_mem.memory.adapters.vector_notes import FIELDS, NOTES, PAGE, WHOLE, Place, VectorNotes, is_note
-from react_mem.memory.index.conditions import matches
+from react_mem.memory.index.entries import matches
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.llm.checked_calls import checked

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from react_mem.memory.context.pairing import paired_calls as paired_calls
     from react_mem.memory.context.pairing import with_call_ids as with_call_ids
     from react_mem.memory.index.entries import whole_text as whole_text
-    from react_mem.memory.index.over import is_over as is_over
+    from react_mem.memory.index.recall import is_over as is_over
     from react_mem.memory.llm.budget import Section as Section
     from react_mem.memory.llm.budget import Window as Window
     from react_mem.memory.llm.fencing import block as block

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
@@ -10,7 +11,6 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from react_mem.memory.index.chunks import MAX_CHUNKS, chunks
 from react_mem.memory.language.cues import cue
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.indexed_words import index_terms
@@ -18,6 +18,49 @@ from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.language.times import tells_when
 from react_mem.memory.model.kinds import filter_marks
 from react_mem.memory.model.records import with_zone
+
+# Long texts in pieces: one vector cannot stand for four thousand characters.
+
+CHUNK_CHARS = 800
+"""Characters of a piece, about 200 tokens: e5 reads 512 at most, and a piece should be about one thing."""
+
+MAX_CHUNKS = 20
+"""Pieces of one text: 16,000 characters at most and 8,000 at least, as pieces end where sentences do. What is pasted
+beyond that is kept, and not searched."""
+
+_SLACK = 1.25
+"""A text this little longer stays whole: a last piece of a few words is found by everything and says nothing."""
+
+_BREAK = re.compile(r"(?<=\n)|(?<=[.!?。！？][^\S\n])")
+
+
+def chunks(text: str) -> list[str]:
+    """Cut a text at line and sentence ends into pieces of about `CHUNK_CHARS` characters, `MAX_CHUNKS` at most.
+
+    >>> chunks("tea")
+    ['tea']
+    >>> [len(piece) for piece in chunks("A sentence of some words. " * 100)]
+    [779, 779, 779, 259]
+    """
+    whole = text[: CHUNK_CHARS * MAX_CHUNKS]
+    if len(whole) <= CHUNK_CHARS * _SLACK:
+        return [text] if text.strip() else []
+    found: list[str] = []
+    piece = ""
+    for part in _BREAK.split(whole):
+        while len(part) > CHUNK_CHARS:
+            if piece:
+                found.append(piece)
+            piece = ""
+            found.append(part[:CHUNK_CHARS])
+            part = part[CHUNK_CHARS:]
+        if piece and len(piece) + len(part) > CHUNK_CHARS:
+            found.append(piece)
+            piece = ""
+        piece += part
+    found.append(piece)
+    return [stripped for piece in found if (stripped := piece.strip())][:MAX_CHUNKS]
+
 
 TERM_NUMBERS = 1_000_000_000
 """Terms are numbered from 1 to this by a hash: of a million words, one in two thousand shares its number."""
@@ -178,3 +221,71 @@ def _said_at(value: Mapping[str, Any]) -> datetime | None:
         with suppress(KeyError, ValueError):
             return with_zone(datetime.fromisoformat(str(value[name])))
     return None
+
+
+# Filters of LangGraph's stores, applied to items that another search found.
+
+
+def matches(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bool:
+    """Return whether a value meets a filter as LangGraph's stores have it.
+
+    >>> matches({"n": 9, "kind": "fact"}, {"kind": "fact", "n": {"$gte": 9, "$ne": 10}})
+    True
+    >>> matches({"n": None}, {"n": {"$gt": 1}})
+    False
+    """
+    return all(_meets(value.get(name), condition) for name, condition in (conditions or {}).items())
+
+
+_ORDERS = frozenset({"$gt", "$gte", "$lt", "$lte"})
+
+_OPERATORS = frozenset({"$eq", "$ne", *_ORDERS})
+
+
+def orders(conditions: Mapping[str, Any]) -> bool:
+    """Return whether a filter asks for an order, which some stores cannot tell of a value that is missing.
+
+    >>> orders({"metadata": {"price": {"$lt": 9}}}), orders({"kind": {"$ne": "fact"}})
+    (True, False)
+
+    Raises:
+        ValueError: If it has an unknown operator.
+    """
+    found = False
+    for name, condition in conditions.items():
+        if not isinstance(condition, Mapping):
+            continue
+        named = {str(one) for one in condition}
+        if not any(one.startswith("$") for one in named):
+            found |= orders(condition)
+        elif unknown := sorted(named - _OPERATORS):
+            raise ValueError(f"{name}: a filter has no operator {unknown[0]!r}; it has {', '.join(sorted(_OPERATORS))}")
+        else:
+            found |= not named.isdisjoint(_ORDERS)
+    return found
+
+
+def _meets(value: Any, condition: Any) -> bool:
+    if isinstance(condition, Mapping):
+        if any(str(name).startswith("$") for name in condition):
+            return all(_compares(value, operator, other) for operator, other in condition.items())
+        return isinstance(value, Mapping) and matches(value, condition)
+    if isinstance(condition, list | tuple):
+        return isinstance(value, list | tuple) and len(value) == len(condition) and all(map(_meets, value, condition))
+    return bool(value == condition)
+
+
+def _compares(value: Any, operator: str, other: Any) -> bool:
+    match operator:
+        case "$eq":
+            return bool(value == other)
+        case "$ne":
+            return bool(value != other)
+        case "$gt" | "$gte" | "$lt" | "$lte":
+            try:
+                left, right = float(value), float(other)
+            except (TypeError, ValueError):
+                return False
+            return {"$gt": left > right, "$gte": left >= right, "$lt": left < right, "$lte": left <= right}[operator]
+        case _:
+            raise ValueError(f"a filter has no operator {operator!r}; it has {', '.join(sorted(_OPERATORS))}")

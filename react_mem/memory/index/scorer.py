@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from react_mem.memory.index import fusion
+from react_mem.memory.index import recall as fusion
 from react_mem.memory.index.half_precision import Floats, Rows
-from react_mem.memory.index.known_cosines import KnownCosines, VectorCosines, highest, lowest_unknown
-from react_mem.memory.index.ranked_hits import Parts, RankedHits
+from react_mem.memory.index.ranked_hits import KnownCosines, Parts, RankedHits, VectorCosines, highest, lowest_unknown
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.index.segments import NO_PLACE, NO_TIME
 from react_mem.memory.index.texts import IndexedTexts

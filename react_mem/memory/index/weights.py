@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from react_mem.memory.index import fusion
+from react_mem.memory.index import recall as fusion
 from react_mem.memory.index.entries import SPEAKS_OF_ITSELF, TELLS_WHEN, mark, term_number
 from react_mem.memory.index.half_precision import Floats, Rows
 from react_mem.memory.index.recall import RecallOp

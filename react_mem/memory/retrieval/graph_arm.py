@@ -16,8 +16,7 @@ from react_mem.memory.graph.derived import LinkDocument
 from react_mem.memory.graph.link_reading import reader
 from react_mem.memory.graph.links import LinkKind, Node
 from react_mem.memory.graph.traverse import Subgraph, page_rank, received
-from react_mem.memory.index.fusion import GRAPH
-from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
+from react_mem.memory.index.recall import GRAPH, Recall, RecallHit, RecallOp, scored
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.namespaces import Namespace, decode

@@ -15,7 +15,7 @@ from react_mem.memory.graph.link_reading import reader
 from react_mem.memory.graph.links import Link, LinkKind, Node
 from react_mem.memory.graph.traverse import MAX_NODES, Hop, Subgraph, expand, page_rank, shortest, strength
 from react_mem.memory.graph.wording import name_of, reason
-from react_mem.memory.index.over import as_read
+from react_mem.memory.index.recall import as_read
 from react_mem.memory.llm.checked_calls import checked_calls
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import KINDS

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from langgraph.store.base import BaseStore
 
-from react_mem.memory.index.over import is_over
+from react_mem.memory.index.recall import is_over
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
 from react_mem.memory.model.records import with_zone

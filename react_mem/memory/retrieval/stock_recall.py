@@ -14,9 +14,8 @@ from typing import Any, cast
 import numpy as np
 from langgraph.store.base import BaseStore, GetOp, Item, Op, Result, SearchItem, SearchOp
 
-from react_mem.memory.index.hits_to_show import HitsToShow
-from react_mem.memory.index.known_cosines import KnownCosines
-from react_mem.memory.index.recall import PARTNER_FIELDS, Recall, RecallHit, RecallOp, scored
+from react_mem.memory.index.ranked_hits import KnownCosines
+from react_mem.memory.index.recall import PARTNER_FIELDS, HitsToShow, Recall, RecallHit, RecallOp, scored
 from react_mem.memory.index.scorer import score_compared
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.llm.causes import cause_of

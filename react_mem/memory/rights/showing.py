@@ -14,7 +14,7 @@ from react_mem.memory.graph.link_reading import reader
 from react_mem.memory.graph.links import LinkKind
 from react_mem.memory.graph.traverse import strength
 from react_mem.memory.index.entries import whole_text
-from react_mem.memory.index.over import is_over
+from react_mem.memory.index.recall import is_over
 from react_mem.memory.language.line_breaks import quotes
 from react_mem.memory.merging.doubts import doubts_of, others_of
 from react_mem.memory.model.identity import OUTSIDE

@@ -14,10 +14,9 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
 from react_mem.memory.graph.lineage import capped
-from react_mem.memory.index.conditions import matches, orders
-from react_mem.memory.index.over import only
+from react_mem.memory.index.entries import matches, orders
 from react_mem.memory.index.question import Question, read_question
-from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
+from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, only
 from react_mem.memory.llm.checked_calls import checked_calls
 from react_mem.memory.merging.speakers import speakers_of
 from react_mem.memory.merging.voting import in_favour

@@ -10,10 +10,9 @@ from typing import Any
 from langchain_core.documents import Document as LangChainDocument
 from langgraph.store.base import Op
 
-from react_mem.memory.index.conditions import orders
-from react_mem.memory.index.over import as_read, is_over, only
+from react_mem.memory.index.entries import orders
 from react_mem.memory.index.question import Question
-from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.index.recall import RecallOp, as_read, is_over, only
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent

@@ -17,9 +17,8 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
-from react_mem.memory.index.hits_to_show import HitsToShow
 from react_mem.memory.index.ranked_hits import RankedHits
-from react_mem.memory.index.recall import PARTNER_FIELDS, Recall, RecallOp
+from react_mem.memory.index.recall import PARTNER_FIELDS, HitsToShow, Recall, RecallOp
 from react_mem.memory.index.scorer import Comparisons, Corpus, score_compared
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.arms import Arm

@@ -11,7 +11,7 @@ from typing import Any, Self
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.index.over import as_read
+from react_mem.memory.index.recall import as_read
 from react_mem.memory.language.comparison import missing
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.statements import forget_last, forgets_all_about, sentences, statements_in, to_forget

@@ -20,7 +20,7 @@ from langgraph.store.base import GetOp, Item
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.entries import whole_text
-from react_mem.memory.index.over import is_over
+from react_mem.memory.index.recall import is_over
 from react_mem.memory.language.standing import standing_in
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.facts import fact_changes, load_facts

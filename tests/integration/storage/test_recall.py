@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from react_mem.memory.index import fusion
+from react_mem.memory.index import recall as fusion
 from react_mem.memory.index.recall import Recall
 from react_mem.memory.model.arms import ALL_ARMS, Arm
 from react_mem.memory.model.interface import MemoryScope

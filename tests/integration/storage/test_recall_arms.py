@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import GetOp
 
-from react_mem.memory.index import fusion, question
-from react_mem.memory.index.known_cosines import KnownCosines
-from react_mem.memory.index.ranked_hits import RankedHits
+from react_mem.memory.index import question
+from react_mem.memory.index import recall as fusion
+from react_mem.memory.index.ranked_hits import KnownCosines, RankedHits
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.index.scorer import score_compared
 from react_mem.memory.language.times import Period

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from react_mem.memory.index.entries import term_number
-from react_mem.memory.index.known_cosines import VectorCosines
-from react_mem.memory.index.ranked_hits import Hit
+from react_mem.memory.index.ranked_hits import Hit, VectorCosines
 from react_mem.memory.index.scorer import nearest
 from react_mem.memory.index.segments import Segment
 from react_mem.memory.index.texts import IndexedTexts

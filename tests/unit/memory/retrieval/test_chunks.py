@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.index.chunks import CHUNK_CHARS, MAX_CHUNKS, chunks
+from react_mem.memory.index.entries import CHUNK_CHARS, MAX_CHUNKS, chunks
 
 SENTENCES = [
     "A word. ",

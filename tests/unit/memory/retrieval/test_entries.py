@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.index.chunks import CHUNK_CHARS, chunks
 from react_mem.memory.index.entries import (
+    CHUNK_CHARS,
     SPEAKS_OF_ITSELF,
     TELLS_WHEN,
     TERM_NUMBERS,
     Entry,
+    chunks,
     entries,
     mark,
     piece_of,
