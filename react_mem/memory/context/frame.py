@@ -18,7 +18,7 @@ from react_mem.memory.context.dialogue import (
     squeezed,
     visible,
 )
-from react_mem.memory.language.periods import asks_about_the_past
+from react_mem.memory.language.statements import asks_about_the_past
 from react_mem.memory.language.whole import asks_whole
 from react_mem.memory.llm.budget import Section, Window, sure
 from react_mem.memory.llm.tokens import MESSAGE_TOKENS, count_tokens, message_tokens

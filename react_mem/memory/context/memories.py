@@ -11,8 +11,8 @@ from typing import NamedTuple
 from react_mem.memory.context.briefing_parts import HEADING_TOKENS, BriefingEntry, BriefingPart, briefing
 from react_mem.memory.context.found_memory import MAX_LINE_CHARS, MAX_PARTNER_CHARS, FoundMemory, profile_lines
 from react_mem.memory.language import denial_of, is_question, statements_in
-from react_mem.memory.language.cues import cue
-from react_mem.memory.language.indexed_words import index_terms
+from react_mem.memory.language.statements import cue
+from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.tokens import LineTokens, count_lines
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import SUMMARY

@@ -11,9 +11,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from react_mem.memory.language.cues import cue
 from react_mem.memory.language.folding import fold
-from react_mem.memory.language.indexed_words import index_terms
+from react_mem.memory.language.statements import cue
+from react_mem.memory.language.terms import index_terms
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.language.times import tells_when
 from react_mem.memory.model.kinds import filter_marks

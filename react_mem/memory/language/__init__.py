@@ -19,20 +19,18 @@ from react_mem._lazy import door
 from react_mem.memory.language.folding import unmarked
 
 if TYPE_CHECKING:
-    from react_mem.memory.language.cues import cue as cue
-    from react_mem.memory.language.cues import listed as listed
     from react_mem.memory.language.folding import fold as fold
-    from react_mem.memory.language.indexed_words import index_terms as index_terms
-    from react_mem.memory.language.indexed_words import index_words as index_words
     from react_mem.memory.language.own_words import own_words_in as own_words_in
     from react_mem.memory.language.settling import settles as settles
     from react_mem.memory.language.standing import standing_in as standing_in
     from react_mem.memory.language.statements import asks_for_overview as asks_for_overview
+    from react_mem.memory.language.statements import cue as cue
     from react_mem.memory.language.statements import forget_all as forget_all
     from react_mem.memory.language.statements import forget_last as forget_last
     from react_mem.memory.language.statements import is_pleasantry as is_pleasantry
     from react_mem.memory.language.statements import is_question as is_question
     from react_mem.memory.language.statements import is_request as is_request
+    from react_mem.memory.language.statements import listed as listed
     from react_mem.memory.language.statements import may_request as may_request
     from react_mem.memory.language.statements import sentences as sentences
     from react_mem.memory.language.statements import speaks_of_self as speaks_of_self
@@ -40,6 +38,8 @@ if TYPE_CHECKING:
     from react_mem.memory.language.statements import to_forget as to_forget
     from react_mem.memory.language.terms import SINGLE as SINGLE
     from react_mem.memory.language.terms import content_terms as content_terms
+    from react_mem.memory.language.terms import index_terms as index_terms
+    from react_mem.memory.language.terms import index_words as index_words
     from react_mem.memory.language.terms import words as words
     from react_mem.memory.language.text import MAX_INDEXED_CHARS as MAX_INDEXED_CHARS
     from react_mem.memory.language.text import normalise as normalise

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from react_mem.memory.language import FILES
+from react_mem.memory.language import FILES, length
 from react_mem.memory.language.own_words import own_words_in
-from react_mem.memory.language.statements import is_question, sentences, speaks_of_self
+from react_mem.memory.language.shared import assents, is_denied
+from react_mem.memory.language.statements import cue, is_pleasantry, is_question, sentences, speaks_of_self
+from react_mem.memory.language.text import has_words
 
 Kind = Literal["instruction", "preference"]
 
@@ -135,3 +138,53 @@ def _listed() -> list[dict[str, Any]]:
 
 _CUES = tuple(map(_cues, _listed()))
 _ANY = re.compile("|".join(re.escape(word) for data in _listed() for word in data["hints"]))
+
+
+# Preferences in what is said, in any language with a file.
+
+_PREFERS = cue("prefers")
+
+
+def states_preference(text: str) -> bool:
+    """Return whether a statement says what somebody likes or prefers, or what they do not.
+
+    >>> states_preference("I prefer a cool climate"), states_preference("I'd like a coffee")
+    (True, False)
+    """
+    return bool(_PREFERS.search(text))
+
+
+def preferred_in(text: str) -> Sequence[str]:
+    """Return what a statement says behind and before that somebody prefers something; what they prefer is among it.
+
+    >>> preferred_in("I prefer a cool climate"), preferred_in("涼しい気候が好き"), preferred_in("I live in Hue")
+    ([' a cool climate', 'I '], ['涼しい気候が'], [])
+    """
+    found = _PREFERS.search(text)
+    return [part for part in (text[found.end() :], text[: found.start()]) if part.strip()] if found else []
+
+
+# Words in front of what is stated, such as the "No," of an answer, and the mark behind a clause that went on.
+
+_LEAD = re.compile(r"\s*([^,，、،;；:：.!?。！？\n]{1,40})[,，、،]\s*(?=\S)")
+_OPEN_END = " \t\n,，、،;；:：–—-"
+_LEAD_WORDS = 2
+"""Words of an answer in front of a statement, at most."""
+
+
+def as_stated(clause: str) -> str:
+    """Return a clause as it stands by itself: without a yes, a no or a thanks in front of it, or a comma behind it.
+
+    >>> as_stated("No, I work in Riga."), as_stated("I play chess,"), as_stated("No sugar, please")
+    ('I work in Riga.', 'I play chess', 'No sugar, please')
+    """
+    stated = clause.strip().rstrip(_OPEN_END)
+    while (found := _LEAD.match(stated)) and _only_answers(found[1]) and has_words(stated[found.end() :]):
+        stated = stated[found.end() :]
+    return stated
+
+
+def _only_answers(lead: str) -> bool:
+    if length(lead) > _LEAD_WORDS:
+        return False
+    return is_pleasantry(lead) or (length(lead) == 1 and (assents(lead) or is_denied(lead)))

@@ -6,14 +6,14 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import chain
+from typing import Literal
 
-from react_mem.memory.language import FORGETTING, languages_of, length
-from react_mem.memory.language.code_blocks import lines_without_code
+from react_mem.memory.language import FORGETTING, LANGUAGES, languages_of, length
 from react_mem.memory.language.declarations import declares
 from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
 from react_mem.memory.language.lowering import is_condition, is_hypothetical
 from react_mem.memory.language.own_words import own_words_in
-from react_mem.memory.language.sentence_ends import bounded, split_line
+from react_mem.memory.language.sentence_ends import bounded, lines_without_code, split_line
 from react_mem.memory.language.text import MAX_INDEXED_CHARS, has_words, normalise
 
 _SENTENCE_END = re.compile(r"\n\s*\n|[.!?…]\s|[。！？]")
@@ -313,3 +313,62 @@ def _bare(sentence: str) -> str:
 def _edges(text: str) -> str:
     """Return the beginning and the end of a long sentence: they tell what it is."""
     return text if len(text) <= 2 * _ASKING_CHARS else f"{text[:_ASKING_CHARS]} {text[-_ASKING_CHARS:]}"
+
+
+# Phrases that show how a text is meant, as every language's file lists them.
+
+
+def phrases(name: str) -> str:
+    """Return the source of a pattern that finds any of the phrases of a name, whole words where there are spaces.
+
+    Args:
+        name: Under which the files list them; each is a pattern itself. Where no file does, nothing is found.
+    """
+    found = [
+        f"(?:{listed})" if one.unspaced else rf"\b(?:{listed})\b"
+        for one in LANGUAGES
+        if (listed := "|".join(one.cues.get(name, ())))
+    ]
+    return f"(?:{'|'.join(found) or '(?!)'})"
+
+
+def cue(name: str) -> re.Pattern[str]:
+    """Return what finds the phrases of a name in a text, whatever their case.
+
+    >>> bool(cue("past").search("Where did I live before?")), bool(cue("past").search("我以前住在哪里？"))
+    (True, True)
+    """
+    return re.compile(phrases(name), re.IGNORECASE)
+
+
+def cue_words(name: str) -> str:
+    """Return the words of a name, of all languages, as one text."""
+    return " ".join(word for one in LANGUAGES for word in one.cues.get(name, ()))
+
+
+def listed(topic: Literal["web", "fields"], name: str) -> list[str]:
+    """Return what the files list under a topic: patterns, or lines of words; empty where no file does."""
+    found = [getattr(one, topic).get(name, ()) for one in LANGUAGES]
+    return [entry for one in found for entry in ([one] if isinstance(one, str) else one)]
+
+
+# Detection of questions about the past, by the phrases of the languages' files.
+
+_MAX_QUESTION = 2_000
+_LENGTH = cue("no_past")
+_OF_A_THING = cue("past_of_a_thing")
+_PAST = cue("past")
+
+
+def asks_about_the_past(question: str) -> bool:
+    """Return whether a question is about what was true before: "where did I live before?".
+
+    >>> asks_about_the_past("Where did I live before?"), asks_about_the_past("Where do I live?")
+    (True, False)
+    >>> asks_about_the_past("How old am I?"), asks_about_the_past("What is my old address?")
+    (False, True)
+    >>> asks_about_the_past("Trước đây tôi sống ở đâu?"), asks_about_the_past("以前はどこに住んでいましたか")
+    (True, True)
+    """
+    asked = _LENGTH.sub(" ", normalise(question[:_MAX_QUESTION]))
+    return bool(_PAST.search(asked) or _OF_A_THING.search(asked))

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from react_mem.memory.index.recall import RecallHit
 from react_mem.memory.language import denial_of
-from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.language.statements import is_question
+from react_mem.memory.language.terms import index_terms
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.interface import Fragment
 

@@ -6,8 +6,8 @@ import json
 import re
 from collections import Counter
 
-from react_mem.memory.language.cues import phrases
 from react_mem.memory.language.hallucination import Told
+from react_mem.memory.language.statements import phrases
 
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _OPEN_THOUGHTS = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)

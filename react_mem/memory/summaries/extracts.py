@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from react_mem.memory.language.cues import cue
 from react_mem.memory.language.hallucination import names, numbers
-from react_mem.memory.language.statements import is_pleasantry, is_question, sentences, speaks_of_self
+from react_mem.memory.language.statements import cue, is_pleasantry, is_question, sentences, speaks_of_self
 from react_mem.memory.summaries.length import shortened
 from react_mem.memory.summaries.sources import CUT, Source, bounded
 

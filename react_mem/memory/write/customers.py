@@ -34,8 +34,8 @@ from typing import Annotated, Any, Protocol, cast
 from pydantic import BaseModel, BeforeValidator, StringConstraints
 
 from react_mem.errors import CustomerLookupError
-from react_mem.memory.language.cues import listed
 from react_mem.memory.language.folding import fold
+from react_mem.memory.language.statements import listed
 from react_mem.memory.model.interface import Memory, MemoryQuery, MemoryResults, MemoryScope
 
 LOOKUP_ENV = "REACT_MEM_CUSTOMER_LOOKUP"

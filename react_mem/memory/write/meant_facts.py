@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import share
-from react_mem.memory.language.leading import as_stated
+from react_mem.memory.language.standing import as_stated
 from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.fencing import fence
 from react_mem.memory.model.records import Fact

@@ -10,7 +10,7 @@ from langgraph.store.base import GetOp, Item
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.derived import FOUNDS, Direction
 from react_mem.memory.graph.link_reading import reader
-from react_mem.memory.language.preferring import states_preference
+from react_mem.memory.language.standing import states_preference
 from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope

@@ -7,8 +7,7 @@ from time import process_time
 
 import pytest
 
-from react_mem.memory.language.hallucination import Told
-from react_mem.memory.language.identification import Speech
+from react_mem.memory.language.hallucination import Speech, Told
 
 SAID = {
     "en": ["I moved to Rome last month and my sister helped me.", "Great, how was it?"],

@@ -7,10 +7,15 @@ then both count.
 
 from __future__ import annotations
 
-from react_mem.memory.language.times.asked_periods import named_periods
 from react_mem.memory.language.times.days import Period
-from react_mem.memory.language.times.expressions import asks_when, tells_when
-from react_mem.memory.language.times.mentions import Mention, mentions, without_times
+from react_mem.memory.language.times.mentions import (
+    Mention,
+    asks_when,
+    mentions,
+    named_periods,
+    tells_when,
+    without_times,
+)
 from react_mem.memory.language.times.time_of_day import time_of_day
 
 __all__ = ["Mention", "Period", "asks_when", "mentions", "named_periods", "tells_when", "time_of_day", "without_times"]

@@ -2,15 +2,167 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 
-from react_mem.memory.language.times.days import Period
-from react_mem.memory.language.times.modifiers import joined, modified
-from react_mem.memory.language.times.named import CONTEXT_CHARS, Named, Scene, Side
-from react_mem.memory.language.times.rules import RULES
-from react_mem.memory.language.times.spelling import for_times
-from react_mem.memory.language.times.unspaced import side_of
+from react_mem.memory.language.times.days import Period, of_unit, shift
+from react_mem.memory.language.times.named import CONTEXT_CHARS, REACH_YEARS, Named, Reader, Scene, Side
+from react_mem.memory.language.times.readers import (
+    read_counted,
+    read_day,
+    read_holiday,
+    read_iso,
+    read_lone_day,
+    read_month,
+    read_numeric,
+    read_phrase,
+    read_relative,
+    read_season,
+    read_weekday,
+    read_year,
+)
+from react_mem.memory.language.times.unspaced import UNSPACED_RULES, side_of
+from react_mem.memory.language.times.vocabulary import (
+    DAY_FIRST,
+    MAX_QUESTION,
+    PHRASES,
+    SIDES,
+    YEAR,
+    YEAR_WORDS,
+    for_times,
+    is_year,
+    number_of,
+    one_of,
+    patterns,
+    questions,
+    small,
+    told,
+)
+
+# Words before a named period that change it: "early", "before", "since", "the week after", "between".
+
+_REACH_OF_MANY_DAYS = 183
+"""Days that "before May" reaches back in each year that it may mean: with more, the periods cover everything."""
+
+_PART = (
+    rf"(?:{small('article')} )?(?:{small('very')} )?"
+    rf"(?:(?P<early>{small('early')})|(?P<middle>{small('middle')})|(?P<late>{small('late')}))"
+    rf"(?: {small('inside')})?[ -]"
+)
+_LEAD = rf"(?:\b{small('lead')} )?(?:\b{_PART})?(?:{small('noun')} )?$"
+_BESIDE = [re.compile(pattern + _LEAD) for pattern in patterns("contexts", "beside")]
+_OPEN = re.compile(rf"(?:\b(?P<open>{one_of(SIDES)})(?: {small('hedge')})? (?:{small('end')} )?)?{_LEAD}")
+_THROUGH = re.compile(rf"(?:\bof|,)? ?(?:-|\b{small('through')})(?: {small('through_noun')})? ?$")
+_AND = re.compile(rf",? {small('and')}(?: {small('and_noun')})? $")
+_BETWEEN = re.compile(rf"\b{small('between')}(?: {small('and_noun')})? $")
+
+
+def joined(said: str, before: str, first: Named, second: Named) -> list[Period]:
+    """Return the periods from the first to the second where these are joined: "between May and July 2022"."""
+    gap = said[first.end : second.start]
+    if not (_THROUGH.fullmatch(gap) or (_AND.fullmatch(gap) and _BETWEEN.search(before))):
+        return []
+    if len(second.periods) < len(first.periods):
+        # "from May to July 2022": the year of the end is the year of the start
+        starts = ((max((a for a in first.periods if a <= b), default=None), b) for b in second.periods)
+        return [Period(a.start, max(a.end, b.end)) for a, b in starts if a]
+    ends = ((a, min((b for b in second.periods if b.start >= a.start), default=None)) for a in first.periods)
+    return [Period(a.start, max(a.end, b.end)) for a, b in ends if b]
+
+
+def modified(before: str, periods: list[Period]) -> tuple[list[Period], Side]:
+    """Return the periods that the words before mean, "early", "the week after", and on which side of them it is."""
+    found = (lead for pattern in (*_BESIDE, _OPEN) if (lead := pattern.search(before)))
+    # the one that says most: "the last week of June" is not the week of it
+    lead = min(found, key=lambda lead: lead.start(), default=None)
+    if lead is None:
+        return periods, "at"
+    if lead["early"] or lead["middle"] or lead["late"]:
+        periods = [_third(period, lead) for period in periods]
+    said = lead.groupdict()
+    if unit := said.get("unit"):
+        count = number_of(said["count"])[0] if said["count"] else 1
+        return [_beside(period, unit, said["side"], count) for period in periods], "at"
+    return periods, SIDES[said["open"]] if said["open"] else "at"
+
+
+def _third(period: Period, lead: re.Match[str]) -> Period:
+    days = (period.end - period.start).days
+    third = -(-(days + 1) // 3)
+    if lead["middle"]:
+        return Period(shift(period.start, min(third, days)), shift(period.start, min(2 * third - 1, days)))
+    if lead["late"]:
+        return Period(shift(period.end, 1 - third), period.end)
+    return Period(period.start, shift(period.start, third - 1))
+
+
+def _beside(period: Period, unit: str, side: str, count: int) -> Period:
+    if unit == "week" and side != "of":
+        # "the week before the 9th" is the seven days that lead to it, not a week of the calendar
+        first, last = (-7 * count, -7 * count + 6) if side == "before" else (7 * count - 6, 7 * count)
+        near = period.start if side == "before" else period.end
+        return Period(shift(near, first), shift(near, last))
+    near, offset = {"before": (period.start, -count), "after": (period.end, count), "of": (period.start, 0)}[side]
+    return of_unit(near, unit, offset)
+
+
+def opened(periods: list[Period], side: Side, today: date) -> list[Period]:
+    """Return all that is on a side of the periods, as far as is looked."""
+    reach = REACH_YEARS * 366 if len(periods) == 1 else _REACH_OF_MANY_DAYS
+    match side:
+        case "at" | "from":
+            return periods
+        case "since":
+            begun = [period for period in periods if period.start <= today]
+            return [Period(begun[-1].start, max(today, begun[-1].end))] if begun else periods
+        case "before":
+            return [Period(shift(period.start, -reach), shift(period.start, -1)) for period in periods]
+        case "after":
+            return [Period(shift(period.end, 1), shift(period.end, reach)) for period in periods]
+        case _:
+            return [Period(shift(period.end, -reach), period.end) for period in periods]
+
+
+# Rules for times: patterns, each with its reader.
+
+_ISO = (
+    rf"(?<![\d/.-])(?P<y>{YEAR})(?P<dash>[-/.])(?P<month>0?[1-9]|1[0-2])(?P=dash)(?P<day>\d{{1,2}})(?!\d)",
+    rf"(?<![\d/.-])(?P<y>{YEAR})[-/](?P<month>0[1-9]|1[0-2])(?![-/\d])",
+    rf"(?<![\d/.-])(?P<month>0?[1-9]|1[0-2])/(?P<y>{YEAR})",
+)
+_NUMERIC = (
+    rf"(?<![\d/.-])(?P<day_first>\b{DAY_FIRST} )?(?<!\d)(?P<one>\d{{1,2}})(?P<dash>[-/.])(?P<two>\d{{1,2}})"
+    rf"(?P=dash)(?P<y>{YEAR}|(?<=/)\d\d(?!\d))"
+)
+_YEAR = (
+    rf"(?<![\w$#])(?<!\d[.,:/-])(?:{YEAR_WORDS} )?(?P<y>{YEAR})(?:(?<=0)(?P<decade>'?s)|(?![\w%]|[.,:/-]\d)"
+    rf"(?! {small('measures')}\b))"
+)
+
+_WRITTEN: tuple[tuple[str, Reader], ...] = (
+    *((pattern, read_iso) for pattern in _ISO),
+    (_NUMERIC, read_numeric),
+    *((pattern, read_numeric) for pattern in patterns("rules", "numeric")),
+    *((pattern, read_month) for pattern in patterns("rules", "month")),
+    *((pattern, read_lone_day) for pattern in patterns("rules", "lone_day")),
+    *((pattern, read_day) for pattern in patterns("rules", "day")),
+    *((pattern, read_season) for pattern in patterns("rules", "season")),
+    *((pattern, read_holiday) for pattern in patterns("rules", "holiday")),
+    (_YEAR, read_year),
+    *((pattern, read_weekday) for pattern in patterns("rules", "weekday")),
+    *((rf"\b(?:{phrase})\b", read_phrase(offsets)) for phrase, offsets in PHRASES),
+    *((pattern, read_relative) for pattern in patterns("rules", "relative")),
+    *((pattern, read_counted) for pattern in patterns("rules", "counted")),
+)
+
+RULES: tuple[tuple[re.Pattern[str], Reader], ...] = (
+    *UNSPACED_RULES,
+    *((re.compile(pattern, re.ASCII), read) for pattern, read in _WRITTEN),
+)
+"""Patterns of times, each with its reader; of two that match the same words the earlier one reads."""
+
 
 _MAX_NAMED = 8
 """A question names one or two periods; a text pasted into it may name hundreds, which would only blur the cue."""
@@ -108,3 +260,74 @@ def _in_their_holders(named: list[Named]) -> list[Named]:
             held[index] = replace(one, periods=periods)
     kept = [held.get(index, one) for index, one in enumerate(named) if index not in used]
     return [one for one in kept if one.periods]
+
+
+# Detection of questions for a time, and of texts that tell one.
+
+
+def asks_when(question: str) -> bool:
+    """Return whether a question asks for a time: a date, or how long something took.
+
+    >>> asks_when("When did I move?"), asks_when("Tôi chuyển nhà khi nào?"), asks_when("What did I say when I moved?")
+    (True, True, False)
+    """
+    return bool(_ASKS_WHEN.search(for_times(question[:MAX_QUESTION])))
+
+
+def tells_when(text: str) -> bool:
+    """Return whether a text has an expression of time in it: a date, "yesterday", "for three years".
+
+    >>> tells_when("I moved last week"), tells_when("Hôm qua tôi đi bơi"), tells_when("I may move")
+    (True, True, False)
+    """
+    folded = for_times(text)
+    return bool(_TELLS_WHEN.search(folded)) or any(
+        is_year(folded, year.start()) for year in _YEAR_OF_EXPRESSIONS.finditer(folded)
+    )
+
+
+_DIGITS = (
+    r"(?:19|20)\d\d(?P<dash>[-/.])\d{1,2}(?P=dash)\d{1,2}\b",
+    r"\d{1,2}(?:/\d{1,2}(?:/\d\d|\b)|[-.]\d{1,2}[-.](?:19|20)\d\d|:\d\d\b)",
+)
+
+
+def _sorted_by_letter(branches: Iterable[str]) -> str:
+    # looking at a letter is cheaper than trying a branch: a text of 200 characters takes a third of the time
+    of_letter: dict[str, list[str]] = {}
+    for branch in branches:
+        letter = branch[0] if branch[0].isalpha() else ""
+        of_letter.setdefault(letter, []).append(branch[len(letter) :])
+    return "|".join(f"{letter}(?:{'|'.join(rest)})" for letter, rest in of_letter.items())
+
+
+_ASKS_WHEN = re.compile("|".join(questions()) or "(?!)", re.ASCII)
+_YEAR_OF_EXPRESSIONS = re.compile(rf"\b{YEAR}(?![.,]\d)", re.ASCII)
+_TELLS_WHEN = re.compile(rf"\b(?:{_sorted_by_letter((*told(), *_DIGITS))})", re.ASCII)
+
+
+# Periods that a question names.
+
+
+def named_periods(question: str, now: datetime) -> tuple[Period, ...]:
+    """Return the periods that a question names or implies, oldest first; empty where it names none.
+
+    A month, a day of a month, a season or a holiday without a year means each of its occurrences in the last ten
+    years and the next one, as the conversation that is asked about may be old.
+
+    Args:
+        question: What is asked; its first 2,000 characters count.
+        now: The time of asking, in the time zone of who asks: what "last week" is relative to.
+
+    >>> named_periods("What did I do last week?", datetime(2024, 5, 15))
+    (Period(start=datetime.date(2024, 5, 6), end=datetime.date(2024, 5, 12)),)
+    >>> [period.start.year for period in named_periods("Mùa hè năm ngoái tôi đi đâu?", datetime(2024, 5, 15))]
+    [2023]
+    >>> len(named_periods("What did I do in May?", datetime(2024, 4, 1))), named_periods("May I?", datetime(2024, 4, 1))
+    (11, ())
+    """
+    today = now.date()
+    periods: set[Period] = set()
+    for one in mentions(question[:MAX_QUESTION], today):
+        periods.update(opened(list(one.periods), one.side, today))
+    return tuple(sorted(periods))

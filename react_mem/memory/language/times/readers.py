@@ -31,9 +31,9 @@ from react_mem.memory.language.times.vocabulary import (
     WHICH,
     context,
     is_other_word,
+    is_year,
     number_of,
 )
-from react_mem.memory.language.times.years import is_year
 
 _DOUBTFUL_BEFORE = re.compile(f"{context('doubtful_before')}$")
 _DOUBTFUL_BEHIND = re.compile(context("doubtful_behind"))

@@ -6,8 +6,7 @@ import re
 from datetime import time
 
 from react_mem.memory.language import LANGUAGES
-from react_mem.memory.language.times.numerals import NUMBER, number
-from react_mem.memory.language.times.spelling import for_times
+from react_mem.memory.language.times.vocabulary import NUMBER, for_times, number
 
 _DIGITAL = r"(?<![\d:.])(?P<hour>\d{1,2}):(?P<minute>\d\d)(?![\d:])(?! ?[ap]\.?m\b)"
 _CLOCK = [

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, cast
 
@@ -198,3 +199,82 @@ def number_of(word: str) -> tuple[int, int]:
         return _VAGUE[word]
     number = NUMBERS.get(word) or int(word)
     return number, number
+
+
+# Numbers in digits and in the numerals of scripts without spaces.
+
+_TABLE = [forms for one in LANGUAGES if one.unspaced for forms in enumerate(one.number_words)]
+_VALUES = {form: value for value, forms in _TABLE for form in forms if len(form) == 1}
+# a year is spelt digit by digit, each in the first of its forms; a zero in any
+_DIGITS = [form for value, forms in _TABLE if value < 10 for form in (forms[:1] if value else forms)]
+_MILLENNIA = [forms[0] for value, forms in _TABLE if value in (1, 2)]
+
+NUMBER = rf"(?<![\d.])\d{{1,3}}|[{''.join(_VALUES)}]{{1,3}}"
+YEAR_IN_NUMERALS = f"[{''.join(_MILLENNIA)}][{''.join(_DIGITS)}]{{3}}"
+
+
+def number(written: str) -> int:
+    """Return the number that is written.
+
+    >>> number("24"), number("二十四"), number("十"), number("二〇二六")
+    (24, 24, 10, 2026)
+    """
+    whole = below_ten = 0
+    for numeral in written:
+        value = _VALUES.get(numeral)
+        value = int(unicodedata.numeric(numeral)) if value is None else value
+        if value == 10:
+            whole, below_ten = whole + 10 * (below_ten or 1), 0
+        else:
+            below_ten = 10 * below_ten + value
+    return whole + below_ten
+
+
+# Texts as they are read for times: folded, save where diacritics tell a word of time from another.
+
+MAX_QUESTION = 2_000
+"""Characters of a question that are read for times: what is pasted behind it says when something else was."""
+
+_SPELT = [pair for language in LANGUAGES for pair in language.times.get("spelt", {}).items()]
+_PRINT = str.maketrans({"’": "'", "–": "-"})
+
+
+def for_times(text: str) -> str:
+    """Return text folded, without double spaces and with the marks of print as they are typed.
+
+    >>> for_times("Tháng  Sáu"), for_times("Tôi đi")
+    ('thang 6', '_ di')
+    """
+    if text.isascii():
+        return " ".join(text.lower().split())
+    text = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    for spelt, clear in _SPELT:
+        text = text.replace(spelt, clear)
+    return fold(text.translate(_PRINT))
+
+
+# Recognition of years among bare numbers of four digits, by the words that they stand behind.
+
+_REACH = 80
+"""Characters before a year in which others that it is listed with are looked for."""
+
+_AND = rf"(?: ?- ?|,? ?(?:&|\b{small('year_joins')}\b) ?|, ?)"
+_LEAD = re.compile(
+    rf"(?:\A|(?<!\d)[,.;?!] |\b{one_of((*YEAR_LEADS, *SEASONS, *HOLIDAYS))}[ -]|\b{small('year_behind')} )"
+    rf"(?:(?:{small('year_noun')} )?{YEAR}{_AND}(?:{small('year_noun_behind')} )?)*\Z",
+    re.ASCII,
+)
+
+
+def is_year(text: str, start: int) -> bool:
+    """Return whether a number of four digits is a year where it stands.
+
+    Args:
+        text: The text, folded.
+        start: Where the number begins.
+
+    >>> is_year("born in 1945", 8), is_year("do i own cyberpunk 2077", 19)
+    (True, False)
+    """
+    before = text[max(0, start - _REACH) : start]
+    return _LEAD.search(before if start <= _REACH else f"_{before}") is not None

@@ -12,9 +12,9 @@ import unicodedata
 from collections.abc import Collection, Iterator
 
 from react_mem.memory.language.comparison import content_words, names
-from react_mem.memory.language.cues import cue_words
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.names import name_key
+from react_mem.memory.language.statements import cue_words
 from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.model.records import Fact
 

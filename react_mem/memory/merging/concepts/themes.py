@@ -15,7 +15,7 @@ from itertools import groupby
 from react_mem.memory.language import UNSPACED
 from react_mem.memory.language.comparison import content_words, may_link, words
 from react_mem.memory.language.folding import fold
-from react_mem.memory.language.preferring import preferred_in
+from react_mem.memory.language.standing import preferred_in
 from react_mem.memory.model.concepts import Alias, Concept
 from react_mem.memory.model.kinds import CONCEPT
 from react_mem.memory.model.origins import Origin

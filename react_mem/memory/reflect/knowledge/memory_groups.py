@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore, Op, SearchItem, SearchOp
 
-from react_mem.memory.language.indexed_words import index_terms
+from react_mem.memory.language.terms import index_terms
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import EPISODE, FACT, SUMMARY

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from react_mem.memory.language.indexed_words import index_terms
+from react_mem.memory.language.terms import index_terms
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.skill_life import is_useless, with_controls
 from react_mem.memory.model.skills import Skill, Worths

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from react_mem.memory.language.indexed_words import index_terms
+from react_mem.memory.language.terms import index_terms
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.skills import StepExperience
 from react_mem.memory.reflect.skills.text_checks import MAX_CHARS, SkillEvidence

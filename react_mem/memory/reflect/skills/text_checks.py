@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from react_mem.memory.language.indexed_words import index_terms
+from react_mem.memory.language.terms import index_terms
 from react_mem.memory.reflect.skills.traces import Trace
 
 MAX_CHARS = 200

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from react_mem.memory.language.indexed_words import index_terms
+from react_mem.memory.language.terms import index_terms
 from react_mem.memory.model.skills import StepExperience
 from react_mem.memory.scopes.experience import LoggedTurn
 

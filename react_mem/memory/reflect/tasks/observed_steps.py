@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from react_mem.memory.language.indexed_words import index_terms
+from react_mem.memory.language.terms import index_terms
 from react_mem.memory.reflect.tasks.task_steps import Step, TaskGraph
 
 _MAX_ERROR = 200

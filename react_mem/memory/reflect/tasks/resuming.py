@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from react_mem.memory.language.cues import cue_words, phrases
 from react_mem.memory.language.folding import fold
-from react_mem.memory.language.indexed_words import index_terms
+from react_mem.memory.language.statements import cue_words, phrases
+from react_mem.memory.language.terms import index_terms
 
 _CUE = re.compile(rf"^(?:{phrases('go_on_lead')}\s*)*{phrases('go_on')}|{phrases('left_off')}")
 _FILLER = frozenset(index_terms(cue_words("go_on_filler")))

@@ -12,9 +12,9 @@ from functools import cache
 
 from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import Vocabulary, content_words, linking_words, missing, names, share, words
-from react_mem.memory.language.cues import cue
 from react_mem.memory.language.hallucination import Told
 from react_mem.memory.language.lowering import is_of_oneself, is_oneself
+from react_mem.memory.language.statements import cue
 from react_mem.prompts import load_prompt
 
 MAX_ABOUT = 80

@@ -9,7 +9,7 @@ import pytest
 from react_mem.memory.language import LANGUAGES
 from react_mem.memory.language.hallucination import values
 from react_mem.memory.language.times import named_periods
-from react_mem.memory.language.times.numerals import number
+from react_mem.memory.language.times.vocabulary import number
 
 NOW = datetime(2024, 5, 15, 12)
 AGO = {"en": "{} days ago", "vi": "{} ngày trước", "zh": "{}天前", "ja": "{}日前"}

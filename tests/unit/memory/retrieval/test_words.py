@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from react_mem.memory.language.folding import fold
-from react_mem.memory.language.indexed_words import index_terms, index_words
+from react_mem.memory.language.terms import index_terms, index_words
 
 anything = st.text(st.characters())
 latin = st.text(st.characters(max_codepoint=0x24F))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.language.preferring import states_preference
+from react_mem.memory.language.standing import states_preference
 from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.operations import (
