@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from react_mem.memory.graph.export import Graph as Graph
     from react_mem.memory.graph.export import to_html as to_html
     from react_mem.memory.graph.export import to_json as to_json
+    from react_mem.memory.llm.answers import object_schema as object_schema
     from react_mem.memory.llm.asking import Asker as Asker
     from react_mem.memory.llm.asking import ModelQuestion as ModelQuestion
+    from react_mem.memory.llm.budget import Capabilities as Capabilities
+    from react_mem.memory.llm.budget import capabilities_of as capabilities_of
+    from react_mem.memory.llm.calls import ask_in_turn as ask_in_turn
     from react_mem.memory.llm.calls import limited as limited
     from react_mem.memory.llm.calls import say as say
     from react_mem.memory.llm.calls import without_retries as without_retries
-    from react_mem.memory.llm.capabilities import Capabilities as Capabilities
-    from react_mem.memory.llm.capabilities import capabilities_of as capabilities_of
-    from react_mem.memory.llm.schema import object_schema as object_schema
-    from react_mem.memory.llm.secrets import without_secrets as without_secrets
-    from react_mem.memory.llm.stand_ins import ask_in_turn as ask_in_turn
+    from react_mem.memory.llm.causes import without_secrets as without_secrets
     from react_mem.memory.maintenance.agent import CLOSING_SECONDS as CLOSING_SECONDS
     from react_mem.memory.maintenance.agent import AgentWork as AgentWork
     from react_mem.memory.maintenance.everything import maintain_all as maintain_all

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from react_mem.memory.context.pairing import with_call_ids as with_call_ids
     from react_mem.memory.index.entries import whole_text as whole_text
     from react_mem.memory.index.recall import is_over as is_over
+    from react_mem.memory.llm.answers import block as block
+    from react_mem.memory.llm.answers import fence as fence
+    from react_mem.memory.llm.answers import flat as flat
     from react_mem.memory.llm.budget import Section as Section
     from react_mem.memory.llm.budget import Window as Window
-    from react_mem.memory.llm.fencing import block as block
-    from react_mem.memory.llm.fencing import fence as fence
-    from react_mem.memory.llm.fencing import flat as flat
-    from react_mem.memory.llm.tokens import count_tokens as count_tokens
-    from react_mem.memory.llm.tokens import tool_tokens as tool_tokens
+    from react_mem.memory.llm.budget import count_tokens as count_tokens
+    from react_mem.memory.llm.budget import tool_tokens as tool_tokens
     from react_mem.memory.merging.appended import as_said as as_said
     from react_mem.memory.merging.appended import with_appended as with_appended
     from react_mem.memory.merging.foreign import by_other_agents as by_other_agents

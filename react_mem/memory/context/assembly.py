@@ -24,8 +24,7 @@ from react_mem.memory.context.layout import Layout
 from react_mem.memory.context.memories import MemoryBlock, render_found, render_profile
 from react_mem.memory.context.outline_lines import OutlineBlock, outline_in, render_outline
 from react_mem.memory.language.text import normalise
-from react_mem.memory.llm.budget import Section, allocate, beside_outline, outline_room
-from react_mem.memory.llm.tokens import LineTokens, count_tokens
+from react_mem.memory.llm.budget import LineTokens, Section, allocate, beside_outline, count_tokens, outline_room
 from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.external import WebPage

@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import groupby
 from typing import NamedTuple
 
-from react_mem.memory.llm.tokens import count_lines
+from react_mem.memory.llm.budget import count_lines
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import DOCUMENT, MESSAGE
 from react_mem.prompts import load_prompt

@@ -12,8 +12,8 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, SystemMe
 from pydantic import ValidationError
 
 from react_mem.memory.context.found_memory import SUMMARY_ID, render_message
-from react_mem.memory.llm.fencing import fence, flat
-from react_mem.memory.llm.tokens import MESSAGE_TOKENS, count_lines, count_tokens, cut_to, message_tokens, takes_more
+from react_mem.memory.llm.answers import fence, flat
+from react_mem.memory.llm.budget import MESSAGE_TOKENS, count_lines, count_tokens, cut_to, message_tokens, takes_more
 from react_mem.memory.merging.transcript import is_users
 from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage

@@ -12,7 +12,7 @@ from react_mem.memory.language import length
 from react_mem.memory.language.own_words import parts
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.language.text import normalise
-from react_mem.memory.llm.fencing import flat
+from react_mem.memory.llm.answers import flat
 from react_mem.memory.merging.blocks import shown_blocks
 from react_mem.memory.model.interface import Doubt, Fragment, MemoryResultItem
 from react_mem.memory.model.kinds import FACT, SUMMARY, about_of, origin_of

@@ -20,8 +20,7 @@ from react_mem.memory.context.dialogue import (
 )
 from react_mem.memory.language.statements import asks_about_the_past
 from react_mem.memory.language.whole import asks_whole
-from react_mem.memory.llm.budget import Section, Window, sure
-from react_mem.memory.llm.tokens import MESSAGE_TOKENS, count_tokens, message_tokens
+from react_mem.memory.llm.budget import MESSAGE_TOKENS, Section, Window, count_tokens, message_tokens, sure
 from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope

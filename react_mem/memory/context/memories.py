@@ -13,7 +13,7 @@ from react_mem.memory.context.found_memory import MAX_LINE_CHARS, MAX_PARTNER_CH
 from react_mem.memory.language import denial_of, is_question, statements_in
 from react_mem.memory.language.statements import cue
 from react_mem.memory.language.terms import index_terms
-from react_mem.memory.llm.tokens import LineTokens, count_lines
+from react_mem.memory.llm.budget import LineTokens, count_lines
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import SUMMARY
 from react_mem.memory.model.records import SummaryLevel

@@ -8,8 +8,8 @@ from typing import Any
 
 from react_mem.memory.context.briefing_parts import HEADING_TOKENS, BriefingEntry, BriefingPart
 from react_mem.memory.language import length
-from react_mem.memory.llm.fencing import flat
-from react_mem.memory.llm.tokens import LineTokens
+from react_mem.memory.llm.answers import flat
+from react_mem.memory.llm.budget import LineTokens
 from react_mem.memory.model.interface import Fragment, MemoryResultItem
 from react_mem.memory.model.origins import LABELS, Origin
 from react_mem.memory.retrieval.outline import OUTLINE

@@ -13,10 +13,8 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from react_mem.errors import InvalidOutput
 from react_mem.memory import telemetry
-from react_mem.memory.llm.answers import first_object
-from react_mem.memory.llm.calls import fill, without_retries
-from react_mem.memory.llm.fencing import block, row
-from react_mem.memory.llm.stand_ins import ask_in_turn
+from react_mem.memory.llm.answers import block, first_object, row
+from react_mem.memory.llm.calls import ask_in_turn, fill, without_retries
 from react_mem.prompts import load_prompt
 
 _MAX_TOKENS = 4_000

@@ -4,26 +4,100 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Mapping, Sequence
+import logging
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from langchain_core.exceptions import ModelError
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 from pydantic import SecretStr
 
-from react_mem.errors import DeadlineExceeded, ModelRejected
+from react_mem.errors import DeadlineExceeded, ExtractionError, InvalidOutput, ModelRejected, ModelUnavailable
 from react_mem.memory import telemetry
 from react_mem.memory.llm.answers import as_json
-from react_mem.memory.llm.llm_errors import is_openais, translate
+from react_mem.memory.llm.causes import cause_of, scrub, unquoted
+from react_mem.memory.model.records import now
 
 if TYPE_CHECKING:
     from openai.types import CompletionUsage
     from openai.types.chat import ChatCompletion
+
+
+# Errors of model calls, whoever provides the model. No message here holds a key.
+
+_RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
+# What a client library raises when a well-delivered answer is not what it expects: no choices, a body that is not JSON.
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
+
+
+def translate(error: Exception, secrets: Sequence[str] = ()) -> ExtractionError:
+    """Return one of our errors for what a model client raised.
+
+    Args:
+        error: Any error of a client library.
+        secrets: What must not appear in the message.
+
+    Returns:
+        The error to raise in its place, `from None`: the original may hold a key.
+    """
+    if isinstance(error, ExtractionError):
+        return error
+    status = getattr(error, "status_code", None)
+    detail = scrub(_said(error) if isinstance(status, int) else cause_of(error), secrets)
+    if is_openais(error, "ContentFilterFinishReasonError"):
+        return ModelRejected("the service's content filter refused the answer")
+    if isinstance(error, NotImplementedError):
+        return ModelRejected("this chat model cannot be asked for structured output or tool calls; use another one")
+    if isinstance(status, int):
+        if status >= 500 or status in _RETRYABLE_STATUS:
+            return ModelUnavailable(f"the model answered HTTP {status}: {detail}", retry_after=_retry_after(error))
+        return ModelRejected(f"the model refused the request with HTTP {status}: {detail}")
+    if isinstance(error, ModelError) and not error.is_retryable:
+        return ModelRejected(f"the model refused the request: {detail}")
+    if isinstance(error, _UNREADABLE) and not isinstance(error, (ModelError, OSError)):
+        return InvalidOutput("the model's answer could not be read", raw=detail)
+    return ModelUnavailable(f"the model could not be reached: {detail}")
+
+
+def is_openais(error: Exception, name: str) -> bool:
+    """Return whether an error is of a class of OpenAI's client, which takes half a second to import.
+
+    Args:
+        error: Any error.
+        name: The class; where nobody has imported the client, nothing is one.
+    """
+    client = sys.modules.get("openai")
+    return client is not None and isinstance(error, getattr(client, name))
+
+
+def _said(error: Exception) -> str:
+    """Return what a service says of a request, without what it quotes of it."""
+    body = getattr(error, "body", None)
+    message = body.get("message") if isinstance(body, Mapping) else None
+    return unquoted(str(message or error)) or type(error).__name__
+
+
+def _retry_after(error: Any) -> float | None:
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    value = (headers.get("retry-after") or "") if headers is not None else ""
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - now()).total_seconds())
+    except (ValueError, TypeError):  # no date, or one without a time zone
+        return None
+
 
 HIDDEN = "nostream"
 """The tag that keeps a call's tokens out of the user's stream; with `langsmith:nostream` they leak."""
@@ -236,3 +310,39 @@ def said_in(message: AIMessage) -> str:
     if message.additional_kwargs.get("refusal"):
         raise ModelRejected("the model declined")  # in words of its own, which may repeat the user's
     return str(message.text)
+
+
+# Asking one model after the other, within one deadline: each stands in for those before it that failed.
+
+T = TypeVar("T")
+
+_SHARE = 2 / 3
+"""Of the time that is left, what a model may take where another can stand in for it: one that hangs must not use up
+what the other needs."""
+
+log = logging.getLogger(__name__)
+
+
+async def ask_in_turn(asks: Sequence[Callable[[float], Awaitable[T]]], seconds: float) -> T:
+    """Return what the first model answers that does not fail.
+
+    Args:
+        asks: Asks a model each, within as many seconds as it is given; at least one.
+        seconds: How long all of them may take.
+
+    Raises:
+        Exception: If all fail: of what they raised, the first error that passes by itself, else the first.
+    """
+    ends = time.monotonic() + seconds
+    failures: list[Exception] = []
+    for place, ask in enumerate(asks, start=1):
+        left = max(ends - time.monotonic(), 0.0)
+        try:
+            return await ask(left if place == len(asks) else left * _SHARE)
+        except Exception as error:
+            failures.append(error)
+            if place < len(asks):
+                # only our own errors are known to say nothing secret
+                cause = error if isinstance(error, ExtractionError) else type(error).__name__
+                log.warning("the next model is asked, since one has failed: %s", cause)
+    raise next((error for error in failures if getattr(error, "retryable", False)), failures[0])

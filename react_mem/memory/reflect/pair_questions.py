@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from react_mem.memory.llm.answers import object_schema
 from react_mem.memory.llm.asking import ModelQuestion, as_lines, strings
-from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect.driver import Checked, D
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Self
 
 from react_mem.memory.language.own_words import parts
-from react_mem.memory.llm.fencing import block, row
+from react_mem.memory.llm.answers import block, row
 
 MAX_CHARS = 24_000
 """Of all sources together, some 8,000 tokens of Vietnamese: what a small model's window holds beside instructions."""

@@ -13,8 +13,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from react_mem.errors import ExtractionError, InvalidOutput
 from react_mem.memory import telemetry
 from react_mem.memory.language.hallucination import Told
+from react_mem.memory.llm.answers import fence
 from react_mem.memory.llm.calls import is_broken_off, said_in, say, without_retries
-from react_mem.memory.llm.fencing import fence
 from react_mem.memory.model.records import SummaryLevel
 from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.summaries.cleaning import objection, read_summary

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from react_mem.memory.context.frame import Frame as Frame
     from react_mem.memory.index.entries import whole_text as whole_text
     from react_mem.memory.language import standing_in as standing_in
+    from react_mem.memory.llm.answers import block as block
+    from react_mem.memory.llm.answers import fence as fence
+    from react_mem.memory.llm.answers import flat as flat
     from react_mem.memory.llm.budget import Section as Section
     from react_mem.memory.llm.budget import Window as Window
+    from react_mem.memory.llm.budget import count_tokens as count_tokens
     from react_mem.memory.llm.causes import cause_for_clients as cause_for_clients
     from react_mem.memory.llm.causes import cause_of as cause_of
     from react_mem.memory.llm.causes import for_clients as for_clients
     from react_mem.memory.llm.causes import scrub as scrub
     from react_mem.memory.llm.causes import trace_of as trace_of
-    from react_mem.memory.llm.fencing import block as block
-    from react_mem.memory.llm.fencing import fence as fence
-    from react_mem.memory.llm.fencing import flat as flat
-    from react_mem.memory.llm.tokens import count_tokens as count_tokens
     from react_mem.memory.maintenance.ending import conclude_soon as conclude_soon
     from react_mem.memory.merging.transcript import text_of as text_of
     from react_mem.memory.model.identity import CLIENT_SESSION as CLIENT_SESSION

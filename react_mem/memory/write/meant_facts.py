@@ -8,7 +8,7 @@ from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import share
 from react_mem.memory.language.standing import as_stated
 from react_mem.memory.language.text import normalise
-from react_mem.memory.llm.fencing import fence
+from react_mem.memory.llm.answers import fence
 from react_mem.memory.model.records import Fact
 
 _CLEAR = 0.8

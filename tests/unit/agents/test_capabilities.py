@@ -13,7 +13,7 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import resolve_agent
 from react_mem.errors import ToolConfigError
-from react_mem.memory.llm.capabilities import Capabilities, capabilities_of
+from react_mem.memory.llm.budget import Capabilities, capabilities_of
 from tests.support.scripted_model import ScriptedModel
 
 ROOT = Path(__file__).parents[3]

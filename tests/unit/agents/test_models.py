@@ -13,7 +13,7 @@ from openai import Timeout
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.models import explain_model_error, load_chat_model, resolve_chat_spec
 from react_mem.errors import ModelConfigError
-from react_mem.memory.llm.capabilities import capabilities_of
+from react_mem.memory.llm.budget import capabilities_of
 from tests.support.openai_server import OpenAIServer, Reply, openai_server
 
 __all__ = ["openai_server"]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from react_mem.errors import DeadlineExceeded, ExtractionError, InvalidOutput, ModelRejected, ModelUnavailable
-from react_mem.memory.llm.stand_ins import ask_in_turn
+from react_mem.memory.llm.calls import ask_in_turn
 
 FAILURES = [
     ModelRejected("a key is refused"),

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from react_mem.errors import ModelUnavailable, StorageError
+from react_mem.memory.llm.calls import translate
 from react_mem.memory.llm.causes import cause_of, scrub, trace_of
-from react_mem.memory.llm.llm_errors import translate
 from react_mem.memory.write.claims import in_short
 from react_mem.memory.write.extraction import create_extractor
 from tests.support.scripted_model import ScriptedModel

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from react_mem.memory.context import profile_lines, render_line, render_message
 from react_mem.memory.context.dialogue import render_pages
-from react_mem.memory.llm import fencing
-from react_mem.memory.llm.fencing import block, fence, flat, row
+from react_mem.memory.llm import answers as fencing
+from react_mem.memory.llm.answers import block, fence, flat, row
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.operations import ExistingMemory, TranscriptMessage
 from react_mem.memory.summaries.sources import Source, rendered
@@ -207,7 +207,7 @@ def test_no_other_module_has_a_fence_of_its_own() -> None:
     }
     # a web page escapes for browsers, an export for readers of Markdown; quotations are marks of a language
     assert found == {
-        "memory/llm/fencing.py",
+        "memory/llm/answers.py",
         "memory/graph/export.py",
         "memory/language/shown_parts.py",
         "memory/rights/markdown_export.py",

@@ -11,8 +11,8 @@ import pytest
 from langgraph.store.base import Op
 from langgraph.store.memory import InMemoryStore
 
+from react_mem.memory.llm.answers import object_schema
 from react_mem.memory.llm.asking import Asker, ModelQuestion
-from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.model.changes import Change, delete, put, write
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT

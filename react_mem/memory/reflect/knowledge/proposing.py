@@ -10,8 +10,8 @@ from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import missing, share
 from react_mem.memory.language.hallucination import Told
 from react_mem.memory.language.text import normalise
+from react_mem.memory.llm.answers import object_schema
 from react_mem.memory.llm.asking import ModelQuestion, as_lines, objects
-from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.model.knowledge import MIN_SOURCES, Form
 from react_mem.memory.reflect.driver import Checked
 from react_mem.memory.reflect.knowledge.counting import Drawn

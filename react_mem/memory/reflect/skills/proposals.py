@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from react_mem.memory.llm.answers import object_schema
 from react_mem.memory.llm.asking import ModelQuestion, as_lines, objects, strings
-from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.reflect.skills.procedures import Procedure
 from react_mem.memory.reflect.skills.text_checks import SECRET
 from react_mem.memory.reflect.skills.traces import Trace, values

@@ -9,9 +9,8 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from react_mem.memory.llm.answers import block, flat, object_schema, row
 from react_mem.memory.llm.asking import ModelQuestion
-from react_mem.memory.llm.fencing import block, flat, row
-from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.merging.transcript import text_of
 from react_mem.memory.reflect.tasks.plan_reading import Plan, parse
 from react_mem.memory.reflect.tasks.task_steps import MAX_STEPS, TaskGraph

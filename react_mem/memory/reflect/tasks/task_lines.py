@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from react_mem.memory.llm.fencing import flat
-from react_mem.memory.llm.tokens import count_lines
+from react_mem.memory.llm.answers import flat
+from react_mem.memory.llm.budget import count_lines
 from react_mem.memory.reflect.tasks.task_steps import Step, TaskGraph
 
 MAX_TOKENS = 300

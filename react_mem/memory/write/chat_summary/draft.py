@@ -10,9 +10,8 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from react_mem.memory.llm.answers import first_object
+from react_mem.memory.llm.answers import first_object, object_schema
 from react_mem.memory.llm.calls import fill
-from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.write.chat_summary.summary_form import Usage
 
 _SCHEMA = object_schema(

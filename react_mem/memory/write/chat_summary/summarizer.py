@@ -18,10 +18,9 @@ from langgraph.store.base import BaseStore
 from react_mem.errors import DeadlineExceeded, ExtractionError, ModelUnavailable
 from react_mem.memory import telemetry
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.llm.budget import ASSUMED_WINDOW, Window
+from react_mem.memory.llm.answers import block, row
+from react_mem.memory.llm.budget import ASSUMED_WINDOW, Window, count_tokens
 from react_mem.memory.llm.calls import without_retries
-from react_mem.memory.llm.fencing import block, row
-from react_mem.memory.llm.tokens import count_tokens
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.prompt_versions import Prompt, PromptVersions
 from react_mem.memory.summaries.length import shortened

@@ -11,7 +11,7 @@ from itertools import accumulate
 from react_mem.memory.language.clauses import Clause, cut
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.statements import ends_of
-from react_mem.memory.llm.fencing import block, flat
+from react_mem.memory.llm.answers import block, flat
 from react_mem.memory.model.operations import ExistingMemory, TranscriptMessage
 from react_mem.memory.model.origins import Origin
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from langchain_core.utils.json_schema import dereference_refs
 from pydantic import BaseModel, BeforeValidator, Field
 
-from react_mem.memory.llm.schema import strict
+from react_mem.memory.llm.answers import strict
 from react_mem.memory.model.operations import Relation
 
 # Bounds on what a model may send; those that a strict schema cannot hold are held by the checks.

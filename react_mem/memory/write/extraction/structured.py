@@ -15,8 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from react_mem.errors import InvalidOutput
 from react_mem.memory.llm.answers import Answer, read_answer
-from react_mem.memory.llm.calls import fill, without_retries
-from react_mem.memory.llm.stand_ins import ask_in_turn
+from react_mem.memory.llm.calls import ask_in_turn, fill, without_retries
 from react_mem.memory.model.operations import ExistingMemory, Extraction, TranscriptMessage
 from react_mem.memory.write.extraction.briefing import Briefing, brief
 from react_mem.memory.write.extraction.checks import check

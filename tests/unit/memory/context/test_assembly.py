@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 
 from react_mem.memory.context import Assembled, Frame, Section, Window, assemble, count_tokens, found_memory, lay_out
 from react_mem.memory.context import found_memory as lines
-from react_mem.memory.llm.tokens import message_tokens
+from react_mem.memory.llm.budget import message_tokens
 from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage

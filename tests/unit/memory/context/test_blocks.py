@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from react_mem.memory.context.dialogue import chain_of, render_pages, render_summaries
-from react_mem.memory.llm.tokens import count_tokens
+from react_mem.memory.llm.budget import count_tokens
 from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope

@@ -18,7 +18,7 @@ from react_mem.memory.context.dialogue import (
     squeezed,
     visible,
 )
-from react_mem.memory.llm.tokens import message_tokens
+from react_mem.memory.llm.budget import message_tokens
 
 WHOLE = 8_000
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from react_mem.memory.context.found_memory import FoundMemory
 from react_mem.memory.context.memories import MemoryBlock, render_found
-from react_mem.memory.llm.tokens import count_lines
+from react_mem.memory.llm.budget import count_lines
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 
 LINKED = (

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from react_mem.memory.llm.tokens import count_lines, count_tokens, cut_to, message_tokens, tool_tokens
+from react_mem.memory.llm.budget import count_lines, count_tokens, cut_to, message_tokens, tool_tokens
 from tests.contract.test_loop import broken, weather
 
 SAMPLES: dict[str, Any] = json.loads((Path(__file__).parent / "token_samples.json").read_text(encoding="utf-8"))

@@ -26,7 +26,7 @@ EXAMPLES = {
     "memory/language/sentence_ends.py": "words of programming languages",
     "memory/language/folding.py": "the letter that has no decomposition",
     "memory/language/terms.py": "a sign among the ranges of scripts",
-    "memory/llm/fencing.py": "signs of other scripts that look like brackets, or like nothing",
+    "memory/llm/answers.py": "signs of other scripts that look like brackets, or like nothing",
     "memory/store/distribute.py": "the word for joining texts in SQL, and conditions",
     "memory/store/e5/agreement.py": "texts whose vectors are compared",
     "memory/model/identity.py": "letters without a shape, which no name may have",

@@ -14,7 +14,7 @@ from react_mem.memory.context import Frame, Window, assemble
 from react_mem.memory.context.assembly import render_instructions
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.recall import Recall, RecallHit
-from react_mem.memory.llm.tokens import LineTokens
+from react_mem.memory.llm.budget import LineTokens
 from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
