@@ -10,8 +10,7 @@ from langgraph.store.base import BaseStore, Item, SearchOp
 
 from react_mem.memory.model.namespaces import WORK, decode
 from react_mem.memory.store.transactions import Guard, compare_and_set
-from react_mem.memory.work.items import Place, Work
-from react_mem.memory.work.workers import is_dead
+from react_mem.memory.work.items import Place, Work, is_dead
 
 LEASE_SECONDS = 30.0
 """A worker that has not renewed its lease for so long is taken for dead."""

@@ -28,8 +28,7 @@ from react_mem.memory.maintenance.runner import AgentRunner, Outcome, Runners
 from react_mem.memory.maintenance.sweep import sweep
 from react_mem.memory.store.audit.audit_entries import AuditActor, AuditReason, acting
 from react_mem.memory.store.priority import FRONT, behind_turns
-from react_mem.memory.work.items import Place, Work, listen
-from react_mem.memory.work.workers import worker_name
+from react_mem.memory.work.items import Place, Work, listen, worker_name
 
 POLL_SECONDS = 5.0
 _LONGEST_POLL = 60.0

@@ -20,8 +20,7 @@ from react_mem.memory.model.records import Fact, Message, now
 from react_mem.memory.model.states import MAX_FAILURES, PendingTurn
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.work.items import Work, put_work
-from react_mem.memory.work.workers import is_dead
+from react_mem.memory.work.items import Work, is_dead, put_work
 from react_mem.memory.write.session import Session
 from react_mem.memory.write.wishes import wishes_of
 
