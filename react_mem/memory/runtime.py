@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.causes import without_secrets as without_secrets
     from react_mem.memory.maintenance.agent import CLOSING_SECONDS as CLOSING_SECONDS
     from react_mem.memory.maintenance.agent import AgentWork as AgentWork
+    from react_mem.memory.maintenance.everything import MemoryHealth as MemoryHealth
+    from react_mem.memory.maintenance.everything import check_health as check_health
     from react_mem.memory.maintenance.everything import maintain_all as maintain_all
-    from react_mem.memory.maintenance.memory_health import MemoryHealth as MemoryHealth
-    from react_mem.memory.maintenance.memory_health import check_health as check_health
+    from react_mem.memory.maintenance.everything import retain_all as retain_all
     from react_mem.memory.maintenance.reflecting import Reflecting as Reflecting
-    from react_mem.memory.maintenance.retention_rounds import retain_all as retain_all
     from react_mem.memory.maintenance.runner import AgentRunner as AgentRunner
     from react_mem.memory.maintenance.worker import Worker as Worker
     from react_mem.memory.merging.skill_life import withhold as withhold

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from heapq import heapify, heappop, heappush
+from typing import Any, Literal
 
-from langgraph.store.base import BaseStore, Item, SearchOp
+from langgraph.store.base import BaseStore, GetOp, Item, SearchOp
 
-from react_mem.memory.model.namespaces import WORK, decode
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import CONVERSATION, PENDING
+from react_mem.memory.model.namespaces import WORK, decode, scope_namespace
+from react_mem.memory.store.owned import users_with
 from react_mem.memory.store.transactions import Guard, compare_and_set
-from react_mem.memory.work.items import Place, Work, is_dead
+from react_mem.memory.work.items import Place, Work, is_dead, put_work
 
 LEASE_SECONDS = 30.0
 """A worker that has not renewed its lease for so long is taken for dead."""
@@ -165,3 +175,181 @@ class WorkQueue:
 
 def _held(item: Item) -> Held:
     return Held((item.namespace, item.key), decode(item.namespace[1]), Work.from_value(item.value))
+
+
+# Work that a worker knows of without asking its store: what this process wrote, and what a look found to be due.
+
+_SPARE = 100
+"""Entries beyond twice those that count, before all are put in order anew."""
+
+
+class KnownWork:
+    """Items of work as they were last seen; another process may have changed them since."""
+
+    def __init__(self) -> None:
+        self._items: dict[Place, Held] = {}
+        # what is dropped or put off stays in both until it is come to
+        self._later: list[tuple[int, Place]] = []
+        self._due: dict[str, list[tuple[int, Place]]] = {}
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._items)
+
+    def places(self) -> Iterable[Place]:
+        """Return where they are."""
+        return self._items.keys()
+
+    def add(self, held: Held) -> None:
+        """Keep an item, in place of what it was before."""
+        before, self._items[held.place] = self._items.get(held.place), held
+        if before is not None and before.work.due_at == held.work.due_at:
+            return  # it is in its place already, however often it is found
+        if len(self._later) > 2 * len(self._items) + _SPARE:
+            # every turn puts the work of its conversation off
+            self._later = [(one.work.due_at, place) for place, one in self._items.items()]
+            self._due.clear()
+            heapify(self._later)
+        else:
+            heappush(self._later, (held.work.due_at, held.place))
+
+    def drop(self, place: Place) -> None:
+        """Keep an item no longer: it is being done, done, or somebody else's."""
+        self._items.pop(place, None)
+
+    def get(self, place: Place) -> Held | None:
+        """Return an item; None for one that nobody told of."""
+        return self._items.get(place)
+
+    def next(self, at: int, without: Collection[str]) -> Held | None:
+        """Return what is to be begun next, which stays until it is dropped; its owner is served last from now on.
+
+        Args:
+            at: Now, in milliseconds since 1970.
+            without: The owners who have to wait.
+
+        Returns:
+            The item; None where nothing is due of anybody else.
+        """
+        while self._later and self._later[0][0] <= at:
+            due_at, place = heappop(self._later)
+            if self._is_there(due_at, place):
+                heappush(self._due.setdefault(self._items[place].user_id, []), (due_at, place))
+        while (owner := next((one for one in self._due if one not in without), None)) is not None:
+            waiting = self._due.pop(owner)
+            while waiting and not self._is_there(*waiting[0]):
+                heappop(waiting)
+            if waiting:
+                self._due[owner] = waiting
+                return self._items[waiting[0][1]]
+        return None
+
+    def next_due(self) -> int | None:
+        """Return when the next item is due that was not yet when somebody last asked; None where there is none."""
+        while self._later and not self._is_there(*self._later[0]):
+            heappop(self._later)
+        return self._later[0][0] if self._later else None
+
+    def _is_there(self, due_at: int, place: Place) -> bool:
+        held = self._items.get(place)
+        return held is not None and held.work.due_at == due_at
+
+
+# The lease on an item of work, renewed while somebody is at it.
+
+log = logging.getLogger(__name__)
+
+
+class RenewedLease:
+    """A lease that is renewed until it ends, or until the item is not ours any more."""
+
+    def __init__(self, queue: WorkQueue, held: Held) -> None:
+        self._queue = queue
+        self._held = held
+        self._over = asyncio.Event()
+        self._task = asyncio.create_task(self._renew(), name="memory:lease")
+
+    async def end(self) -> Held:
+        """Stop renewing it; return the item as it was last seen, which is what it must still be to be changed."""
+        # not cancelled: what the store holds must be known, and a renewal may be under way
+        self._over.set()
+        await asyncio.wait([self._task])
+        return self._held
+
+    async def _renew(self) -> None:
+        while not self._over.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._queue.lease_seconds / 3):
+                    await self._over.wait()
+                return
+            try:
+                renewed = await self._queue.renew(self._held)
+            except Exception as error:  # the store may be back before the lease runs out
+                log.debug("a lease could not be renewed: %s", cause_of(error))
+                continue
+            if renewed is None:
+                return
+            self._held = renewed
+
+
+# Work for what waits without any: turns and conversations that were stored before there was a queue, or imported.
+
+_MARK = (("memory_worker",), "swept")
+_EVERY_MS = 24 * 3_600_000
+_USERS_AT_ONCE = 50
+_OPEN_MS = 120_000
+"""For a turn that is not over yet: it is given no work that could be begun before its end."""
+
+
+async def sweep(store: BaseStore, at: int) -> None:
+    """Give work to every turn that waits and every conversation that is open and have none; once a day for a database.
+
+    Args:
+        store: The store.
+        at: Now, in milliseconds since 1970.
+    """
+    mark = await store.aget(*_MARK, refresh_ttl=False)
+    before = mark.value if mark is not None else None
+    if before is not None and before["at"] + _EVERY_MS > at:
+        return
+    users = await users_with(store, PENDING.place, MemoryScope.STATE)
+    for start in range(0, len(users), _USERS_AT_ONCE):
+        await _sweep_users(store, users[start : start + _USERS_AT_ONCE], at)
+    # marked at the end: a crash leaves it to the next worker
+    await compare_and_set(store, Guard(*_MARK, before), {"at": at})
+
+
+async def _sweep_users(store: BaseStore, users: Sequence[str], at: int) -> None:
+    open_ = {"kind": CONVERSATION.name, "ended": False}
+    pending = await store.abatch([SearchOp(PENDING.namespace(u), limit=_ALL, refresh_ttl=False) for u in users])
+    talks = await store.abatch(
+        [SearchOp(scope_namespace(u, MemoryScope.STATE), filter=open_, limit=_ALL, refresh_ttl=False) for u in users]
+    )
+    wanted: list[tuple[str, Work]] = []
+    for user, turns, conversations in zip(users, pending, talks, strict=True):
+        works = [_work("extract", item, max(at, _created_at(item) + _OPEN_MS)) for item in _items(turns)]
+        works += [_work("maintain", item, at) for item in _items(conversations)]
+        # of equal work the latest counts
+        latest = {work.key: work for work in sorted(works, key=lambda work: work.due_at)}
+        wanted += [(user, work) for work in latest.values()]
+    known = await store.abatch([GetOp(*work.place(user), refresh_ttl=False) for user, work in wanted])
+    missing = [pair for pair, item in zip(wanted, known, strict=True) if item is None]
+    changes = [put_work(user, work) for user, work in missing]
+    if changes:
+        await store.abatch(changes)
+
+
+def _items(found: Any) -> list[Item]:
+    return [item for item in found if isinstance(item, Item)] if isinstance(found, list) else []
+
+
+def _created_at(item: Item) -> int:
+    try:
+        return int(datetime.fromisoformat(str(item.value.get("created_at"))).timestamp() * 1000)
+    except ValueError:
+        # a record that nobody can read is not to keep the others from their work
+        return 0
+
+
+def _work(kind: Literal["extract", "maintain"], item: Item, at: int) -> Work:
+    return Work(kind=kind, agent=str(item.value.get("agent_id")), session=str(item.value.get("session_id")), due_at=at)

@@ -7,21 +7,66 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
+from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.asking import Asker
-from react_mem.memory.maintenance.unindexed import index_lost_messages
-from react_mem.memory.model.namespaces import owner_namespace
+from react_mem.memory.model.changes import Change, put, write
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import CONVERSATION, MESSAGE
+from react_mem.memory.model.namespaces import owner_namespace, scope_namespace
+from react_mem.memory.model.records import Message, now
+from react_mem.memory.model.states import Conversation
 from react_mem.memory.reflect.deduplication import Deduplication
 from react_mem.memory.reflect.driver import Strategy, run
 from react_mem.memory.reflect.entity_resolution import EntityResolution
 from react_mem.memory.reflect.knowledge.consolidator import Consolidation
 from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.retrieval.alike import note_new_alike
+from react_mem.memory.store.indexed_store import IndexedStore
+from react_mem.memory.store.transactions import transact
 from react_mem.memory.store.vectors import MakesUpVectors
+from react_mem.memory.work.items import Work, announce, put_work
 from react_mem.memory.write.conversations import end_conversation, quiet_conversations
 from react_mem.memory.write.session import TurnReport
 from react_mem.memory.write.turns import Turns
+
+# Messages that no search finds and that nothing waits to index: what an older version lost is indexed after all.
+
+_BATCH = 50
+"""Messages a step: what is embedded at once."""
+
+
+async def index_lost_messages(memory: MemoryFacade, user_id: str) -> int:
+    """Index the messages of a user that have no entry in the index though no turn waits that would make one.
+
+    Args:
+        memory: The facade. A store that cannot tell what its index holds is left as it is.
+        user_id: The owner.
+
+    Returns:
+        How many there were.
+    """
+    store = memory.store
+    if not isinstance(store, IndexedStore):
+        return 0
+    found, last = 0, ""
+    namespace = scope_namespace(user_id, MemoryScope.DIALOG)
+    while ids := await store.aunindexed(namespace, MESSAGE.name, after=last, limit=_BATCH):
+        last = ids[-1]
+        found += await _index(memory, user_id, ids)
+    return found
+
+
+async def _index(memory: MemoryFacade, user_id: str, ids: list[str]) -> int:
+    async def step() -> tuple[int, list[Change]]:
+        waiting = {source for note in await memory.pending(user_id) for source in note.get("source_ids", ())}
+        stored = await memory.records(user_id, MemoryScope.DIALOG, ids)
+        lost = [Message.from_value(value) for id_, value in stored.items() if id_ not in waiting]
+        changes = [put(user_id, message) for message in lost if f"{message.text}{message.keywords}".strip()]
+        return len(changes), changes
+
+    return await transact(memory.store, user_id, step)
 
 
 @dataclass(frozen=True)
@@ -91,3 +136,28 @@ async def repair(memory: MemoryFacade, user_id: str) -> None:
     if isinstance(store, MakesUpVectors):
         await store.amake_up_vectors(owner_namespace(user_id))
     await note_new_alike(store, user_id)
+
+
+# Ending a conversation because somebody says so, without waiting until it has gone quiet.
+
+
+async def conclude_soon(store: BaseStore, user_id: str, session_id: str) -> bool:
+    """Have a conversation concluded by the next worker: its episode and its outcome are recorded.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        session_id: The conversation.
+
+    Returns:
+        Whether the owner has such a conversation.
+    """
+    id_ = CONVERSATION.id(session_id)
+    item = await store.aget(scope_namespace(user_id, MemoryScope.STATE), id_)
+    if item is None:
+        return False
+    agent = Conversation.from_value(item.value).agent_id
+    work = Work(kind="conclude", agent=agent, session=session_id, due_at=int(now().timestamp() * 1000))
+    await write(store, [put_work(user_id, work)])
+    announce(user_id, [work])
+    return True

@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.maintenance import known_work
-from react_mem.memory.maintenance.known_work import KnownWork
-from react_mem.memory.maintenance.queue import Held
+from react_mem.memory.maintenance import queue as known_work
+from react_mem.memory.maintenance.queue import Held, KnownWork
 from react_mem.memory.work.items import Work
 
 

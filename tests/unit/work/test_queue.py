@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.maintenance.queue import Held, WorkQueue
-from react_mem.memory.maintenance.sweep import sweep
+from react_mem.memory.maintenance.queue import Held, WorkQueue, sweep
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import scope_namespace, work_namespace

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.maintenance.retention_rounds import RetentionRounds, every
+from react_mem.memory.maintenance.everything import RetentionRounds, every
 from react_mem.memory.maintenance.worker import Worker
 from react_mem.memory.model.changes import put, write
 from react_mem.memory.model.records import Message, now
