@@ -22,7 +22,7 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain
-from react_mem.memory.merging.speakers import forget_speakers
+from react_mem.memory.merging.transcript import forget_speakers
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope

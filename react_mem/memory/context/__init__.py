@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.budget import Window as Window
     from react_mem.memory.llm.budget import count_tokens as count_tokens
     from react_mem.memory.llm.budget import tool_tokens as tool_tokens
-    from react_mem.memory.merging.appended import as_said as as_said
-    from react_mem.memory.merging.appended import with_appended as with_appended
+    from react_mem.memory.merging.facts import as_said as as_said
+    from react_mem.memory.merging.facts import with_appended as with_appended
     from react_mem.memory.merging.foreign import by_other_agents as by_other_agents
     from react_mem.memory.merging.foreign import from_tool as from_tool
     from react_mem.memory.merging.foreign import is_delegated as is_delegated

@@ -18,10 +18,10 @@ from langgraph.store.base import BaseStore, SearchItem, SearchOp
 from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import numbers, share
 from react_mem.memory.llm.asking import Asker
+from react_mem.memory.merging.doubts import said_again
+from react_mem.memory.merging.episodes import is_put_anew, put_anew
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import retire
-from react_mem.memory.merging.restating import is_put_anew, put_anew
-from react_mem.memory.merging.saying_again import said_again
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT

@@ -19,9 +19,9 @@ from langgraph.store.base import BaseStore, PutOp
 
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.merging.concepts.candidate_pairs import Candidate, candidates, initials
 from react_mem.memory.merging.concepts.concept_store import Verdict, judged, load_concepts, refresh_concepts
-from react_mem.memory.merging.standing_knowledge import sources_of
+from react_mem.memory.merging.concepts.named_entities import Candidate, candidates, initials
+from react_mem.memory.merging.skill_life import sources_of
 from react_mem.memory.model.changes import Change, write
 from react_mem.memory.model.concepts import Concept, Decider
 from react_mem.memory.model.interface import MemoryScope

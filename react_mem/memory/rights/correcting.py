@@ -7,9 +7,9 @@ from langgraph.store.base import BaseStore
 from react_mem.errors import MemoryChanged
 from react_mem.memory.language.statements import statements_in
 from react_mem.memory.language.text import normalise
+from react_mem.memory.merging.episodes import ways
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import reconcile
-from react_mem.memory.merging.restating import ways
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.identity import CORRECTED
 from react_mem.memory.model.kinds import FACT

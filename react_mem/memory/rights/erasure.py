@@ -19,8 +19,8 @@ from react_mem.memory.branches.known_tips import forget_tips
 from react_mem.memory.branches.marks import forgotten_branches
 from react_mem.memory.graph.dependents import fall
 from react_mem.memory.merging.concepts.concept_store import concepts_without
-from react_mem.memory.merging.restating import says_again
-from react_mem.memory.merging.speakers import forget_speakers, silenced
+from react_mem.memory.merging.episodes import says_again
+from react_mem.memory.merging.transcript import forget_speakers, silenced
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import named_session
 from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, PROFILE, kind_of

@@ -13,8 +13,8 @@ from typing import Literal, cast
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory import telemetry
+from react_mem.memory.merging.doubts import voted
 from react_mem.memory.merging.skill_life import after_use, without_use
-from react_mem.memory.merging.voting import voted
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, OUTCOME, SKILL, kind_of

@@ -17,7 +17,7 @@ from typing import Any, NoReturn, TypeAlias
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.merging.blocks import without_data
-from react_mem.memory.merging.speakers import speaker_changes
+from react_mem.memory.merging.transcript import speaker_changes
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.kinds import kind_named, kind_of
 from react_mem.memory.model.namespaces import Namespace

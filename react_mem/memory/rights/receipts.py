@@ -17,7 +17,7 @@ from react_mem.memory.index.question import Question, read_question
 from react_mem.memory.index.recall import Recall, RecallOp, RecallStore
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.merging.speakers import speakers_of
+from react_mem.memory.merging.transcript import speakers_of
 from react_mem.memory.model.arms import ALL_ARMS, Arm
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope

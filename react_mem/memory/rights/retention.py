@@ -16,7 +16,7 @@ from langgraph.store.base import BaseStore, PutOp
 
 from react_mem.memory import telemetry
 from react_mem.memory.branches.marks import without_marks
-from react_mem.memory.merging.speakers import silenced
+from react_mem.memory.merging.transcript import silenced
 from react_mem.memory.model.changes import Change, write
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE

@@ -19,9 +19,8 @@ from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.merging.blocks import kept_apart
-from react_mem.memory.merging.speakers import speaker_changes
-from react_mem.memory.merging.thoughts import led_apart
-from react_mem.memory.merging.transcript import message_record_id, misdated, to_records
+from react_mem.memory.merging.episodes import led_apart
+from react_mem.memory.merging.transcript import message_record_id, misdated, speaker_changes, to_records
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent, named_session
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, PENDING, SUMMARY

@@ -18,8 +18,8 @@ from react_mem.memory.index.entries import matches, orders
 from react_mem.memory.index.question import Question, read_question
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, only
 from react_mem.memory.llm.checked_calls import checked_calls
-from react_mem.memory.merging.speakers import speakers_of
-from react_mem.memory.merging.voting import in_favour
+from react_mem.memory.merging.doubts import in_favour
+from react_mem.memory.merging.transcript import speakers_of
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import KINDS, filter_marks, kinds_of

@@ -8,9 +8,9 @@ from datetime import datetime
 
 from react_mem.errors import ExtractionError
 from react_mem.memory.language.text import normalise
+from react_mem.memory.merging.episodes import ways
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import known_as, reconcile, stated
-from react_mem.memory.merging.restating import ways
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, PENDING

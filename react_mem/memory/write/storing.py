@@ -13,8 +13,14 @@ from langchain_core.messages import BaseMessage
 
 from react_mem.memory import telemetry
 from react_mem.memory.merging.blocks import kept_apart, omitted
-from react_mem.memory.merging.speakers import speaker_changes
-from react_mem.memory.merging.transcript import is_said, is_users, message_record_id, to_records, vouched
+from react_mem.memory.merging.transcript import (
+    is_said,
+    is_users,
+    message_record_id,
+    speaker_changes,
+    to_records,
+    vouched,
+)
 from react_mem.memory.model.changes import Change, delete, put, put_unembedded
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING

@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.concepts.concept_store import load_concepts
-from react_mem.memory.merging.standing_knowledge import load_knowledge
+from react_mem.memory.merging.skill_life import load_knowledge
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, Operation, Relation, TranscriptMessage

@@ -15,7 +15,7 @@ from react_mem.agents.resolve import ResolvedAgent, build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.reflecting import Reflecting, reflect
 from react_mem.memory.merging.facts import write_facts
-from react_mem.memory.merging.standing_knowledge import load_knowledge
+from react_mem.memory.merging.skill_life import load_knowledge
 from react_mem.memory.model.changes import put, write
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.operations import Operation

@@ -13,12 +13,12 @@ from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.merging.concepts.concept_store import (
+    Names,
     concept_changes,
     concepts_without,
     load_concepts,
     refresh_concepts,
 )
-from react_mem.memory.merging.concepts.known_names import Names
 from react_mem.memory.model.changes import put, write
 from react_mem.memory.model.concepts import Alias, Concept, alias_id
 from react_mem.memory.model.interface import MemoryScope

@@ -13,9 +13,8 @@ from langchain_core.embeddings import Embeddings
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.llm.asking import Asker
-from react_mem.memory.merging.concepts.candidate_pairs import candidates
-from react_mem.memory.merging.concepts.concept_store import load_concepts
-from react_mem.memory.merging.concepts.known_names import Names
+from react_mem.memory.merging.concepts.concept_store import Names, load_concepts
+from react_mem.memory.merging.concepts.named_entities import candidates
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect import entity_resolution
 from react_mem.memory.reflect.driver import Report, run

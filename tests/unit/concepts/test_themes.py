@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.merging.concepts.concept_store import load_concepts, refresh_concepts
-from react_mem.memory.merging.concepts.themes import MAX_THEMES, themes
+from react_mem.memory.merging.concepts.concept_store import MAX_THEMES, load_concepts, refresh_concepts, themes
 from react_mem.memory.model.kinds import CONCEPT
 from react_mem.memory.model.records import Episode, Fact
 from tests.support.linking import links, record, store_records

@@ -14,7 +14,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.language.comparison import share
 from react_mem.memory.llm.asking import Asker
-from react_mem.memory.merging.standing_knowledge import load_knowledge, stale_knowledge
+from react_mem.memory.merging.skill_life import load_knowledge, stale_knowledge
 from react_mem.memory.model.changes import delete, put, write
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.kinds import FACT

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
-from react_mem.memory.merging.appended import as_said, with_appended
+from react_mem.memory.merging.facts import as_said, with_appended
 from react_mem.memory.merging.transcript import to_records
 
 TEXTS = st.text(max_size=40)

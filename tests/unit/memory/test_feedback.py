@@ -16,8 +16,8 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from react_mem.memory import telemetry
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.recall import Recall, RecallHit
+from react_mem.memory.merging.doubts import HIGHEST, LOWEST, favour, in_favour, voted
 from react_mem.memory.merging.transcript import message_record_id
-from react_mem.memory.merging.voting import HIGHEST, LOWEST, favour, in_favour, voted
 from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.records import Fact

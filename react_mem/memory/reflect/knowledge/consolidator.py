@@ -9,7 +9,7 @@ from typing import Any
 
 from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.asking import Asker
-from react_mem.memory.merging.standing_knowledge import SCOPES, load_knowledge, sources_of, without
+from react_mem.memory.merging.skill_life import SCOPES, load_knowledge, sources_of, without
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.kinds import KNOWLEDGE
 from react_mem.memory.model.knowledge import Knowledge, Reference, confidence

@@ -10,8 +10,8 @@ from langgraph.store.base import Op
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.merging import speakers
-from react_mem.memory.merging.speakers import forget_speakers, speakers_of
+from react_mem.memory.merging import transcript as speakers
+from react_mem.memory.merging.transcript import forget_speakers, speakers_of
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.store.owned import everything
