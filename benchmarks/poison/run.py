@@ -25,7 +25,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import LABELS, Origin
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.profile_record import Profile
+from react_mem.memory.model.profile_schema import Profile
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect.driver import run
 from react_mem.memory.reflect.skills.learner import Learning

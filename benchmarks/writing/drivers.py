@@ -35,7 +35,7 @@ from react_mem.memory.language.text import normalise
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.profile_record import Profile
+from react_mem.memory.model.profile_schema import Profile
 from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings

@@ -22,15 +22,20 @@ from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.llm.checked_calls import checked, checked_calls
 from react_mem.memory.merging.doubts import with_doubts
 from react_mem.memory.merging.episodes import with_places
-from react_mem.memory.model.arms import Arm
-from react_mem.memory.model.changes import Change, write
-from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import (
+    Arm,
+    MemoryQuery,
+    MemoryResultItem,
+    MemoryResults,
+    MemoryScope,
+    MemoryWriteEvent,
+)
 from react_mem.memory.model.kinds import FACT, MESSAGE, PENDING
-from react_mem.memory.model.legal_hold import LegalHold
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.receipt import Receipt
+from react_mem.memory.model.receipt import Change, Receipt, write
 from react_mem.memory.model.records import Fact
+from react_mem.memory.model.retention_settings import LegalHold
 from react_mem.memory.model.shown import MemoryDetail, MemoryItem, MemoryPage
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.retrieval.any_store import recall

@@ -21,7 +21,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.checked_calls import checked, checked_calls
 from react_mem.memory.maintenance.agent import CLOSING_SECONDS
 from react_mem.memory.maintenance.worker import close_workers
-from react_mem.memory.model.exposure import refuse_exposed_server
+from react_mem.memory.model.identity import refuse_exposed_server
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.reflect.driver import Report, run
 from react_mem.memory.reflect.skills.learner import Learning

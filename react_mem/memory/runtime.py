@@ -33,14 +33,15 @@ if TYPE_CHECKING:
     from react_mem.memory.maintenance.runner import AgentRunner as AgentRunner
     from react_mem.memory.maintenance.worker import Worker as Worker
     from react_mem.memory.merging.skill_life import withhold as withhold
-    from react_mem.memory.model.bounded_yaml import BoundedLoader as BoundedLoader
-    from react_mem.memory.model.exposure import authenticates as authenticates
-    from react_mem.memory.model.exposure import is_development as is_development
-    from react_mem.memory.model.exposure import is_loopback as is_loopback
-    from react_mem.memory.model.exposure import refuse_exposed_server as refuse_exposed_server
+    from react_mem.memory.model.external import ModelChoice as ModelChoice
+    from react_mem.memory.model.external import ModelEndpoint as ModelEndpoint
+    from react_mem.memory.model.identity import authenticates as authenticates
     from react_mem.memory.model.identity import development_user as development_user
+    from react_mem.memory.model.identity import is_development as is_development
+    from react_mem.memory.model.identity import is_loopback as is_loopback
     from react_mem.memory.model.identity import is_nobodys as is_nobodys
     from react_mem.memory.model.identity import named as named
+    from react_mem.memory.model.identity import refuse_exposed_server as refuse_exposed_server
     from react_mem.memory.model.identity import switched_off as switched_off
     from react_mem.memory.model.identity import unfit as unfit
     from react_mem.memory.model.interface import OwnerId as OwnerId
@@ -53,8 +54,7 @@ if TYPE_CHECKING:
     from react_mem.memory.model.kinds import SUMMARY as SUMMARY
     from react_mem.memory.model.kinds import searched_scopes as searched_scopes
     from react_mem.memory.model.kinds import title_of as title_of
-    from react_mem.memory.model.model_spec import ModelChoice as ModelChoice
-    from react_mem.memory.model.model_spec import ModelEndpoint as ModelEndpoint
+    from react_mem.memory.model.namespaces import BoundedLoader as BoundedLoader
     from react_mem.memory.model.namespaces import encode as encode
     from react_mem.memory.model.namespaces import memory_namespace as memory_namespace
     from react_mem.memory.model.namespaces import terminal_namespace as terminal_namespace

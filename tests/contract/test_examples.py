@@ -28,8 +28,8 @@ from react_mem.memory import (
 )
 from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.changes import put, write
 from react_mem.memory.model.files import AgentFile
+from react_mem.memory.model.receipt import put, write
 from react_mem.memory.scopes import (
     DialogMemoryStore,
     ProceduralMemoryStore,

@@ -14,10 +14,9 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.export import to_json
 from react_mem.memory.graph.links import LinkKind
 from react_mem.memory.language.text import normalise
-from react_mem.memory.model.changes import put
-from react_mem.memory.model.concepts import Alias, Concept
+from react_mem.memory.model.concepts import Alias, Concept, Knowledge, Reference
 from react_mem.memory.model.kinds import KINDS, TASK_STEP
-from react_mem.memory.model.knowledge import Knowledge, Reference
+from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
 from react_mem.memory.model.skills import Skill, StepExperience
 from react_mem.memory.reflect.tasks.plan_reading import parse

@@ -23,10 +23,9 @@ from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.merging.transcript import forget_speakers
-from react_mem.memory.model.arms import Arm
-from react_mem.memory.model.changes import put
-from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
+from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.model.receipt import put
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.recalling import DIMS, SenseEmbeddings, open_recalling, shared_database

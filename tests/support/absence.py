@@ -7,8 +7,7 @@ from langgraph.store.base import BaseStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.question import read_question
 from react_mem.memory.index.recall import Recall, RecallOp
-from react_mem.memory.model.arms import ALL_ARMS, Arm
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import now
 from react_mem.memory.retrieval import last_known

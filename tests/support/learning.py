@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.receipt import put
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.skills.outcomes import record_turn
 from react_mem.memory.reflect.skills.traces import Trace

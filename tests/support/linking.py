@@ -11,11 +11,11 @@ from langgraph.store.base import BaseStore, Item
 from react_mem.memory.graph.derived import Direction, LinkDocument, derived
 from react_mem.memory.graph.link_reading import reader
 from react_mem.memory.graph.links import node_of
-from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.concepts import Alias, Concept
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import kind_named
 from react_mem.memory.model.namespaces import encode
+from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
 from react_mem.memory.model.skills import Skill, StepExperience
 from react_mem.memory.model.states import TaskStep

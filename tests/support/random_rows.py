@@ -12,7 +12,7 @@ from react_mem.memory.index.entries import SPEAKS_OF_ITSELF, TELLS_WHEN, mark, m
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.times import Period
-from react_mem.memory.model.arms import ALL_ARMS, Arm
+from react_mem.memory.model.interface import ALL_ARMS, Arm
 from tests.support.sql_recall import SPACE, IndexedRow
 
 VOCABULARY = ["tea", "boat", "zebra", "cà", "phê", "日本", "🦓", "ß", "ﬁ", *(f"w{number}" for number in range(20))]

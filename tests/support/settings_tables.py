@@ -17,20 +17,19 @@ from pydantic.fields import FieldInfo
 
 from react_mem.agents.config import AgentConfig, ModelsConfig
 from react_mem.agents.standing_files import StandingInstructions
-from react_mem.memory.model.external import WebSettings
-from react_mem.memory.model.model_spec import ModelEndpoint
+from react_mem.memory.model.external import ModelEndpoint, WebSettings
 from react_mem.memory.model.policy import (
     ContextSettings,
     ExtractionSettings,
     LearningSettings,
     MemoryPolicy,
+    QuotaSettings,
     RecallSettings,
+    SummarySettings,
     TaskSettings,
 )
 from react_mem.memory.model.profile_schema import ProfileFieldSpec
-from react_mem.memory.model.quota_settings import QuotaSettings
 from react_mem.memory.model.retention_settings import RetentionSettings
-from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.tools.routing.routes import RouteSettings, SwitchSettings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable
 
 from react_mem.errors import QuotaExceeded
-from react_mem.memory.model.quota_settings import QuotaSettings
+from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.store.quotas import take_message
 from tests.support.databases import open_memory_store, word_model
 

@@ -40,10 +40,9 @@ from react_mem.memory.index.entries import matches
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.llm.checked_calls import checked
-from react_mem.memory.model.arms import Arm
-from react_mem.memory.model.changes import write
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.interface import Arm, MemoryScope
 from react_mem.memory.model.namespaces import ROOT
+from react_mem.memory.model.receipt import write
 from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.store.attachments import limit_of
 from react_mem.memory.store.conversation_listing import ConversationPlace, ConversationsStore, ListedConversations

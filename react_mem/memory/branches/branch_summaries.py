@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from react_mem.memory.model.chain import ChainEntry, ContextChain
+from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.records import Message, Summary
 from react_mem.memory.summaries.summary_groups import MASTER, MAX_WAITING
 

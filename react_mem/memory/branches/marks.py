@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import record_id
 
 

@@ -26,7 +26,7 @@ from react_mem.memory.context.outline_lines import OutlineBlock, outline_in, ren
 from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.budget import LineTokens, Section, allocate, beside_outline, count_tokens, outline_room
 from react_mem.memory.merging.transcript import message_record_id, text_of
-from react_mem.memory.model.chain import ContextChain
+from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY

@@ -15,7 +15,7 @@ from react_mem.memory.context.found_memory import SUMMARY_ID, render_message
 from react_mem.memory.llm.answers import fence, flat
 from react_mem.memory.llm.budget import MESSAGE_TOKENS, count_lines, count_tokens, cut_to, message_tokens, takes_more
 from react_mem.memory.merging.transcript import is_users
-from react_mem.memory.model.chain import ChainEntry, ContextChain
+from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.interface import MemoryResultItem
 from react_mem.memory.model.kinds import CHAIN

@@ -15,7 +15,7 @@ from react_mem.memory.language.terms import index_terms, index_words
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.language.times import Period, asks_when, named_periods
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import Arm
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from react_mem.memory.index.half_precision import (
 )
 from react_mem.memory.index.segments import NO_PLACE
 from react_mem.memory.index.texts import IndexedTexts
-from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.records import Role
 
 _PARTNER_PIECES = 2 * MAX_CHUNKS

@@ -13,7 +13,7 @@ from langgraph.store.base import Item, Op, Result, SearchItem
 from react_mem.memory.index.entries import meets, passage_of
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.ranked_hits import Hit, RankedHits
-from react_mem.memory.model.arms import ALL_ARMS, Arm
+from react_mem.memory.model.interface import ALL_ARMS, Arm
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.records import with_zone
 

@@ -21,7 +21,7 @@ from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.index.segments import NO_PLACE, NO_TIME
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.index.weights import DAY, CosineScale, StandingWeight, Weights
-from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import Arm
 
 Mask = NDArray[np.bool_]
 

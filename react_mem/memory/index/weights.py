@@ -12,7 +12,7 @@ from react_mem.memory.index import recall as fusion
 from react_mem.memory.index.entries import SPEAKS_OF_ITSELF, TELLS_WHEN, mark, term_number
 from react_mem.memory.index.half_precision import Floats, Rows
 from react_mem.memory.index.recall import RecallOp
-from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import Arm
 
 INSTRUCTION = term_number(mark("standing", "instruction"))
 PREFERENCE = term_number(mark("standing", "preference"))

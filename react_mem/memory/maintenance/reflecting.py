@@ -11,10 +11,10 @@ from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.asking import Asker
-from react_mem.memory.model.changes import Change, put, write
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONVERSATION, MESSAGE
 from react_mem.memory.model.namespaces import owner_namespace, scope_namespace
+from react_mem.memory.model.receipt import Change, put, write
 from react_mem.memory.model.records import Message, now
 from react_mem.memory.model.states import Conversation
 from react_mem.memory.reflect.deduplication import Deduplication

@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langgraph.store.base import BaseStore
 
-from react_mem.memory.model.off_loop import off_loop
+from react_mem.memory.model.namespaces import off_loop
 from react_mem.memory.model.records import Message
 from react_mem.memory.store.attachments import MAX_ATTACHMENT, Attachment, attach, limit_of, read_attachment, refs_in
 

@@ -13,12 +13,12 @@ from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchO
 from react_mem.memory.merging.concepts.concept_store import concept_changes
 from react_mem.memory.merging.reconcile import doubted, reconcile, wanted
 from react_mem.memory.merging.skill_life import stale_knowledge
-from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.store.transactions import transact
 

@@ -15,11 +15,11 @@ from typing import Any, cast
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.language.comparison import Vocabulary, content_words, missing
-from react_mem.memory.model.changes import Change, delete, put
+from react_mem.memory.model.concepts import MIN_SOURCES, Knowledge, confidence
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import KNOWLEDGE, SKILL
-from react_mem.memory.model.knowledge import MIN_SOURCES, Knowledge, confidence
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Fact
 from react_mem.memory.model.skills import Skill, Worths
 

@@ -19,11 +19,11 @@ from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.merging.blocks import has_media, medium_of
 from react_mem.memory.merging.episodes import CALLS, THOUGHTS, called, calls_of, thought_before, thoughts_in
 from react_mem.memory.merging.facts import as_said
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Message, Role, now, record_id, with_origin, with_zone
 from react_mem.memory.store.process_state import kept_with
 

@@ -5,18 +5,41 @@ Graphs and tools know `Memory` and the models of this module; nobody but the mem
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast, runtime_checkable
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
-from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.records import Meta, with_zone
 
 if TYPE_CHECKING:
     from react_mem.memory.model.receipt import Receipt
+
+
+# The arms of a search: the ways to find a memory.
+
+
+class Arm(StrEnum):
+    """A way to find a memory. Each can be switched off, and says in every result what it contributed."""
+
+    VECTOR = "vector"
+    LEXICAL = "lexical"
+    WINDOW = "window"
+    SPEAKER = "speaker"
+    TIME = "time"
+    STANDING = "standing"
+    HUB = "hub"
+    GRAPH = "graph"
+
+
+ALL_ARMS = frozenset(Arm) - {Arm.GRAPH}
+"""The arms that answer together, in one round trip. The graph asks after them (`memory.retrieval.graph_arm`), which
+costs one or two more, and has to be named by a policy: without a model that draws facts and episodes it finds no more
+(measured on LoCoMo's conversations and `benchmarks/stress`: no category higher, with links between messages alone)."""
+
 
 OwnerId = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 
@@ -246,3 +269,35 @@ class Memory(Protocol):
 
 IMemory = Memory
 """The same interface, by the name that its authors gave it."""
+
+
+# The path of a reranker in a policy: `package.module:attribute`.
+
+
+def check_reranker(path: str) -> str:
+    """Return the path of a reranker that can be imported.
+
+    Args:
+        path: `package.module:attribute`, a compressor or a function without arguments that makes one; empty for none.
+
+    Raises:
+        ValueError: If it is no such path, or nothing is there.
+    """
+    if path:
+        reranker_at(path)
+    return path
+
+
+def reranker_at(path: str) -> object:
+    """Return what is at a path.
+
+    Raises:
+        ValueError: If it is no such path, or nothing is there.
+    """
+    module, colon, attribute = path.partition(":")
+    if not (module and colon and attribute):
+        raise ValueError(f"the reranker {path!r} is not a path; write 'package.module:attribute'")
+    try:
+        return cast(object, getattr(importlib.import_module(module), attribute))
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"the reranker {path!r} cannot be imported: {error}") from error

@@ -11,15 +11,13 @@ from enum import Enum
 from functools import cached_property, partial
 from typing import Any, Literal
 
-from react_mem.memory.model.chain import ContextChain
-from react_mem.memory.model.concepts import Concept
+from react_mem.memory.model.concepts import Concept, ContextChain, Knowledge
 from react_mem.memory.model.files import AgentFile
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.knowledge import Knowledge
 from react_mem.memory.model.namespaces import PENDING as WAITING
 from react_mem.memory.model.namespaces import Namespace, owner_namespace
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.profile_record import Profile
+from react_mem.memory.model.profile_schema import Profile
 from react_mem.memory.model.records import Document, Episode, Fact, Message, Record, Summary, origin_of_role, record_id
 from react_mem.memory.model.skills import Skill, StepExperience, TurnOutcome
 from react_mem.memory.model.states import Conversation, FlowState, PendingTurn, Task, TaskStep

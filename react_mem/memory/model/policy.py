@@ -8,14 +8,83 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
-from react_mem.memory.model.arms import ALL_ARMS, Arm
-from react_mem.memory.model.external import WebSettings
+from react_mem.memory.model.external import ModelChoice, WebSettings
+from react_mem.memory.model.interface import ALL_ARMS, Arm, check_reranker
 from react_mem.memory.model.profile_schema import ProfileSchema
-from react_mem.memory.model.quota_settings import QuotaSettings
-from react_mem.memory.model.reranker_path import check_reranker
 from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.model.setting_names import AUTHORS, given_of, in_topics
-from react_mem.memory.model.summary_settings import SummarySettings
+
+# Settings of quotas: how much of an agent a user may take up in a day, and how much may be stored of them.
+
+
+class QuotaSettings(BaseModel, extra="forbid", frozen=True):
+    """Quotas of a user, for a day by UTC and in all: the `quotas:` block of an agent's `memory:`.
+
+    What a user takes up is counted over all agents that have the quota, and each agent holds the sum to its own limit.
+
+    >>> QuotaSettings().limits_days, QuotaSettings(messages_a_day=100).limits_days
+    (False, True)
+    """
+
+    messages_a_day: int | None = Field(None, ge=1, description="Messages of a user that are answered, at most.")
+    model_calls_a_day: int | None = Field(
+        None, ge=1, description="Calls of the chat model for a user, at most; each step of a turn is one."
+    )
+
+    memories: int | None = Field(
+        None, ge=1, description="Memories of a user that are stored, at most: messages, facts and all other records."
+    )
+    bytes: int | None = Field(
+        None,
+        ge=1,
+        description="Bytes that are stored of a user, at most: texts and attachments as the store keeps them.",
+    )
+
+    @property
+    def limits_days(self) -> bool:
+        """Truth of whether there is a quota of a day."""
+        return self.messages_a_day is not None or self.model_calls_a_day is not None
+
+
+# Settings of a conversation's summaries.
+
+
+class SummarySettings(BaseModel, extra="forbid", frozen=True):
+    """The shape of a conversation's summaries: the `summaries:` block of an agent's `memory:`.
+
+    Raises:
+        ValueError: If more messages or summaries are to be folded at once than there may be.
+    """
+
+    enabled: bool = Field(
+        True, description="Whether older parts of a conversation are summed up behind the turns, level by level."
+    )
+    n_sum: int = Field(6, ge=2, le=200, description="Messages of the chain at which some of them become a summary.")
+    sum_window: int = Field(
+        3,
+        ge=1,
+        le=200,
+        description="How many of them do; and how many of the highest level bring the master up to date.",
+    )
+    n_sum_sum: int = Field(3, ge=2, le=50, description="Summaries of one level that become one of the next.")
+    max_sum_lvl: int = Field(3, ge=1, le=9, description="The highest level below the master.")
+    window: Literal["newest", "oldest"] = Field(
+        "newest", description="Which messages become a summary: oldest keeps the latest word for word."
+    )
+    summary_model: ModelChoice = Field(
+        "", description="The model that sums up, named as `models.small` is; empty: the agent's small model."
+    )
+    summary_length: int = Field(600, ge=80, le=4000, description="Characters of a summary, at most.")
+    check_coherence: bool = Field(
+        False,
+        description="Whether a summary that loses or invents names and numbers of its sources is made once more.",
+    )
+
+    @model_validator(mode="after")
+    def _folds_fit(self) -> Self:
+        if self.sum_window > self.n_sum:
+            raise ValueError(f"sum_window ({self.sum_window}) messages cannot be taken out of n_sum ({self.n_sum})")
+        return self
 
 
 def _written_off(value: Any) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
-from typing import Annotated, Any
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+
+from react_mem.memory.model.records import now
 
 FOREVER = "forever"
 
@@ -86,3 +88,35 @@ class RetentionSettings(BaseModel, extra="forbid", frozen=True):
     def limits(self) -> bool:
         """Truth of whether anything ever goes."""
         return self.shortest is not None or self.max_memories is not None or self.max_bytes is not None
+
+
+# The legal hold of a user or of one conversation: as long as it is there, nothing of it is removed.
+
+MAX_REFERENCE = 100
+"""Characters of the name of a hold: the number of a case, and no content."""
+
+
+def _one_line(reference: str) -> str:
+    if not reference.isprintable() or reference != reference.strip():
+        raise ValueError("is not one line of printable characters; give the number of the case, such as case-2026-17")
+    return reference
+
+
+class LegalHold(BaseModel, extra="ignore", frozen=True):
+    """Order to keep what is remembered, as a court or an authority may give it.
+
+    Args:
+        reference: What it is known by, such as the number of a case; stored in plain, and shown to whoever it stops.
+        session_id: The conversation; empty for all of the user.
+        set_at: Since when.
+    """
+
+    kind: Literal["hold"] = "hold"
+    reference: Annotated[str, AfterValidator(_one_line)] = Field(min_length=1, max_length=MAX_REFERENCE)
+    session_id: str = ""
+    set_at: datetime = Field(default_factory=now)
+
+    def in_short(self) -> str:
+        """Return what is held, and by what: "... is under the legal hold 'case-17' since 2026-03-01"."""
+        what = "a conversation of this user is" if self.session_id else "all of this user's memory is"
+        return f"{what} under the legal hold {self.reference!r} since {self.set_at.date()}"

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from react_mem.memory.merging.facts import load_facts as load_facts
     from react_mem.memory.merging.reconcile import succeeded as succeeded
     from react_mem.memory.merging.transcript import speaker_changes as speaker_changes
-    from react_mem.memory.model.bounded_yaml import read_yaml as read_yaml
-    from react_mem.memory.model.changes import Change as Change
-    from react_mem.memory.model.changes import delete as delete
-    from react_mem.memory.model.changes import put as put
     from react_mem.memory.model.files import AgentFile as AgentFile
     from react_mem.memory.model.kinds import KINDS as KINDS
     from react_mem.memory.model.kinds import kind_named as kind_named
     from react_mem.memory.model.kinds import origin_of as origin_of
     from react_mem.memory.model.namespaces import meta_namespace as meta_namespace
+    from react_mem.memory.model.namespaces import read_yaml as read_yaml
+    from react_mem.memory.model.receipt import Change as Change
+    from react_mem.memory.model.receipt import delete as delete
+    from react_mem.memory.model.receipt import put as put
     from react_mem.memory.model.records import record_id as record_id
     from react_mem.memory.rights.holds import check_held as check_held
     from react_mem.memory.rights.markdown_export import exported_lines as exported_lines

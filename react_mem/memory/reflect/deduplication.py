@@ -22,10 +22,10 @@ from react_mem.memory.merging.doubts import said_again
 from react_mem.memory.merging.episodes import is_put_anew, put_anew
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import retire
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.reflect.driver import Asked, Gathered, Report, Strategy
 from react_mem.memory.reflect.pair_questions import MAX_PAIRS, as_said, question_about

@@ -18,9 +18,9 @@ from langgraph.store.base import BaseStore, PutOp
 from react_mem.errors import ExtractionError, InvalidOutput
 from react_mem.memory.llm.asking import Asker, ModelQuestion
 from react_mem.memory.merging.skill_life import sources_of
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.model.receipt import Change
 from react_mem.memory.store.transactions import transact
 
 MAX_CALLS = 5

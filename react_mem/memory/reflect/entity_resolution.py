@@ -22,10 +22,10 @@ from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.concepts.concept_store import Verdict, judged, load_concepts, refresh_concepts
 from react_mem.memory.merging.concepts.named_entities import Candidate, candidates, initials
 from react_mem.memory.merging.skill_life import sources_of
-from react_mem.memory.model.changes import Change, write
 from react_mem.memory.model.concepts import Concept, Decider
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.model.receipt import Change, write
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
 from react_mem.memory.reflect.pair_questions import MAX_PAIRS, as_said, question_about

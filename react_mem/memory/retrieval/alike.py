@@ -13,11 +13,10 @@ from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 from react_mem.memory.graph.links import in_utc
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import Recall, RecallOp
-from react_mem.memory.model.arms import Arm
-from react_mem.memory.model.changes import Change
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.interface import Arm, MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE, kind_of
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.model.receipt import Change
 from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import Guard, compare_and_set, transact

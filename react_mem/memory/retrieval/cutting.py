@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from react_mem.memory.index.recall import RecallHit
-from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.kinds import FACT
 
 GAP = 0.08

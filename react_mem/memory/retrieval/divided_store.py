@@ -16,9 +16,9 @@ from langgraph.store.base import BaseStore, ListNamespacesOp, Op, PutOp, Result,
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.index.recall import Recall, RecallOp
-from react_mem.memory.model.changes import write
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import ABANDONED, ROOT, Namespace
+from react_mem.memory.model.receipt import write
 from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.store.attachments import limit_of
 from react_mem.memory.store.indexed_store import IndexedStore

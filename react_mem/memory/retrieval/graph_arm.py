@@ -18,7 +18,7 @@ from react_mem.memory.graph.links import LinkKind, Node
 from react_mem.memory.graph.traverse import Subgraph, page_rank, received
 from react_mem.memory.index.recall import GRAPH, Recall, RecallHit, RecallOp, scored
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.namespaces import Namespace, decode
 
 log = logging.getLogger(__name__)

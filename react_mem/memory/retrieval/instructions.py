@@ -18,8 +18,7 @@ from react_mem.memory.language.comparison import Vocabulary
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.standing import standing_in
 from react_mem.memory.language.text import normalise
-from react_mem.memory.model.arms import Arm
-from react_mem.memory.model.interface import Fragment, MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import Arm, Fragment, MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, origin_of
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin

@@ -18,8 +18,7 @@ from react_mem.memory.language import length
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.statements import is_pleasantry, sentences
-from react_mem.memory.model.arms import Arm
-from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CONCEPT, MESSAGE, SUMMARY, origin_of
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin

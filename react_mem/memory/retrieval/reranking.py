@@ -12,7 +12,7 @@ from functools import lru_cache
 from langchain_core.documents import BaseDocumentCompressor, Document
 
 from react_mem.memory.index.recall import RecallHit
-from react_mem.memory.model.reranker_path import reranker_at
+from react_mem.memory.model.interface import reranker_at
 
 _PLACE = "place"
 

@@ -19,7 +19,7 @@ from react_mem.memory.index.recall import PARTNER_FIELDS, HitsToShow, Recall, Re
 from react_mem.memory.index.scorer import score_compared
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.namespaces import Namespace
 from react_mem.memory.retrieval.stock import calibration_of, cosine_of, similarity_of
 from react_mem.memory.retrieval.stock_index import MOST, KnownItems, ListedItems, first_page

@@ -16,7 +16,6 @@ from typing import Any
 from langgraph.store.base import Item, PutOp
 
 from react_mem.memory.branches.beliefs import part_of
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import (
     CHAIN,
@@ -34,7 +33,8 @@ from react_mem.memory.model.kinds import (
 )
 from react_mem.memory.model.kinds import STATE as FLOW_STATE
 from react_mem.memory.model.namespaces import Namespace
-from react_mem.memory.model.profile_record import Profile, ProfileValue
+from react_mem.memory.model.profile_schema import Profile, ProfileValue
+from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import now, with_zone
 from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.rights.erasure import erasing

@@ -10,10 +10,10 @@ from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.episodes import ways
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import reconcile
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.identity import CORRECTED
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Fact, fact_id, now, record_id
 from react_mem.memory.model.shown import fingerprint
 from react_mem.memory.rights.own_statements import check_told, own_statement

@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item
 
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.kinds import KINDS, MESSAGE
 from react_mem.memory.model.namespaces import ATTACHMENTS, encode, meta_namespace
-from react_mem.memory.model.receipt import UNREAD, Check, Receipt
+from react_mem.memory.model.receipt import UNREAD, Change, Check, Receipt
 from react_mem.memory.rights.receipts import check, read_again, receipt_of
 from react_mem.memory.store.attachments import sizes
 from react_mem.memory.store.left_traces import TracedStore, Traces

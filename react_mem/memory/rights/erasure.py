@@ -21,13 +21,12 @@ from react_mem.memory.graph.dependents import fall
 from react_mem.memory.merging.concepts.concept_store import concepts_without
 from react_mem.memory.merging.episodes import says_again
 from react_mem.memory.merging.transcript import forget_speakers, silenced
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import named_session
 from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, PROFILE, kind_of
 from react_mem.memory.model.namespaces import LINKS, META, owner_namespace
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.profile_record import Profile, ProfileValue
-from react_mem.memory.model.receipt import Receipt
+from react_mem.memory.model.profile_schema import Profile, ProfileValue
+from react_mem.memory.model.receipt import Change, Receipt
 from react_mem.memory.model.records import BELIEVED, Ending, Fact
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.rights.erased import ErasedSessions, checked, few_at_once

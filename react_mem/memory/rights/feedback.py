@@ -15,10 +15,10 @@ from langgraph.store.base import BaseStore, GetOp, Item
 from react_mem.memory import telemetry
 from react_mem.memory.merging.doubts import voted
 from react_mem.memory.merging.skill_life import after_use, without_use
-from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, OUTCOME, SKILL, kind_of
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Message, Record
 from react_mem.memory.model.skills import Skill, TurnOutcome
 from react_mem.memory.store.owned import WHOLE

@@ -21,11 +21,10 @@ from react_mem.memory.language.statements import statements_in
 from react_mem.memory.language.terms import content_terms
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.skill_life import stale_knowledge
-from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.kinds import CHAIN, FACT, MESSAGE, PROFILE, SUMMARY
 from react_mem.memory.model.namespaces import meta_namespace
-from react_mem.memory.model.profile_record import Profile, ProfileValue
-from react_mem.memory.model.receipt import Receipt
+from react_mem.memory.model.profile_schema import Profile, ProfileValue
+from react_mem.memory.model.receipt import Change, Receipt, put
 from react_mem.memory.model.records import Fact, fact_id, now
 from react_mem.memory.model.shown import fingerprint
 from react_mem.memory.rights.erasure import erasing, forget_caches

@@ -13,8 +13,8 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Message, record_id
 from react_mem.memory.rights.saying import Sayings, led_without, shown_without, texts_in
 

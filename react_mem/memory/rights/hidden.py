@@ -15,10 +15,9 @@ from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 from pydantic import BaseModel, Field
 
 from react_mem.errors import LegalHoldError, NotThere
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.kinds import CHAIN, FACT, kind_of
 from react_mem.memory.model.namespaces import ABANDONED, META, Namespace, meta_namespace, owner_of
-from react_mem.memory.model.receipt import Check, Receipt
+from react_mem.memory.model.receipt import Change, Check, Receipt
 from react_mem.memory.model.records import BELIEVED, Fact, now, record_id
 from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.rights.receipts import check, read_again

@@ -17,7 +17,7 @@ from react_mem.memory.language.line_breaks import quotes
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, PENDING, SKILL
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.profile_record import Profile, ProfileValue
+from react_mem.memory.model.profile_schema import Profile, ProfileValue
 from react_mem.memory.model.shown import SHOWN_CHARS, MemorySource
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.model.states import MAX_FAILURES, PendingTurn

@@ -13,12 +13,12 @@ from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.errors import LegalHoldError
 from react_mem.memory.branches.beliefs import part_of
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.kinds import CONCEPT, PROFILE, kind_of
-from react_mem.memory.model.legal_hold import LegalHold
 from react_mem.memory.model.namespaces import META, meta_namespace
-from react_mem.memory.model.profile_record import Profile
+from react_mem.memory.model.profile_schema import Profile
+from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import record_id
+from react_mem.memory.model.retention_settings import LegalHold
 from react_mem.memory.scopes.profile import values_of
 from react_mem.memory.store.owned import WHOLE, users_with
 from react_mem.memory.store.transactions import transact

@@ -18,11 +18,10 @@ from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.merging.blocks import without_data
 from react_mem.memory.merging.transcript import speaker_changes
-from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.kinds import kind_named, kind_of
-from react_mem.memory.model.namespaces import Namespace
-from react_mem.memory.model.off_loop import off_loop
-from react_mem.memory.model.quota_settings import QuotaSettings
+from react_mem.memory.model.namespaces import Namespace, off_loop
+from react_mem.memory.model.policy import QuotaSettings
+from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Message, Record
 from react_mem.memory.rights.portions import Told, nobody_listens, portions
 from react_mem.memory.scopes.scope import checked

@@ -18,12 +18,10 @@ from react_mem.memory.index.recall import Recall, RecallOp, RecallStore
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.transcript import speakers_of
-from react_mem.memory.model.arms import ALL_ARMS, Arm
-from react_mem.memory.model.changes import Change
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryScope
 from react_mem.memory.model.kinds import searched_scopes
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.receipt import Check, Receipt
+from react_mem.memory.model.receipt import Change, Check, Receipt
 from react_mem.memory.model.records import now
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.retrieval.any_store import recall

@@ -17,10 +17,10 @@ from langgraph.store.base import BaseStore, PutOp
 from react_mem.memory import telemetry
 from react_mem.memory.branches.marks import without_marks
 from react_mem.memory.merging.transcript import silenced
-from react_mem.memory.model.changes import Change, write
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import meta_namespace, owner_of, scope_namespace
+from react_mem.memory.model.receipt import Change, write
 from react_mem.memory.model.records import now, record_id
 from react_mem.memory.rights.aging import Aged, Policies, aged
 from react_mem.memory.rights.erasure import forget_caches, spoken_in

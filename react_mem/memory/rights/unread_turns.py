@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.kinds import PENDING
+from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Message, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.work.items import Work, put_work

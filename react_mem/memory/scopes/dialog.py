@@ -21,11 +21,11 @@ from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.merging.blocks import kept_apart
 from react_mem.memory.merging.episodes import led_apart
 from react_mem.memory.merging.transcript import message_record_id, misdated, speaker_changes, to_records
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent, named_session
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, PENDING, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import (
     Message,
     Record,

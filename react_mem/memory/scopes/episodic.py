@@ -13,9 +13,9 @@ from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.merging.episodes import episode_text, merged, same_episode
-from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import EPISODE
+from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Episode, Level, Record
 from react_mem.memory.scopes.scope import SPARE, ScopeStore
 from react_mem.memory.store.transactions import transact

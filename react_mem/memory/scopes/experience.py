@@ -12,11 +12,11 @@ from langgraph.store.base import GetOp, Item, Op, SearchOp
 
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallHit, RecallOp
-from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import EXPERIENCE, MESSAGE, OUTCOME
 from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Record, now
 from react_mem.memory.model.skills import MS, StepExperience, TurnOutcome, as_step
 from react_mem.memory.scopes.scope import ScopeStore, model_of

@@ -20,11 +20,11 @@ from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, only
 from react_mem.memory.llm.checked_calls import checked_calls
 from react_mem.memory.merging.doubts import in_favour
 from react_mem.memory.merging.transcript import speakers_of
-from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import KINDS, filter_marks, kinds_of
 from react_mem.memory.model.namespaces import Namespace, scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import AnyRecord, Record, now, with_zone, written_in
 from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.retrieval.cutting import relevant

@@ -21,7 +21,7 @@ from react_mem.memory.index.ranked_hits import RankedHits
 from react_mem.memory.index.recall import PARTNER_FIELDS, HitsToShow, Recall, RecallOp
 from react_mem.memory.index.scorer import Comparisons, Corpus, score_compared
 from react_mem.memory.index.texts import IndexedTexts
-from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.namespaces import owner_of, owner_of_path
 from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.large_namespaces import LargeNamespaces

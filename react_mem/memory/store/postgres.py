@@ -43,7 +43,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from react_mem.errors import SealError
 from react_mem.memory.index.recall import Recall, RecallOp
-from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.namespaces import is_bookkeeping, owner_of, owner_within
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
 from react_mem.memory.store.audit.audit_log import AuditLog, note_writes

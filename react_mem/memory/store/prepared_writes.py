@@ -8,9 +8,9 @@ from typing import Literal
 
 from langgraph.store.base import PutOp, validate_op_namespace
 
-from react_mem.memory.model.changes import NO_FIELDS
 from react_mem.memory.model.kinds import kind_of
 from react_mem.memory.model.namespaces import ROOT
+from react_mem.memory.model.receipt import NO_FIELDS
 from react_mem.memory.store.stored_text import check_identity, index_entries, to_json
 from react_mem.memory.store.stored_vectors import PlacedEntry, perhaps_stored
 from react_mem.memory.store.vectors import DocumentVectors

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import Arm
 from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.stored_text import storable

@@ -13,9 +13,9 @@ from typing import Any
 from langgraph.store.base import BaseStore, PutOp
 
 from react_mem.errors import QuotaExceeded
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.namespaces import meta_namespace
-from react_mem.memory.model.quota_settings import QuotaSettings
+from react_mem.memory.model.policy import QuotaSettings
+from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import now
 from react_mem.memory.store.transactions import transact_on
 

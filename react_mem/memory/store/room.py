@@ -25,7 +25,7 @@ from pydantic import BaseModel
 from react_mem.errors import MemoryFull
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import owner_namespace
-from react_mem.memory.model.quota_settings import QuotaSettings
+from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.store.attachments import sizes
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.process_state import kept_with

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import Arm
 
 Found = TypeVar("Found")
 

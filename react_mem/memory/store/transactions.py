@@ -16,8 +16,8 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from langgraph.store.base import BaseStore, Op, PutOp
 
 from react_mem.memory import telemetry
-from react_mem.memory.model.changes import Change, write
 from react_mem.memory.model.namespaces import Namespace, meta_namespace
+from react_mem.memory.model.receipt import Change, write
 from react_mem.memory.store.process_state import lock_of
 from react_mem.memory.store.seen_revisions import note_revision, seen_revision
 

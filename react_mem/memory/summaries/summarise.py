@@ -15,8 +15,8 @@ from react_mem.memory import telemetry
 from react_mem.memory.language.hallucination import Told
 from react_mem.memory.llm.answers import fence
 from react_mem.memory.llm.calls import is_broken_off, said_in, say, without_retries
+from react_mem.memory.model.policy import SummarySettings
 from react_mem.memory.model.records import SummaryLevel
-from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.summaries.cleaning import objection, read_summary
 from react_mem.memory.summaries.coherence import Coherence, compare
 from react_mem.memory.summaries.extracts import MADE_BY, extract_sentences

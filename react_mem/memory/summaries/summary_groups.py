@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, cast
 
-from react_mem.memory.model.chain import ChainEntry, ContextChain
+from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.kinds import SUMMARY
 from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.policy import SummarySettings
 from react_mem.memory.model.records import Summary, SummaryLevel
-from react_mem.memory.model.summary_settings import SummarySettings
 
 MASTER: Literal["master"] = "master"
 

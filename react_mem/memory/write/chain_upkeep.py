@@ -9,11 +9,11 @@ from typing import Any
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.entries import whole_text
-from react_mem.memory.model.chain import ChainEntry, ContextChain
-from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CHAIN, MESSAGE
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Message, Summary
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.owned import WHOLE

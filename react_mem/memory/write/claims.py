@@ -12,10 +12,10 @@ from langgraph.store.base import SearchItem, SearchOp
 from react_mem.errors import ExtractionError, ModelUnavailable
 from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of, scrub
-from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE, PENDING
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Fact, Message, now
 from react_mem.memory.model.states import MAX_FAILURES, PendingTurn
 from react_mem.memory.store.owned import WHOLE

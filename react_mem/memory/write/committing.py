@@ -11,11 +11,11 @@ from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.episodes import ways
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import known_as, reconcile, stated
-from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, PENDING
 from react_mem.memory.model.operations import Extraction, Operation
-from react_mem.memory.model.profile_record import ProfileValue
+from react_mem.memory.model.profile_schema import ProfileValue
+from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.transactions import transact

@@ -13,12 +13,12 @@ from react_mem.errors import ExtractionError
 from react_mem.memory import telemetry
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.model.chain import ContextChain
-from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CHAIN, FACT
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, TranscriptMessage
+from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.transactions import transact

@@ -20,8 +20,7 @@ from react_mem.memory.branches.marks import put_tip, read_marks
 from react_mem.memory.branches.tree import following, left_behind, root_of, with_lost_starts, with_trunk
 from react_mem.memory.graph.dependents import fall
 from react_mem.memory.merging.facts import fact_changes
-from react_mem.memory.model.chain import ContextChain
-from react_mem.memory.model.changes import Change, delete, put
+from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CHAIN, FACT, MESSAGE, PENDING, PROFILE, SUMMARY, kind_of
 from react_mem.memory.model.namespaces import (
@@ -31,7 +30,8 @@ from react_mem.memory.model.namespaces import (
     owner_namespace,
     scope_namespace,
 )
-from react_mem.memory.model.profile_record import PROFILE_KEY, Profile
+from react_mem.memory.model.profile_schema import PROFILE_KEY, Profile
+from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Fact, Message, Summary, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.scopes.profile import merged_field, split_fields, values_of, with_text

@@ -29,7 +29,7 @@ from react_mem.memory.merging.transcript import misdated
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.identity import Identity, identify, switched_off, why_off
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults
-from react_mem.memory.model.off_loop import characters_of, off_loop
+from react_mem.memory.model.namespaces import characters_of, off_loop
 from react_mem.memory.model.operations import Extractor
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.last_known import DATABASE

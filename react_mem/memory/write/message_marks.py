@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from react_mem.memory.language.comparison import missing, share
 from react_mem.memory.language.standing import standing_in
-from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.operations import Extraction
 from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.write.session import Session
 

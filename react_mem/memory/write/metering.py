@@ -21,8 +21,7 @@ from react_mem.errors import QuotaExceeded
 from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_for_clients, cause_of
 from react_mem.memory.model.identity import identify
-from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.quota_settings import QuotaSettings
+from react_mem.memory.model.policy import MemoryPolicy, QuotaSettings
 from react_mem.memory.store.priority import FRONT
 from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.store.quotas import take_message, take_model_call

@@ -16,9 +16,9 @@ from react_mem.memory.branches.marks import branch_key, put_tip, put_trunk, tip_
 from react_mem.memory.branches.threads import has_thread, was_on_thread
 from react_mem.memory.branches.tree import start_of
 from react_mem.memory.merging.transcript import is_said, message_record_id, record_named
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryResults, MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Message
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.write.following import begin_anew, follow, leave_unanswered

@@ -18,11 +18,9 @@ from react_mem.memory.index.question import read_question
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.model.arms import Arm
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.interface import Arm, MemoryScope
 from react_mem.memory.model.kinds import FACT
-from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.off_loop import off_loop
+from react_mem.memory.model.namespaces import off_loop, scope_namespace
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.retrieval.any_store import recall
 

@@ -27,11 +27,11 @@ from react_mem.memory.merging.episodes import ways
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import reconcile, stated, to_fact
 from react_mem.memory.merging.transcript import to_records
-from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Message, fact_id, now
 from react_mem.memory.model.shown import MemoryItem
 from react_mem.memory.rights.own_statements import check_told, own_statements

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.chain import ContextChain
+from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONVERSATION
 from react_mem.memory.model.operations import Extractor

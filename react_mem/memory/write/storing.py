@@ -21,11 +21,11 @@ from react_mem.memory.merging.transcript import (
     to_records,
     vouched,
 )
-from react_mem.memory.model.changes import Change, delete, put, put_unembedded
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.receipt import Change, delete, put, put_unembedded
 from react_mem.memory.model.records import Message, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.rights.forgotten import TurnUnsaid, read_forgotten

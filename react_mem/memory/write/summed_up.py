@@ -11,10 +11,10 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.derived import FOUNDS, Direction
 from react_mem.memory.graph.link_reading import reader
 from react_mem.memory.language.standing import states_preference
-from react_mem.memory.model.chain import ContextChain
-from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import EPISODE, FACT, SUMMARY
+from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Summary
 
 _MOST = 50

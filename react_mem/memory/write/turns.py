@@ -23,7 +23,7 @@ from langgraph.store.base import SearchItem
 
 from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.model.chain import ContextChain
+from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.states import PendingTurn

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 from react_mem.memory.language.times import Mention, Period, mentions, time_of_day
-from react_mem.memory.model.profile_record import Profile
+from react_mem.memory.model.profile_schema import Profile
 from react_mem.memory.model.records import with_zone
 
 _MAX_CLAUSE = 500

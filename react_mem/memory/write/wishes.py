@@ -13,10 +13,10 @@ from typing import cast
 from langgraph.store.base import BaseStore, PutOp, SearchItem, SearchOp
 
 from react_mem.errors import LegalHoldError
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Message, record_id
 from react_mem.memory.rights.forgetting import forget
 from react_mem.memory.rights.hidden import Hiding, erase_due

@@ -10,9 +10,9 @@ from langgraph.store.base import BaseStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph import links
 from react_mem.memory.graph.link_reading import reader
-from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.store import linked
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.transactions import transact

@@ -11,8 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.arms import ALL_ARMS, Arm
-from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.operations import EpisodeDraft, Extraction
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Level

@@ -8,7 +8,7 @@ import pytest
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.changes import put
+from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Record
 from react_mem.memory.rights.holdings_shown import show_graph
 from react_mem.memory.scopes.dialog import DialogMemoryStore

@@ -16,10 +16,10 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.reflecting import Reflecting, reflect
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.merging.skill_life import load_knowledge
-from react_mem.memory.model.changes import put, write
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.model.receipt import put, write
 from react_mem.memory.model.records import Message, now, record_id
 from react_mem.memory.store.owned import everything
 from react_mem.memory.write.session import TurnReport

@@ -9,7 +9,7 @@ from langgraph.store.base import BaseStore
 from psycopg import AsyncConnection
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.chain import ContextChain
+from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Route, expect
 
-from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.kinds import KINDS
 from tests.integration.page.conftest import Visitor, pressed
 from tests.integration.page.test_graph_view import settled

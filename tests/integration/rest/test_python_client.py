@@ -13,7 +13,7 @@ from langgraph.store.base import BaseStore
 from starlette.authentication import UnauthenticatedUser
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.changes import put
+from react_mem.memory.model.receipt import put
 from react_mem_client import MemoryApiError, MemoryClient
 from react_mem_client.models import SaidMessage
 from tests.integration.rest.conftest import ANN, BOB

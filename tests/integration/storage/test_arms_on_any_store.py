@@ -13,7 +13,7 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from react_mem.memory.index.recall import Recall, RecallOp
-from react_mem.memory.model.arms import ALL_ARMS, Arm
+from react_mem.memory.model.interface import ALL_ARMS, Arm
 from react_mem.memory.retrieval import stock_index
 from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.store.calibration import KNOWN

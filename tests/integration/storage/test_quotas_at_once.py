@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from react_mem.memory.model.quota_settings import QuotaSettings
+from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.store import quotas as counting
 from tests.support.databases import open_memory_store, word_model
 from tests.support.taking import take

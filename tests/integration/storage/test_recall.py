@@ -10,8 +10,7 @@ import pytest
 
 from react_mem.memory.index import recall as fusion
 from react_mem.memory.index.recall import Recall
-from react_mem.memory.model.arms import ALL_ARMS, Arm
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.recalling import DIALOG, asked, keys, message, open_recalling, put, recalled, shared_database

@@ -17,7 +17,7 @@ from react_mem.memory.index.ranked_hits import KnownCosines, RankedHits
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.index.scorer import score_compared
 from react_mem.memory.language.times import Period
-from react_mem.memory.model.arms import ALL_ARMS, Arm
+from react_mem.memory.model.interface import ALL_ARMS, Arm
 from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.store import owner_recall
 from react_mem.memory.store.postgres import MemoryStore

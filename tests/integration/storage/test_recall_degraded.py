@@ -11,7 +11,7 @@ import pytest
 from langgraph.store.base import PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
-from react_mem.memory.model.arms import ALL_ARMS, Arm
+from react_mem.memory.model.interface import ALL_ARMS, Arm
 from react_mem.memory.store import StorageSettings, questions, reembed, unread_texts
 from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.embeddings import EmbeddingModel

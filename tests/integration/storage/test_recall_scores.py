@@ -17,7 +17,7 @@ from psycopg import AsyncConnection
 from react_mem.memory.index import recall as fusion
 from react_mem.memory.index.entries import SPEAKS_OF_ITSELF, TELLS_WHEN, Entry, mark
 from react_mem.memory.index.recall import RecallOp
-from react_mem.memory.model.arms import ALL_ARMS, Arm
+from react_mem.memory.model.interface import ALL_ARMS, Arm
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.stored_text import index_entries
 from tests.support.recalling import DIALOG, SCALE, asked, message, open_recalling, put, shared_database

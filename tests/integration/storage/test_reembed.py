@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 
 from react_mem.agents.entry import main_of_cli as main
 from react_mem.errors import EmbeddingMismatch, EmbeddingUnavailable
-from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import Arm
 from react_mem.memory.store import StorageSettings, reembed
 from react_mem.memory.store.embeddings import LOCAL_MODEL, EmbeddingModel
 from tests.support.databases import WordEmbeddings, open_memory_store, word_model

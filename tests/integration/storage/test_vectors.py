@@ -12,7 +12,7 @@ from psycopg.types.json import Json
 
 from react_mem.errors import EmbeddingMismatch, InvalidVector
 from react_mem.graphs.server import build_maintenance
-from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import Arm
 from react_mem.memory.store import StorageSettings, reembed, vectors
 from react_mem.memory.store.embeddings import LOCAL_MODEL, EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore

@@ -15,11 +15,11 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.language.comparison import share
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.merging.skill_life import load_knowledge, stale_knowledge
-from react_mem.memory.model.changes import delete, put, write
+from react_mem.memory.model.concepts import Knowledge
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.kinds import FACT
-from react_mem.memory.model.knowledge import Knowledge
 from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.receipt import delete, put, write
 from react_mem.memory.model.records import Episode, Fact, fact_id, record_id
 from react_mem.memory.reflect.driver import Report, run
 from react_mem.memory.reflect.knowledge.consolidator import Consolidation

@@ -10,8 +10,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.arms import Arm
-from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.instructions import ASKS_STANDING, INSTRUCTION
 from react_mem.memory.write.extraction import create_extractor

@@ -15,9 +15,9 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.derived import MOST_LINKS, MOST_OTHERS
 from react_mem.memory.graph.links import LinkKind
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Level, Record
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from react_mem.memory.store.transactions import transact

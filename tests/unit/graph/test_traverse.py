@@ -11,8 +11,8 @@ from react_mem.memory.graph.derived import Direction
 from react_mem.memory.graph.link_reading import reader
 from react_mem.memory.graph.links import LinkKind
 from react_mem.memory.graph.traverse import Subgraph, expand, page_rank
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Level
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from react_mem.memory.store.transactions import transact

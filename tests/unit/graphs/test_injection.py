@@ -19,7 +19,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.recall import RecallOp
-from react_mem.memory.model.chain import ChainEntry, ContextChain
+from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.interface import MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.namespaces import encode, scope_namespace
 from react_mem.memory.model.records import now

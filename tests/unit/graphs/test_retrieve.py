@@ -16,7 +16,7 @@ from pydantic import Field
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.budget import message_tokens
-from react_mem.memory.model.chain import ChainEntry, ContextChain
+from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import now

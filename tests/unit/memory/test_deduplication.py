@@ -11,9 +11,9 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.merging.facts import load_facts, write_facts
-from react_mem.memory.model.changes import write
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.receipt import write
 from react_mem.memory.model.records import Fact, fact_id, now
 from react_mem.memory.reflect.deduplication import Deduplication, Duplicate
 from react_mem.memory.reflect.driver import Report

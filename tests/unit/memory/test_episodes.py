@@ -16,11 +16,11 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.context.found_memory import FoundMemory
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.episodes import hold_episode, hold_summary, merged, same_episode
-from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.operations import EpisodeDraft, Extraction
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Episode, Level, record_id
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.write.turns import Turns

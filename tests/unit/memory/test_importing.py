@@ -18,9 +18,9 @@ from react_mem.integrations.importers import source_updates
 from react_mem.integrations.importers.as_records import ForeignEntry, UnusableEntry
 from react_mem.integrations.importers.importer import import_from
 from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryScope
-from react_mem.memory.model.changes import put
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.rights.markdown_export import markdown_export
 from react_mem.memory.store.owned import everything

@@ -14,16 +14,15 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.facts import write_facts
-from react_mem.memory.model.changes import put
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import origin_of
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.profile_record import ProfileValue
+from react_mem.memory.model.policy import MemoryPolicy, SummarySettings
+from react_mem.memory.model.profile_schema import ProfileValue
+from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Message, record_id
-from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.reflect.driver import run
 from react_mem.memory.reflect.knowledge.consolidator import Consolidation
 from react_mem.memory.reflect.skills.learner import Learning

@@ -23,8 +23,7 @@ from react_mem.memory.llm import calls
 from react_mem.memory.llm.answers import object_schema
 from react_mem.memory.llm.asking import Asker, ModelQuestion
 from react_mem.memory.model.operations import TranscriptMessage
-from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.summary_settings import SummarySettings
+from react_mem.memory.model.policy import MemoryPolicy, SummarySettings
 from react_mem.memory.summaries.sources import Source
 from react_mem.memory.summaries.summarise import Summariser, SummaryTask
 from react_mem.memory.telemetry.catalogue import PURPOSE

@@ -24,7 +24,7 @@ from react_mem.graphs.planner_worker import build_graph as planner_worker
 from react_mem.graphs.smart_buyer import build_graph as smart_buyer
 from react_mem.memory import MemoryFacade, MemoryPolicy, telemetry
 from react_mem.memory.adapters import MemoryMiddleware
-from react_mem.memory.model.quota_settings import QuotaSettings
+from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.rights.erasure import forget_user
 from react_mem.memory.store import quotas as counting
 from react_mem.memory.store.owned import everything

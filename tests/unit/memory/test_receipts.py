@@ -14,11 +14,10 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace, work_namespace
-from react_mem.memory.model.profile_record import PROFILE_KEY
-from react_mem.memory.model.receipt import Check, Receipt
+from react_mem.memory.model.profile_schema import PROFILE_KEY
+from react_mem.memory.model.receipt import Change, Check, Receipt
 from react_mem.memory.model.records import fact_id
 from react_mem.memory.rights import portability, receipts
 from react_mem.memory.rights.forgetting import forget_said

@@ -13,10 +13,10 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.llm.answers import object_schema
 from react_mem.memory.llm.asking import Asker, ModelQuestion
-from react_mem.memory.model.changes import Change, delete, put, write
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.model.receipt import Change, delete, put, write
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect.driver import MAX_CALLS, Asked, Checked, Gathered, Report, Strategy, run
 from react_mem.memory.store.transactions import Guard

@@ -7,7 +7,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.changes import put
+from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Fact
 from react_mem.memory.write.related import NEIGHBOURS, related_facts
 

@@ -12,8 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.profile_record import Profile, ProfileValue
-from react_mem.memory.model.profile_schema import ProfileFieldSpec
+from react_mem.memory.model.profile_schema import Profile, ProfileFieldSpec, ProfileValue
 from react_mem.memory.scopes.profile import merge_profile, merged_field, split_fields, values_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from react_mem.memory.model.profile_record import Profile, ProfileField
+from react_mem.memory.model.profile_schema import Profile, ProfileField
 from react_mem.memory.write.when import When, over_by, resolve, zone_of
 
 ZONE = ZoneInfo("Asia/Ho_Chi_Minh")

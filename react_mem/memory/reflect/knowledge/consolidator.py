@@ -10,10 +10,10 @@ from typing import Any
 from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.merging.skill_life import SCOPES, load_knowledge, sources_of, without
-from react_mem.memory.model.changes import Change, delete, put
+from react_mem.memory.model.concepts import Knowledge, Reference, confidence
 from react_mem.memory.model.kinds import KNOWLEDGE
-from react_mem.memory.model.knowledge import Knowledge, Reference, confidence
 from react_mem.memory.model.origins import lowest
+from react_mem.memory.model.receipt import Change, delete, put
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
 from react_mem.memory.reflect.knowledge.counting import Drawn, counted

@@ -12,7 +12,7 @@ from react_mem.memory.language.hallucination import Told
 from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.answers import object_schema
 from react_mem.memory.llm.asking import ModelQuestion, as_lines, objects
-from react_mem.memory.model.knowledge import MIN_SOURCES, Form
+from react_mem.memory.model.concepts import MIN_SOURCES, Form
 from react_mem.memory.reflect.driver import Checked
 from react_mem.memory.reflect.knowledge.counting import Drawn
 from react_mem.memory.reflect.knowledge.memory_groups import Evidence

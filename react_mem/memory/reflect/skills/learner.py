@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.merging.skill_life import is_outdone
-from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import SKILL
+from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
 from react_mem.memory.reflect.skills.distilling import Findings, distil, find

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from react_mem.memory.merging.skill_life import after_turn, after_use, is_withheld, worth
-from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import OUTCOME
+from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.skills import Skill, TurnOutcome
 from react_mem.memory.reflect.skills.traces import match
 from react_mem.memory.store.transactions import transact

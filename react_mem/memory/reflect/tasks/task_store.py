@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from react_mem.memory.model.changes import Change
+from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.states import Task, TaskStep
 from react_mem.memory.reflect.tasks.resuming import meant
 from react_mem.memory.reflect.tasks.task_steps import Step, TaskGraph, woven

@@ -14,13 +14,12 @@ from react_mem.memory.context import Assembled, Frame, Section, Window, assemble
 from react_mem.memory.context import found_memory as lines
 from react_mem.memory.llm.budget import message_tokens
 from react_mem.memory.merging.transcript import message_record_id
-from react_mem.memory.model.chain import ChainEntry, ContextChain
+from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
-from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy, SummarySettings
 from react_mem.memory.model.records import Message, Summary
-from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.retrieval.instructions import INSTRUCTION
 from react_mem.memory.summaries.summary_groups import applied, next_fold, shown
 

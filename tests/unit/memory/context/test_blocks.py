@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from react_mem.memory.context.dialogue import chain_of, render_pages, render_summaries
 from react_mem.memory.llm.budget import count_tokens
-from react_mem.memory.model.chain import ChainEntry, ContextChain
+from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CHAIN

@@ -14,7 +14,7 @@ import react_mem.memory.facade  # noqa: F401 - every kind of record is defined o
 from react_mem.memory.context import render_line, render_memories
 from react_mem.memory.context.dialogue import render_summaries
 from react_mem.memory.language.own_words import parts
-from react_mem.memory.model.chain import ChainEntry
+from react_mem.memory.model.concepts import ChainEntry
 from react_mem.memory.model.interface import Doubt, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import origin_of
 from react_mem.memory.model.origins import LABELS, Origin

@@ -11,8 +11,7 @@ from langgraph.store.base import SearchItem
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.recall import RecallHit
-from react_mem.memory.model.arms import Arm
-from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.cutting import GAP, SHARE, relevant

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.chain import ChainEntry, ContextChain
+from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Message, Summary

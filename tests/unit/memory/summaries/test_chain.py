@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from react_mem.memory.model.chain import ChainEntry, ContextChain
+from react_mem.memory.model.concepts import ChainEntry, ContextChain
+from react_mem.memory.model.policy import SummarySettings
 from react_mem.memory.model.records import Message, Summary
-from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.summaries.summary_groups import MASTER, applied, next_fold, shown
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)

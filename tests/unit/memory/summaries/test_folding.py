@@ -14,7 +14,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.errors import ModelUnavailable
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.chain import ContextChain
+from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.operations import Extraction
 from react_mem.memory.model.records import Summary

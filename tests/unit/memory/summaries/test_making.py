@@ -12,8 +12,8 @@ import openai
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 
+from react_mem.memory.model.policy import SummarySettings
 from react_mem.memory.model.records import SummaryLevel
-from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.summaries.coherence import compare
 from react_mem.memory.summaries.extracts import extract_sentences
 from react_mem.memory.summaries.length import shortened

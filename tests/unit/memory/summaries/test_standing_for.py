@@ -11,7 +11,6 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.language.standing import states_preference
-from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.operations import (
     EpisodeDraft,
@@ -20,6 +19,7 @@ from react_mem.memory.model.operations import (
     Operation,
     TranscriptMessage,
 )
+from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Summary
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from react_mem.memory.write.conversations import end_conversation
