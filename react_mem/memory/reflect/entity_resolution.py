@@ -27,8 +27,8 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.receipt import Change, write
 from react_mem.memory.model.records import Fact, now
+from react_mem.memory.reflect.deduplication import MAX_PAIRS, as_said, question_about
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
-from react_mem.memory.reflect.pair_questions import MAX_PAIRS, as_said, question_about
 from react_mem.memory.store.scale import Scale
 
 _SURE = 0.9

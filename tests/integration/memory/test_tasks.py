@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.reflect.tasks.task_steps import Step, TaskGraph
-from react_mem.memory.reflect.tasks.task_store import KeptTask, TaskKeeper
+from react_mem.memory.reflect.tasks.task_store import KeptTask, Step, TaskGraph, TaskKeeper
 
 TRIP = TaskGraph(
     "A trip to Hue", (Step("1", "Find a flight", tool="search"), Step("2", "Book it", ("1",), "failed", "no"))

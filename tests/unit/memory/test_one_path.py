@@ -22,8 +22,7 @@ from react_mem.memory.model.operations import EpisodeDraft, Extraction, ProfileC
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.reflect.skills.traces import read_experience
-from react_mem.memory.reflect.tasks.task_steps import Step, TaskGraph
-from react_mem.memory.reflect.tasks.task_store import KeptTask, TaskKeeper
+from react_mem.memory.reflect.tasks.task_store import KeptTask, Step, TaskGraph, TaskKeeper
 from react_mem.memory.scopes import episodic, experience
 from react_mem.memory.scopes.dialog import DialogMemoryStore
 from react_mem.memory.scopes.procedural import ProceduralMemoryStore

@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 from react_mem.errors import InvalidOutput
 from react_mem.memory.context import count_tokens
 from react_mem.memory.llm.asking import Asker
-from react_mem.memory.reflect.tasks.observed_steps import observed
-from react_mem.memory.reflect.tasks.plan_reading import parse
-from react_mem.memory.reflect.tasks.planning import plan_of
-from react_mem.memory.reflect.tasks.resuming import asks_to_go_on, meant
-from react_mem.memory.reflect.tasks.task_lines import context_of
-from react_mem.memory.reflect.tasks.task_steps import MAX_STEPS, Step, TaskGraph, merge, woven
+from react_mem.memory.reflect.tasks.planning import parse, plan_of
+from react_mem.memory.reflect.tasks.proof import observed
+from react_mem.memory.reflect.tasks.task_store import MAX_STEPS, Step, TaskGraph, asks_to_go_on, meant, merge, woven
+from react_mem.memory.reflect.tasks.turn_tasks import context_of
 from tests.support.scripted_model import ScriptedModel
 
 FEW = settings(deadline=None, max_examples=60)

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from react_mem.memory.reflect.tasks.plan_reading import Plan, parse
+from react_mem.memory.reflect.tasks.planning import Plan, parse
 from react_mem.memory.reflect.tasks.proof import TaskEvidence, evidence_in, proven
-from react_mem.memory.reflect.tasks.task_steps import Step, TaskGraph
+from react_mem.memory.reflect.tasks.task_store import Step, TaskGraph
 
 
 def plan(*quotes: str, tool: str = "") -> Plan:

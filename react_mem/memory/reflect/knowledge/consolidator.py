@@ -3,22 +3,259 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Any, cast, get_args
 
+from langgraph.store.base import BaseStore, Op, SearchItem, SearchOp
+
+from react_mem.memory.language import denial_of
+from react_mem.memory.language.comparison import missing, share
+from react_mem.memory.language.hallucination import Told
+from react_mem.memory.language.terms import index_terms
 from react_mem.memory.language.text import normalise
-from react_mem.memory.llm.asking import Asker
+from react_mem.memory.llm.answers import object_schema
+from react_mem.memory.llm.asking import Asker, ModelQuestion, as_lines, objects
 from react_mem.memory.merging.skill_life import SCOPES, load_knowledge, sources_of, without
-from react_mem.memory.model.concepts import Knowledge, Reference, confidence
-from react_mem.memory.model.kinds import KNOWLEDGE
+from react_mem.memory.model.concepts import MIN_SOURCES, Form, Knowledge, Reference, confidence
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import EPISODE, FACT, KNOWLEDGE, SUMMARY
+from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import lowest
 from react_mem.memory.model.receipt import Change, delete, put
-from react_mem.memory.model.records import Fact, now
+from react_mem.memory.model.records import Episode, Fact, Level, now
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
 from react_mem.memory.reflect.knowledge.counting import Drawn, counted
-from react_mem.memory.reflect.knowledge.memory_groups import Memories, digest, groups, read_memories
-from react_mem.memory.reflect.knowledge.proposing import question_about
+
+# Groups of related memories among the latest facts and episodes of a user.
+
+MAX_FACTS = 500
+MAX_EPISODES = 200
+"""The latest, which one run looks at: what nobody speaks of any more is not a habit."""
+
+SMALLEST, LARGEST = 3, 12
+"""Memories of a group: two say hardly more than each alone, and a small model minds no more than a dozen."""
+
+_MAX_SUMMARIES = 1_000
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A memory as far as something can be drawn from it.
+
+    Args:
+        id: The record's.
+        about: Whom it is about.
+        text: What it says: of a fact the user's own words.
+        at: When it was last said.
+    """
+
+    id: str
+    about: str
+    text: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Memories:
+    """Memories of a run.
+
+    Args:
+        facts: Facts that are current, and that a model has read.
+        former: Facts that no longer are.
+        episodes: Episodes.
+        summaries: By message, the summary of its conversation that covers it.
+    """
+
+    facts: Sequence[Fact] = ()
+    former: Sequence[Fact] = ()
+    episodes: Sequence[Episode] = ()
+    summaries: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def evidence(self) -> list[Evidence]:
+        """Facts and episodes, the oldest first."""
+        found = [
+            *(Evidence(one.id, one.about, one.text, one.said_at) for one in self.facts),
+            *(Evidence(one.id, "user", one.text, one.created_at) for one in self.episodes),
+        ]
+        return sorted(found, key=lambda one: (one.at, one.id))
+
+    def summaries_of(self, sources: Iterable[str]) -> list[str]:
+        """Return the summaries that cover these messages."""
+        return sorted({self.summaries[source] for source in sources if source in self.summaries})
+
+
+async def read_memories(store: BaseStore, user_id: str) -> Memories:
+    """Return what a run looks at, in one round trip.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+    """
+    semantic = scope_namespace(user_id, MemoryScope.SEMANTIC)
+    told: dict[str, Any] = {"kind": FACT.name, "verbatim": False}
+    ops: list[Op] = [
+        SearchOp(semantic, filter={**told, "current": True}, limit=MAX_FACTS, refresh_ttl=False),
+        SearchOp(semantic, filter={**told, "current": False}, limit=MAX_FACTS, refresh_ttl=False),
+        SearchOp(EPISODE.namespace(user_id), filter={"kind": EPISODE.name}, limit=MAX_EPISODES, refresh_ttl=False),
+        SearchOp(
+            scope_namespace(user_id, MemoryScope.DIALOG),
+            filter={"kind": SUMMARY.name, "chain": True, "level": "1"},
+            limit=_MAX_SUMMARIES,
+            refresh_ttl=False,
+        ),
+    ]
+    current, former, episodes, summaries = cast("list[list[SearchItem]]", await store.abatch(ops))
+    return Memories(
+        [Fact.from_value(item.value) for item in current],
+        [Fact.from_value(item.value) for item in former],
+        [Episode.from_value(item.value) for item in episodes if item.value["level"] != Level.CONVERSATION],
+        {source: item.key for item in summaries for source in item.value["source_ids"]},
+    )
+
+
+def groups(evidence: Sequence[Evidence]) -> list[list[Evidence]]:
+    """Return memories that have to do with each other: about the same, with a word in common, the widest word first.
+
+    What belongs to none is in none; a memory may be in two where most of both is new.
+
+    Args:
+        evidence: Memories.
+    """
+    by_word: defaultdict[tuple[str, str], list[Evidence]] = defaultdict(list)
+    for one in evidence:
+        for word in set(index_terms(one.text)):
+            by_word[normalise(one.about), word].append(one)
+    # a word that stands in all is the user's name, and says nothing
+    wide = [(key, members) for key, members in by_word.items() if len(members) >= SMALLEST]
+    found: list[list[Evidence]] = []
+    seen: set[str] = set()
+    for _, members in sorted(wide, key=lambda pair: (-min(len(pair[1]), LARGEST), len(pair[1]), pair[0])):
+        latest = members[-LARGEST:]
+        new = [one for one in latest if one.id not in seen]
+        if 2 * len(new) > len(latest):
+            found.append(latest)
+            seen |= {one.id for one in latest}
+    return found
+
+
+def digest(group: Collection[Evidence]) -> str:
+    """Return what a group is known by: the same memories, saying the same, were looked at before."""
+    told = sorted(f"{one.id}\x1f{one.text}" for one in group)
+    return hashlib.blake2b("\x1e".join(told).encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+# Knowledge that a model proposes from related memories; what they do not bear out is refused.
+
+MAX_CHARS = 300
+"""Of one text: it is a line of the prompt."""
+
+_MAX_ITEMS = 4
+"""Of one group: more would only say the same in other words."""
+
+_FORMS = get_args(Form)
+_MIN_SHARE = 0.5
+"""The share of a text's words that its memories have: one for all of them, such as "plants", may be new."""
+
+
+def question_about(group: Sequence[Evidence], model: str) -> ModelQuestion[Checked[Drawn]]:
+    """Return the question what memories come to together, whose answer is checked.
+
+    Args:
+        group: The memories, all about the same.
+        model: What the model is called.
+    """
+    aliases = {f"f{place + 1}": one for place, one in enumerate(group)}
+
+    def read(said: Mapping[str, Any]) -> Checked[Drawn]:
+        drawn: dict[str, Drawn] = {}
+        refused: list[str] = []
+        for item in objects(said.get("items")):
+            form, text, cited = _read(item)
+            sources = list(dict.fromkeys(alias for alias in cited if alias in aliases))
+            if unknown := set(cited) - set(aliases):
+                refused.append(f"it cites {len(unknown)} memories that there are not")
+            elif len(drawn) == _MAX_ITEMS:
+                refused.append(f"there are more than {_MAX_ITEMS}")
+            elif problem := problem_with(form, text, [aliases[alias] for alias in sources]):
+                refused.append(problem)
+            else:
+                about = group[0].about.strip()
+                if normalise(about) != "user" and missing(about, [text]):
+                    text = f"{about}: {text}"
+                ids = tuple(aliases[alias].id for alias in sources)
+                made = Drawn(cast("Form", form), normalise(about), text, ids, len(ids), made_by=model or "model")
+                drawn[normalise(text)] = made
+        return Checked(list(drawn.values()), refused)
+
+    shown = [_shown(alias, one) for alias, one in aliases.items()]
+    return ModelQuestion("consolidate_facts", as_lines("memories", shown), _schema(list(aliases)), read)
+
+
+def problem_with(form: str, text: str, sources: Sequence[Evidence]) -> str:
+    """Return why a text must not be kept as what these memories come to; empty where it may.
+
+    Args:
+        form: What it is said to be.
+        text: The text.
+        sources: The memories that it stands on.
+    """
+    if form not in _FORMS:
+        return f"it is none of {', '.join(_FORMS)}"
+    if len(sources) < MIN_SOURCES:
+        return f"it stands on fewer than {MIN_SOURCES} memories"
+    if not text or len(text) > MAX_CHARS or "\n" in text:
+        return f"it is empty, or more than a line of {MAX_CHARS} characters"
+    if any(normalise(text) == normalise(one.text) for one in sources):
+        return "it says what one of its memories says"
+    texts = [one.text for one in sources]
+    known = [*texts, *(one.about for one in sources)]
+    if Told(known, [one.at for one in sources]).invented(text):
+        return "it has a name or a number that its memories do not have"
+    first = text.split(maxsplit=1)[0]
+    # the first word has a capital whatever it is: whom the memories are about, or one of their words
+    if first[0].isupper() and missing(first, known):
+        return "it does not begin with whom its memories are about"
+    if share(text, known) < _MIN_SHARE:
+        return f"its memories have fewer than {_MIN_SHARE:.0%} of its words"
+    if any(share(one.text, [text]) == 0 for one in sources):
+        return "it has no word in common with one of its memories"
+    denied = {denial_of(one) for one in texts}
+    if None not in denied and denial_of(text) not in {*denied, None}:
+        return "it says the opposite of its memories"
+    return ""
+
+
+def _shown(alias: str, one: Evidence) -> dict[str, str]:
+    about = {"about": one.about} if normalise(one.about) != "user" else {}
+    return {"id": alias, "date": f"{one.at:%Y-%m-%d}", **about, "text": one.text}
+
+
+def _read(item: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    cited = item.get("sources")
+    return (
+        str(item.get("form") or ""),
+        re.sub(r"\s+", " ", str(item.get("text") or "")).strip(),
+        [str(alias) for alias in cited] if isinstance(cited, list) else [],
+    )
+
+
+def _schema(aliases: Sequence[str]) -> dict[str, Any]:
+    item = object_schema(
+        {
+            "sources": {"type": "array", "items": {"type": "string", "enum": list(aliases)}},
+            "form": {"type": "string", "enum": list(_FORMS)},
+            "text": {"type": "string"},
+        }
+    )
+    items = {"items": {"type": "array", "items": item}}
+    return object_schema(items, "knowledge", "What the memories come to together.")
+
 
 _MAX_LINKS = 8
 

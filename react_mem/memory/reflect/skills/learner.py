@@ -3,25 +3,160 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from react_mem.memory.language.terms import index_terms
+from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.asking import Asker
-from react_mem.memory.merging.skill_life import is_outdone
+from react_mem.memory.merging.skill_life import is_outdone, is_useless, with_controls
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.receipt import Change, put
-from react_mem.memory.model.skills import Skill
+from react_mem.memory.model.skills import Skill, Worths
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
 from react_mem.memory.reflect.skills.distilling import Findings, distil, find
-from react_mem.memory.reflect.skills.merging import KnownSkill
-from react_mem.memory.reflect.skills.proposals import question_about
-from react_mem.memory.reflect.skills.skill_drafts import SkillDraft, procedure_id
-from react_mem.memory.reflect.skills.traces import Experience, read_experience
+from react_mem.memory.reflect.skills.skill_drafts import (
+    MAX_SOURCES,
+    SkillDraft,
+    origin,
+    procedure_id,
+    question_about,
+    texts_of,
+    tools_of,
+)
+from react_mem.memory.reflect.skills.traces import MIN_SUPPORT, Experience, Trace, match, read_experience
 
 if TYPE_CHECKING:
     from react_mem.memory.facade import MemoryFacade
+
+
+# Merging of learnt skills with known ones: one skill for one procedure, however often it is learnt.
+
+_SAME_TOOLS = 0.6
+"""Share of the longer of two procedures that the shorter one must cover for both to be one with a detour."""
+
+_NEAR_TEXT = 0.8
+"""Share of their words that two occasions have in common where they are the same: one word in ten may differ."""
+
+_UNTRIED: Mapping[str, object] = {"trials": 0, "successes": 0, "shown": Worths()}
+
+
+@dataclass(frozen=True)
+class KnownSkill:
+    """The skills of a user, and what there is to judge them by.
+
+    Args:
+        skills: All of them, the archived ones too.
+        last_used: When each was last followed; those never followed are not in it.
+    """
+
+    skills: Sequence[Skill]
+    last_used: Mapping[str, datetime]
+
+    def has(self, draft: SkillDraft) -> bool:
+        """Return whether there is a skill with the steps of a draft already, or one that stands for it.
+
+        Args:
+            draft: The draft.
+        """
+        known = self.of(draft)
+        return known is not None and (not known.source_ids or tools_of(known) == tools_of(draft.skill))
+
+    def of(self, draft: SkillDraft) -> Skill | None:
+        """Return the skill that a draft is about; None where it is something new.
+
+        Args:
+            draft: The draft.
+        """
+        new = draft.skill
+        exact = [skill for skill in self.skills if skill.id == new.id or _is_same(skill, new)]
+        near = [skill for skill in self.skills if _takes_the_place_of(skill, new)] if new.tool_sops else []
+        return next(iter([*exact, *near]), None)
+
+    def merged(self, draft: SkillDraft, agent_id: str) -> Skill | None:
+        """Return the skill that a draft makes, or the one that it is about, perhaps changed; None where it makes none.
+
+        What somebody gave by hand, without sources, is never changed. An archived skill is taken up again, on
+        probation, only for turns that succeeded with its tools after it was last followed, and not where turns do as
+        well without it.
+
+        Args:
+            draft: The draft, checked.
+            agent_id: The agent whose experience it comes from.
+        """
+        known = self.of(draft)
+        if known is None:
+            return with_controls(draft.skill.model_copy(update={"agent_id": agent_id}), self.skills)
+        if not known.source_ids:
+            return None
+        new = self._new(known, draft.evidence.traces)
+        if known.status == "archived":
+            # that it works is known of what is of no use: turns that succeeded with its tools do not speak for it
+            return _revived(known, draft) if len(new) >= MIN_SUPPORT and not is_useless(known) else None
+        tools = tools_of(known)
+        if not tools:
+            # a lesson is as good with three turns as with six
+            return known
+        if tools != tools_of(draft.skill):
+            return _changed(known, draft)
+        own = [
+            t for t in new if t.covers(tools) and all(draft.evidence.is_said_by(text, t) for text in texts_of(known))
+        ]
+        sources = tuple(dict.fromkeys([*known.source_ids, *(trace.id for trace in own)]))[:MAX_SOURCES]
+        return known.model_copy(update={"source_ids": sources, "origin": origin(own, [known.origin])})
+
+    def _new(self, known: Skill, traces: Iterable[Trace]) -> list[Trace]:
+        since = self.last_used.get(known.id) if known.status == "archived" else None
+        return [t for t in traces if t.id not in known.source_ids and (since is None or t.at > since)]
+
+
+def _revived(known: Skill, draft: SkillDraft) -> Skill:
+    return known.model_copy(update={**_words(known, draft), **_UNTRIED, "status": draft.skill.status})
+
+
+def _changed(known: Skill, draft: SkillDraft) -> Skill:
+    """Return a skill whose steps have turned out to be others: a detour that turns do without, or a step that was
+    missing. What its uses came to was said of the old steps, and says enough only of what is well known.
+    """
+    counts = {} if known.status == "active" else _UNTRIED
+    return known.model_copy(update={**_words(known, draft), **counts})
+
+
+def _is_same(skill: Skill, new: Skill) -> bool:
+    """Return whether a skill is for the same occasion, and takes the same tools in the same order."""
+    if not new.tool_sops or tools_of(skill) != tools_of(new):
+        return False
+    if skill.task_type and new.task_type:
+        return normalise(skill.task_type) == normalise(new.task_type)
+    return skill.task_type == new.task_type or _share(skill.use_when, new.use_when) >= _NEAR_TEXT
+
+
+def _takes_the_place_of(skill: Skill, new: Skill) -> bool:
+    """Return whether a skill is a new one with a detour, or without a step."""
+    tools = tools_of(skill)
+    if skill.task_type != new.task_type or skill.status == "archived" or not tools:
+        return False
+    shorter, longer = sorted((tools, tools_of(new)), key=len)
+    if len(shorter) < _SAME_TOOLS * len(longer) or match(shorter, longer) is None:
+        return False
+    # what was given by hand is not changed: it stands for the draft once it is known to be good
+    return bool(skill.source_ids) or skill.status == "active"
+
+
+def _share(one: str, other: str) -> float:
+    left, right = {*index_terms(one)}, {*index_terms(other)}
+    return len(left & right) / len(left | right) if left | right else 1.0
+
+
+def _words(known: Skill, draft: SkillDraft) -> dict[str, object]:
+    names = ("text", "use_when", "tool_sops", "preferences", "session_id", "source_ids")
+    words = {name: getattr(draft.skill, name) for name in names}
+    return {**words, "origin": origin(draft.evidence.traces, [known.origin])}
+
 
 MAX_SKILLS = 500
 """Skills of a user that a run compares with: beyond that nobody finds the right one anyway."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.skills import StepExperience
-from react_mem.memory.reflect.skills.text_checks import MAX_CHARS, SkillEvidence
+from react_mem.memory.reflect.skills.skill_drafts import MAX_CHARS, SkillEvidence
 from react_mem.memory.reflect.skills.traces import Trace, match, plain_words, values
 
 _MAX_WORDS = 8

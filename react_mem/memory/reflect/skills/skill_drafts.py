@@ -2,15 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
 
+from react_mem.memory.language.terms import index_terms
+from react_mem.memory.llm.answers import object_schema
+from react_mem.memory.llm.asking import ModelQuestion, as_lines, objects, strings
 from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.skills import Skill, ToolUse
-from react_mem.memory.reflect.skills.text_checks import SkillEvidence
-from react_mem.memory.reflect.skills.traces import Trace
+from react_mem.memory.reflect.skills.traces import Procedure, Trace, values
 from react_mem.memory.scopes.procedural import skill_text
+
+# Checks of texts about procedures: nothing given to a tool, nothing that only one conversation said.
+
+MAX_CHARS = 200
+"""Of one text of a skill: it is a line of a prompt."""
+
+_GRAM = 3
+"""Words in a row by which a longer value counts as copied."""
+
+SECRET = re.compile(
+    r"[^\s@]+@[^\s@]+|\w+://\S+|\d{4,}|(?=[\w-]*\d)[\w-]{16,}"  # an address, a link, a number, what looks like a key
+)
+
+
+class SkillEvidence:
+    """The turns that a text stands on.
+
+    Args:
+        traces: The turns.
+        vocabulary: Texts whose words may always be used: what tools, their arguments and the task are called.
+    """
+
+    def __init__(self, traces: Sequence[Trace], vocabulary: Iterable[str]) -> None:
+        self.traces = traces
+        self._vocabulary = frozenset(term for text in vocabulary for term in index_terms(text))
+
+    def problem_with(self, text: str) -> str:
+        """Return why a text must not be kept; empty where it may.
+
+        Args:
+            text: The text.
+        """
+        if not text.strip():
+            return "it is empty"
+        if len(text) > MAX_CHARS:
+            return f"it is longer than {MAX_CHARS} characters"
+        if SECRET.search(text):
+            return "it has an address, a link, a number or a key in it"
+        said = index_terms(text)
+        if any(gram in self._given for size in range(1, _GRAM + 1) for gram in _grams(said, size)):
+            return "it copies what a tool was given"
+        if any(0 < self._sources_with(term) < len(self.traces) for term in {*said} - self._vocabulary):
+            return "it quotes some of the conversations that it comes from and not the others"
+        return ""
+
+    def is_said_by(self, text: str, trace: Trace) -> bool:
+        """Return whether another turn stands for a text as well: it says what all the others say of it.
+
+        Args:
+            text: The text.
+            trace: The turn.
+        """
+        if not self.traces:
+            return False
+        said = {*index_terms(text)} - self._vocabulary
+        return all(term in trace.terms for term in said if self._sources_with(term) == len(self.traces))
+
+    def _sources_with(self, term: str) -> int:
+        return sum(term in trace.terms for trace in self.traces)
+
+    @cached_property
+    def _given(self) -> frozenset[tuple[str, ...]]:
+        values = {value for trace in self.traces for value in trace.values}
+        grams = {gram for value in values for gram in _grams(value, min(len(value), _GRAM))}
+        # "2" and "a" are not secrets, and words of the trade are used for what they mean
+        return frozenset(g for g in grams if len("".join(g)) > 1 and not self._vocabulary.issuperset(g))
+
+
+def _grams(words: Sequence[str], size: int) -> Iterable[tuple[str, ...]]:
+    return (tuple(words[place : place + size]) for place in range(len(words) - size + 1))
+
 
 MAX_SOURCES = 6
 """Turns that a skill names as its sources: enough for it to outlive most of them, and to be learnt again where it does
@@ -98,3 +174,108 @@ def procedure_id(task_type: str, tools: Sequence[str]) -> str:
 def lesson_id(task_type: str, *about: str) -> str:
     """Return the id of the lesson of this kind of task about this."""
     return SKILL.id("lesson", task_type, *about)
+
+
+# Proposals of a model about procedures: one call for a kind of task, without any value given to a tool.
+
+T = TypeVar("T")
+
+_SHOWN = 6
+"""Turns of each procedure, and turns that failed, which the model is shown, the latest: a small model's window."""
+
+_MAX_TEXT = 200
+_MIN_VALUE = 2
+
+_HELD_BACK = "{...}"
+
+
+@dataclass(frozen=True)
+class ProcedureWording:
+    """Words of the model for one procedure, unchecked."""
+
+    use_when: str
+    actions: tuple[str, ...]
+    preferences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """Answer of the model.
+
+    Args:
+        wordings: Of procedures, by their place among those asked about.
+        lessons: By the tool that fails.
+    """
+
+    wordings: Mapping[int, ProcedureWording]
+    lessons: Mapping[str, str]
+
+
+def question_about(
+    task_type: str, procedures: Sequence[Procedure], failed: Sequence[Trace], check: Callable[[Proposals], T]
+) -> ModelQuestion[T]:
+    """Return the question how procedures are put into words.
+
+    Args:
+        task_type: The kind of task.
+        procedures: What to word, at least one.
+        failed: Turns in which something failed.
+        check: Checks what the model says of them.
+    """
+    tools = sorted({step.tool for trace in failed for step in trace.steps if not step.success})
+    orders = [{"name": f"p{n}", "task_type": task_type, "tools": one.tools} for n, one in enumerate(procedures)]
+    turns = [{"procedure": f"p{n}", **_shown(t)} for n, one in enumerate(procedures) for t in one.traces[-_SHOWN:]]
+    data = [as_lines("procedures", orders), as_lines("turns", [*turns, *map(_shown, failed[-_SHOWN:])])]
+    return ModelQuestion(
+        "learn_skills", "\n".join(data), _schema(len(procedures), tools), lambda said: check(_read(said))
+    )
+
+
+def _shown(trace: Trace) -> dict[str, Any]:
+    """Return a turn without what was given to tools: names of arguments stand in its place."""
+    given = [(value, f"{{{name}}}") for step in trace.steps for name, v in step.input.items() for value in values(v)]
+    names = dict(sorted(given, key=lambda pair: len(pair[0])))
+    pattern = "|".join(re.escape(v) for v in sorted(names, key=len, reverse=True) if len(v) >= _MIN_VALUE)
+
+    def masked(text: str) -> str:
+        whole = re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", lambda m: names[m[0]], text) if pattern else text
+        return SECRET.sub(_HELD_BACK, whole)[:_MAX_TEXT]
+
+    steps = [
+        {"tool": step.tool, "arguments": list(step.input), **({"error": masked(step.error)} if step.error else {})}
+        for step in trace.steps
+    ]
+    return {"asked": masked(trace.goal), "steps": steps, "came_off": trace.succeeded}
+
+
+def _schema(procedures: int, tools: Sequence[str]) -> dict[str, Any]:
+    texts = {"type": "array", "items": {"type": "string"}}
+    text = {"type": "string"}
+    skill = {
+        "procedure": {"type": "string", "enum": [f"p{place}" for place in range(procedures)]},
+        "use_when": text,
+        "actions": texts,
+        "preferences": texts,
+    }
+    # an enum may not be empty
+    lesson = {"tool": {"type": "string", "enum": tools or [""]}, "text": text}
+    lists = {"skills": skill, "lessons": lesson}
+    return object_schema(
+        {name: {"type": "array", "items": object_schema(item)} for name, item in lists.items()},
+        "learnt",
+        "What was learnt.",
+    )
+
+
+def _read(said: Mapping[str, Any]) -> Proposals:
+    wordings = {
+        int(one["procedure"][1:]): ProcedureWording(
+            use_when=str(one.get("use_when") or "").strip(),
+            actions=tuple(map(str.strip, strings(one.get("actions")))),
+            preferences=tuple(map(str.strip, strings(one.get("preferences")))),
+        )
+        for one in objects(said.get("skills"))
+        if re.fullmatch(r"p\d{1,3}", str(one.get("procedure")))
+    }
+    lessons = {str(one.get("tool")): str(one.get("text") or "").strip() for one in objects(said.get("lessons"))}
+    return Proposals(wordings, lessons)

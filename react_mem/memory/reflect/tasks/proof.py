@@ -12,15 +12,17 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from react_mem.memory.language.clauses import cut
 from react_mem.memory.language.statements import before_question, is_question, sentences
+from react_mem.memory.language.terms import index_terms
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.transcript import is_users, text_of
-from react_mem.memory.reflect.tasks.plan_reading import Plan
-from react_mem.memory.reflect.tasks.task_steps import Step, TaskGraph
+from react_mem.memory.reflect.tasks.planning import Plan
+from react_mem.memory.reflect.tasks.task_store import Step, TaskGraph
 
 Taken = Mapping[str, Sequence[Sequence[int]]]
 """The stretches of words that have proven a step: by the message's id, the first word and the one after the last."""
@@ -178,3 +180,41 @@ def _folded(text: str) -> str:
 
 def _words(text: str) -> list[str]:
     return [unicodedata.normalize("NFKC", word).casefold() for word in _WORD.findall(text)]
+
+
+# Progress of a task by its agent's steps: told without a model where a tool takes a step.
+
+_MAX_ERROR = 200
+
+
+def observed(task: TaskGraph, steps: Sequence[Mapping[str, Any]]) -> tuple[TaskGraph, str | None]:
+    """Return a task as it is after tools were called.
+
+    Args:
+        task: The task.
+        steps: What the agent did: `action`, `arguments`, `observation` and `error` each.
+
+    Returns:
+        The task, and the id of the step that was worked on last; None where none was.
+    """
+    current = None
+    for done in steps:
+        step = _taken(task, done)
+        if step is None:
+            continue
+        current = step.id
+        error = " ".join(str(done["error"]).split())[:_MAX_ERROR]
+        task = task.marked(step.id, "failed" if error else "done", error)
+    return task, current
+
+
+def _taken(task: TaskGraph, done: Mapping[str, Any]) -> Step | None:
+    """Return the step that a tool call takes: of those that name the tool, the one whose words it uses."""
+    ready = task.frontier()
+    same = [step for step in task.steps if step.tool == done["action"] and (step.is_over or step in ready)]
+    if not same:
+        return None
+    said = set(index_terms(" ".join(map(str, done["arguments"].values()))))
+    # a call that speaks of what is done already is that step's once more; where no word tells, the next one is meant
+    best = max(same, key=lambda step: (len(said & set(index_terms(step.description))), not step.is_over))
+    return None if best.is_over else best

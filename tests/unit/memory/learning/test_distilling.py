@@ -10,11 +10,8 @@ from hypothesis import strategies as st
 
 from react_mem.memory.reflect.skills.distilling import distil, find
 from react_mem.memory.reflect.skills.plain_words import vocabulary
-from react_mem.memory.reflect.skills.procedures import MAX_STEPS, MIN_SUPPORT, procedures
-from react_mem.memory.reflect.skills.proposals import ProcedureWording, Proposals
-from react_mem.memory.reflect.skills.skill_drafts import texts_of
-from react_mem.memory.reflect.skills.text_checks import MAX_CHARS, SkillEvidence
-from react_mem.memory.reflect.skills.traces import Trace
+from react_mem.memory.reflect.skills.skill_drafts import MAX_CHARS, ProcedureWording, Proposals, SkillEvidence, texts_of
+from react_mem.memory.reflect.skills.traces import MAX_STEPS, MIN_SUPPORT, Trace, procedures
 from tests.support.learning import TOOLS, trace
 
 BUYING = "search compare stock order"
