@@ -4,7 +4,7 @@
 
 60 facts of one user, 15 of them in Vietnamese, and 120 questions in words other than theirs: 30 need none of the facts,
 50 one, 25 two, 15 three. Half of the questions (by a checksum of their text) chose the shares in
-`memory/retrieval/cutting.py`, the other half is reported.
+`memory/retrieval/outline.py`, the other half is reported.
 
 `recall` is the share of needed facts that are shown, `recall_kept` that of those which are found without the cut, and
 `shown_per_needed` how many facts are shown for each that is needed. `without_cut` is the same with `recall.cut: false`.

@@ -38,12 +38,9 @@ from react_mem.memory.model.records import Fact
 from react_mem.memory.model.retention_settings import LegalHold
 from react_mem.memory.model.shown import MemoryDetail, MemoryItem, MemoryPage
 from react_mem.memory.retrieval import last_known
-from react_mem.memory.retrieval.any_store import recall
-from react_mem.memory.retrieval.divided_store import divided
-from react_mem.memory.retrieval.graph_arm import with_links
-from react_mem.memory.retrieval.graph_reading import MemoryGraph
+from react_mem.memory.retrieval.divided_store import divided, recall
+from react_mem.memory.retrieval.graph_reading import MemoryGraph, with_linked, with_links
 from react_mem.memory.retrieval.instructions import instruction_operations, instructions_of
-from react_mem.memory.retrieval.linked_lines import with_linked
 from react_mem.memory.retrieval.outline import outline_of, outline_operations
 from react_mem.memory.retrieval.reranking import rerank
 from react_mem.memory.rights import erasure, forgetting, hidden, holds, portability

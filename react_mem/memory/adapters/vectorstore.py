@@ -43,7 +43,7 @@ from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.model.interface import Arm, MemoryScope
 from react_mem.memory.model.namespaces import ROOT
 from react_mem.memory.model.receipt import write
-from react_mem.memory.retrieval.any_store import recall
+from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.store.attachments import limit_of
 from react_mem.memory.store.conversation_listing import ConversationPlace, ConversationsStore, ListedConversations
 from react_mem.memory.store.indexed_store import IndexedStore

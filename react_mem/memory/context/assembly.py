@@ -31,8 +31,7 @@ from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
 from react_mem.memory.retrieval.instructions import INSTRUCTION
-from react_mem.memory.retrieval.layers_shown import shown_of
-from react_mem.memory.retrieval.outline import OUTLINE
+from react_mem.memory.retrieval.outline import OUTLINE, shown_of
 from react_mem.memory.summaries.summary_groups import shown
 from react_mem.prompts import load_prompt
 

@@ -15,16 +15,39 @@ from typing import Any, cast
 from langgraph.store.base import BaseStore, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.index.recall import Recall, RecallOp, RecallStore
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import ABANDONED, ROOT, Namespace
 from react_mem.memory.model.receipt import write
-from react_mem.memory.retrieval.any_store import recall
+from react_mem.memory.retrieval.stock_recall import recall_stock
 from react_mem.memory.store.attachments import limit_of
 from react_mem.memory.store.indexed_store import IndexedStore
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import Guard, GuardedStore
 from react_mem.memory.store.vectors import MakesUpVectors
+
+# Recalls on any LangGraph store, by all arms, whether it takes them itself or not.
+
+
+async def recall(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
+    """Run reads and recalls in one batch, on any store.
+
+    Args:
+        store: The store.
+        ops: Reads and recalls.
+
+    Returns:
+        Their results, in order.
+    """
+    if not ops:
+        return []
+    answers = await (store.arecall(ops) if isinstance(store, RecallStore) else recall_stock(store, ops))
+    return [
+        answer.without({arm: cause for arm, cause in op.question.missing.items() if arm in op.arms})
+        if isinstance(op, RecallOp) and isinstance(answer, Recall)
+        else answer
+        for op, answer in zip(ops, answers, strict=True)
+    ]
 
 
 class DividedStore(BaseStore):

@@ -7,19 +7,23 @@ everything. What an exchange is about stands in its beginning: of the user's own
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from langgraph.store.base import Op, SearchOp
 
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
-from react_mem.memory.language import length
+from react_mem.memory.language import denial_of, length
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.own_words import own_words_in
-from react_mem.memory.language.statements import is_pleasantry, sentences
-from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryResultItem, MemoryScope
-from react_mem.memory.model.kinds import CONCEPT, MESSAGE, SUMMARY, origin_of
+from react_mem.memory.language.statements import is_pleasantry, is_question, sentences
+from react_mem.memory.language.terms import index_terms
+from react_mem.memory.language.text import normalise
+from react_mem.memory.model.interface import Arm, Fragment, MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, SUMMARY, origin_of
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
@@ -158,3 +162,136 @@ def gist_of(text: str) -> str:
     if len(telling) > 1 and length(telling[0]) <= _LEADING_WORDS:
         telling = telling[1:]
     return " ".join(" ".join(telling).split())[:_GIST]
+
+
+# Cut of the facts that a search found beside the best: what is far less similar to the question is not what it needs.
+
+GAP = 0.08
+"""Distance from the most similar fact that another one may have."""
+
+SHARE = 0.8
+"""The share of the best score from which a fact stays however similar it is."""
+
+AS_WORDED = 0.7
+"""The share of what shared words add to the best by words, from which a fact stays however similar it is."""
+
+
+def relevant(found: Sequence[RecallHit]) -> list[RecallHit]:
+    """Return what is no fact far below the best, in the same order; the best is always among it.
+
+    Where no vectors were compared, shared words alone say too little of how far one is below another: all of it stays.
+
+    Args:
+        found: What one recall found, in any order.
+    """
+    best = max((_score(one) for one in found), default=0.0)
+    nearest = max((one.similarity for one in found if one.similarity is not None), default=None)
+    if best <= 0 or nearest is None:
+        return list(found)
+    worded = max(one.arms.get(Arm.LEXICAL, 0.0) for one in found)
+    return [one for one in found if not FACT.matches(one.item.value) or _is_near(one, best, nearest, worded)]
+
+
+def _is_near(one: RecallHit, best: float, nearest: float, worded: float) -> bool:
+    if one.similarity is not None and one.similarity >= nearest - GAP:
+        return True
+    as_worded = worded > 0 and one.arms.get(Arm.LEXICAL, 0.0) >= AS_WORDED * worded
+    return as_worded or _score(one) >= SHARE * best
+
+
+def _score(one: RecallHit) -> float:
+    return one.item.score or 0.0
+
+
+# Order of what was recalled: near-duplicates last, and a message with the one that belongs to it.
+
+NEARLY_THE_SAME = 0.8
+"""The share of words that two texts have in common from which the second says nothing new."""
+
+
+class _Features:
+    """Features of a text for deduplication: its words, and what makes two with the same words say different things.
+
+    "I like tea" neither repeats "Do I like tea?" nor "I don't like tea", nor does "at 5" repeat "at 6". What is about
+    one person does not repeat what is about another.
+    """
+
+    def __init__(self, found: RecallHit) -> None:
+        self._text = text = found.text
+        self._about = normalise(str(found.item.value.get("about") or ""))
+        self._words = frozenset(index_terms(text))
+
+    @cached_property
+    def _kind(self) -> tuple[frozenset[str], bool, bool]:
+        # only few texts share so many words that this has to be known
+        numbers = frozenset(term for term in self._words if any(map(str.isdigit, term)))
+        return numbers, bool(denial_of(self._text)), is_question(self._text)
+
+    def repeats(self, other: _Features) -> bool:
+        if self._about and other._about and self._about != other._about:
+            return False
+        shared = len(self._words & other._words)
+        if shared <= NEARLY_THE_SAME * (len(self._words) + len(other._words) - shared):
+            return False
+        return self._kind == other._kind
+
+
+def distinct(found: Sequence[RecallHit], wanted: int) -> list[RecallHit]:
+    """Move what repeats something better behind everything that does not; nothing is dropped.
+
+    Args:
+        found: What was recalled, the best first.
+        wanted: How many are looked at, at most: once there are so many that repeat nothing, the rest stays as it is.
+    """
+    kept: list[tuple[RecallHit, _Features]] = []
+    repeated: list[RecallHit] = []
+    for place, one in enumerate(found):
+        if len(kept) == wanted:
+            return [*(one for one, _ in kept), *found[place:], *repeated]
+        said = _Features(one)
+        if any(said.repeats(other) for _, other in kept):
+            repeated.append(one)
+        else:
+            kept.append((one, said))
+    return [*(one for one, _ in kept), *repeated]
+
+
+def fragments(recalled: RecallHit) -> tuple[Fragment, ...]:
+    """Return the texts of a memory in the order in which they were said.
+
+    Args:
+        recalled: A message with its partner, or any other memory.
+    """
+    role = str(recalled.item.value.get("role", ""))
+    own = Fragment(id=recalled.item.key, role=role, content=recalled.text)
+    if recalled.partner is None:
+        return (own,)
+    other = Fragment(
+        id=recalled.partner["id"], role=recalled.partner["role"] or "", content=recalled.partner["text"] or ""
+    )
+    return (own, other) if role == "user" else (other, own)
+
+
+# Layers of memory that a request goes to: they show all that was found in them, the others only their best.
+
+BESIDE = 2
+"""Memories that a layer shows which a request does not ask for: never none, since the choice may be wrong."""
+
+
+def shown_of(results: Sequence[MemoryResultItem], layers: Collection[str]) -> list[MemoryResultItem]:
+    """Return what is shown of what was found: of the profile all.
+
+    Args:
+        results: What was found, of each scope the most relevant first.
+        layers: The scopes that the request asks for; none for all of them alike.
+    """
+    if not layers:
+        return list(results)
+    asked_for = {*layers, MemoryScope.PROFILE}
+    counts: Counter[MemoryScope] = Counter()
+    shown = []
+    for item in results:
+        counts[item.scope] += 1
+        if item.scope in asked_for or counts[item.scope] <= BESIDE:
+            shown.append(item)
+    return shown

@@ -24,8 +24,8 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import Change, Check, Receipt
 from react_mem.memory.model.records import now
 from react_mem.memory.retrieval import last_known
-from react_mem.memory.retrieval.any_store import recall
-from react_mem.memory.retrieval.graph_arm import with_links
+from react_mem.memory.retrieval.divided_store import recall
+from react_mem.memory.retrieval.graph_reading import with_links
 from react_mem.memory.rights import portability
 from react_mem.memory.store.owned import everything, set_aside
 from react_mem.memory.store.questions import waiting_for_questions

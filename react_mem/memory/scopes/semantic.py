@@ -20,7 +20,7 @@ from react_mem.memory.model.kinds import DOCUMENT, FACT, kinds_of
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Document, Fact, now, with_zone, written_in
-from react_mem.memory.retrieval.as_of import as_of as believed_as_of
+from react_mem.memory.retrieval.last_known import as_of as believed_as_of
 from react_mem.memory.scopes.scope import MAX_AS_OF, SPARE, ScopeStore
 
 _TRIPLE = ("subject", "predicate", "object")

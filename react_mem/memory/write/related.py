@@ -22,7 +22,7 @@ from react_mem.memory.model.interface import Arm, MemoryScope
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import off_loop, scope_namespace
 from react_mem.memory.model.records import Fact, now
-from react_mem.memory.retrieval.any_store import recall
+from react_mem.memory.retrieval.divided_store import recall
 
 NEIGHBOURS = 20
 """Facts shown to the model: half of them near in meaning, half of them sharing words."""

@@ -15,8 +15,8 @@ from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryQuery, MemoryS
 from react_mem.memory.model.operations import EpisodeDraft, Extraction
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Level
-from react_mem.memory.retrieval.alike import note_alike, note_new_alike
-from react_mem.memory.retrieval.stock import StockScale
+from react_mem.memory.retrieval.last_known import note_alike, note_new_alike
+from react_mem.memory.retrieval.stock_recall import StockScale
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.write.turns import Turns

@@ -18,7 +18,7 @@ from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.index.scorer import score_compared
 from react_mem.memory.language.times import Period
 from react_mem.memory.model.interface import ALL_ARMS, Arm
-from react_mem.memory.retrieval.any_store import recall
+from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.store import owner_recall
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.recalling import DIALOG, asked, keys, message, open_recalling, put, recalled, shared_database

@@ -13,7 +13,7 @@ from react_mem.memory.merging.reconcile import reconcile, retire
 from react_mem.memory.model.operations import Operation, Relation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, Wording, fact_id
-from react_mem.memory.retrieval.as_of import as_of
+from react_mem.memory.retrieval.last_known import as_of
 from tests.support.saying import said_on
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from react_mem.memory.model.kinds import MESSAGE
-from react_mem.memory.retrieval.stock_index import ListedItems, first_page
+from react_mem.memory.retrieval.stock_recall import ListedItems, first_page
 from tests.support.shuffled_store import ShuffledStore
 
 NAMESPACE = ("memory", "ann", "dialog")

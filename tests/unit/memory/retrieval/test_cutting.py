@@ -14,7 +14,7 @@ from react_mem.memory.index.recall import RecallHit
 from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.retrieval.cutting import GAP, SHARE, relevant
+from react_mem.memory.retrieval.outline import GAP, SHARE, relevant
 from react_mem.memory.store.embeddings import LOCAL_MODEL, MeasuredEmbeddings
 from tests.unit.memory.retrieval.test_threshold import LIKELY, NEAR, QUESTION, Placed, kept, store_of
 

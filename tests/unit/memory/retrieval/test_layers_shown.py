@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
-from react_mem.memory.retrieval.layers_shown import BESIDE, shown_of
+from react_mem.memory.retrieval.outline import BESIDE, shown_of
 
 SCOPES = (MemoryScope.PROFILE, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.DIALOG)
 

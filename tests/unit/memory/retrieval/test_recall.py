@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.index.question import read_question
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.interface import ALL_ARMS, Arm
-from react_mem.memory.retrieval.any_store import recall
+from react_mem.memory.retrieval.divided_store import recall
 from tests.support.databases import WordEmbeddings
 
 SPACE = ("memory", "ann", "semantic")
