@@ -8,9 +8,7 @@ from typing import Any
 
 from langgraph.store.base import BaseStore, Item
 
-from react_mem.memory.graph.derived import Direction, LinkDocument, derived
-from react_mem.memory.graph.link_reading import reader
-from react_mem.memory.graph.links import node_of
+from react_mem.memory.graph.links import Direction, LinkDocument, derived, node_of, reader
 from react_mem.memory.model.concepts import Alias, Concept
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import kind_named

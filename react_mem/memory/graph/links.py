@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, NamedTuple
+from itertools import pairwise
+from operator import attrgetter
+from typing import Any, NamedTuple, cast
 
-from react_mem.memory.model.kinds import EPISODE, MESSAGE, SUMMARY, kind_named, kind_of
-from react_mem.memory.model.records import Level, with_zone
+from langgraph.store.base import BaseStore, GetOp, Item
+
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, MESSAGE, SUMMARY, Kind, kind_named, kind_of, origin_of
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import AnyRecord, Level, with_origin, with_zone
+from react_mem.memory.store.linked import LinkedStore
+from react_mem.memory.store.owned import everything
 
 
 class LinkKind(StrEnum):
@@ -189,3 +201,258 @@ def _in_utc(at: str) -> str:
 
 def _weight(weight: Any) -> float:
     return min(max(float(weight), 0.0), 1.0) if isinstance(weight, int | float) else 1.0
+
+
+# Memories with all of their links, derived from the records: nothing of it is stored. Pure.
+
+MOST_LINKS = {LinkKind.SEMANTIC: 8, LinkKind.SUMMARIZATION: 200}
+"""Links of a kind and a direction that are followed from a memory, at most, the strongest and then the latest: a
+summary has up to 200 sources."""
+
+MOST_OTHERS = 32
+"""Of any other kind: a fact that was said a hundred times needs no hundred witnesses."""
+
+STEPS = frozenset({MemoryScope.EXPERIENCE, MemoryScope.STATE})
+"""The scopes of what an agent did, and of what it has to do."""
+
+FOUNDS = frozenset({LinkKind.SUPPORT, LinkKind.MILESTONE})
+"""Links to what a memory was drawn from."""
+
+_BY_A_MESSAGE = 0.5
+"""The weight of a link of a fact, or of a concept by its facts, with what was done and concluded when it came up: that
+may have been about something else as well."""
+
+
+class Direction(StrEnum):
+    """Direction of a link, seen from one of its ends."""
+
+    OUT = "out"
+    IN = "in"
+    BOTH = "both"
+
+    __hash__ = str.__hash__  # as with the kinds of links
+
+
+class Edge(NamedTuple):
+    """A link, seen from one of its ends: a tuple, because a walk makes thousands of them.
+
+    Args:
+        to: The other end.
+        scope: The scope of the other end.
+        kind: Why they are linked.
+        direction: Where it leads from here.
+        weight: How strong it is, up to 1.
+        at: When the later of the two was first believed.
+    """
+
+    to: str
+    scope: str
+    kind: LinkKind
+    direction: Direction
+    weight: float = 1.0
+    at: str = ""
+
+
+@dataclass
+class LinkDocument:
+    """A memory with its links.
+
+    Args:
+        node: The memory.
+        edges: Its links, each by its other end, its kind and its direction.
+    """
+
+    node: Node
+    edges: dict[tuple[str, LinkKind, Direction], Edge] = field(default_factory=dict)
+
+    def strongest(self) -> LinkDocument:
+        """Return the memory with as many of its links as are followed."""
+        groups: defaultdict[tuple[LinkKind, Direction], list[Edge]] = defaultdict(list)
+        for edge in sorted(self.edges.values(), key=attrgetter("weight", "at", "to"), reverse=True):
+            groups[edge.kind, edge.direction].append(edge)
+        kept = [edge for (kind, _), edges in groups.items() for edge in edges[: MOST_LINKS.get(kind, MOST_OTHERS)]]
+        return LinkDocument(self.node, {(edge.to, edge.kind, edge.direction): edge for edge in kept})
+
+
+_Record = tuple[Node, Sequence[Link]]
+
+
+def derived(
+    values: Iterable[tuple[str, Mapping[str, Any]]], wanted: Collection[str] | None = None
+) -> dict[str, LinkDocument]:
+    """Return memories with all of their links to each other, by id.
+
+    Args:
+        values: The records, each with the scope that keeps it. The links of a memory are whole where these are among
+            them: what it names and what names it, what comes before and after it in its line, and of a fact, a step, an
+            episode or a concept what came up in the same messages.
+        wanted: The memories to return; None for all.
+    """
+    records: dict[str, _Record] = {}
+    for scope, value in values:
+        if node := node_of(scope, value):
+            # what names a memory may name a hundred others
+            whole = wanted is None or node.id in wanted or _comes_up(node)
+            records[node.id] = node, links_of(value, None if whole else wanted)
+    asked = records.keys() if wanted is None else records.keys() & wanted
+    documents = {id_: LinkDocument(records[id_][0]) for id_ in asked}
+    said = (link for _, links in records.values() for link in links)
+    for source, target, kind, weight, at, mutual in (*said, *_in_line(records.values()), *_came_up(records)):
+        if (source in asked or target in asked) and source in records and target in records:
+            there, back = (Direction.BOTH, Direction.BOTH) if mutual else (Direction.OUT, Direction.IN)
+            if source in asked:
+                _add(documents[source], Edge(target, records[target][0].scope, kind, there, weight, at))
+            if target in asked:
+                _add(documents[target], Edge(source, records[source][0].scope, kind, back, weight, at))
+    return documents
+
+
+def _add(document: LinkDocument, edge: Edge) -> None:
+    key = (edge.to, edge.kind, edge.direction)
+    if key not in document.edges or document.edges[key].weight < edge.weight:
+        document.edges[key] = edge
+
+
+def _comes_up(node: Node) -> bool:
+    return node.scope in STEPS or node.scope == MemoryScope.EPISODIC or node.type in (FACT.name, CONCEPT.name)
+
+
+def _in_line(records: Iterable[_Record]) -> Iterator[Link]:
+    """Yield the links of what follows on each other."""
+    lines: defaultdict[tuple[str, str], list[Node]] = defaultdict(list)
+    for node, _ in records:
+        if line := line_of(node):
+            lines[line].append(node)
+    for members in lines.values():
+        for before, after in pairwise(sorted(members, key=lambda node: node.place)):
+            yield Link(before.id, after.id, LinkKind.TIMELINE, at=after.at)
+
+
+def _came_up(records: Mapping[str, _Record]) -> Iterator[Link]:
+    """Yield the links of facts, concepts and episodes with the steps and episodes that are from the same messages."""
+    steps: defaultdict[str, list[str]] = defaultdict(list)
+    episodes: defaultdict[str, list[Link]] = defaultdict(list)
+    for node, links in records.values():
+        for link in links:
+            if node.scope in STEPS and link.kind in FOUNDS:
+                steps[link.target].append(node.id)
+            elif node.scope == MemoryScope.EPISODIC and link.kind in FOUNDS:
+                episodes[link.target].append(link)
+    for message, of_it in episodes.items():
+        for episode in of_it:
+            for step in steps.get(message, ()):
+                yield Link(episode.source, step, episode.kind, episode.weight, episode.at)
+
+    def beside(link: Link) -> Iterator[tuple[str, LinkKind]]:
+        if link.kind is LinkKind.SUPPORT:
+            yield from ((step, LinkKind.SUPPORT) for step in steps.get(link.target, ()))
+            yield from ((episode.source, episode.kind) for episode in episodes.get(link.target, ()))
+
+    for node, links in records.values():
+        if node.type not in (FACT.name, CONCEPT.name):
+            continue
+        # a concept was said by its facts
+        facts = [records[link.target] for link in links if node.type == CONCEPT.name and link.target in records]
+        for link in (*links, *(said for fact, found in facts if fact.type == FACT.name for said in found)):
+            for other, why in beside(link):
+                yield Link(node.id, other, why, _BY_A_MESSAGE, link.at)
+
+
+# Cascade of a deletion: what was made of a record goes with it.
+
+Value = Mapping[str, Any]
+
+
+def fall(
+    left: dict[str, Item],
+    gone: dict[str, Item],
+    *,
+    stands: Callable[[str, Value], bool],
+    unsourced: Callable[[Value], bool],
+    supported: Callable[[Kind], bool] = lambda kind: kind.supported,
+) -> None:
+    """Move what goes with its sources from what is left to what is gone, until nothing else does.
+
+    Args:
+        left: Records by id.
+        gone: Those that are gone, by id.
+        stands: Returns whether a source of a record is left.
+        unsourced: Returns whether a record without sources goes.
+        supported: Returns whether records of a kind go with the last of their sources only.
+    """
+
+    def falls(value: Value) -> bool:
+        sources = (*value.get("source_ids", ()), *value.get("withdrawn", ()))
+        if not sources:
+            return unsourced(value)
+        kept = [source for source in sources if stands(source, value)]
+        return not kept if supported(kind_of(value)) else len(kept) < len(sources)
+
+    while falling := [id_ for id_, item in left.items() if falls(item.value)]:
+        gone |= {id_: left.pop(id_) for id_ in falling}
+
+
+# Lineage: whatever is derived from records is trusted no more than the least trusted of them.
+
+_SOURCES = (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.EXPERIENCE)
+"""Scopes of records that others name as their sources."""
+
+
+async def origins_of(store: BaseStore, user_id: str, ids: Iterable[str]) -> dict[str, Origin]:
+    """Return who vouches for the records with these ids, as far as there are any.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        ids: Records that are named as sources.
+    """
+    wanted = [GetOp(scope_namespace(user_id, scope), id_) for id_ in dict.fromkeys(ids) for scope in _SOURCES]
+    found = cast("list[Item | None]", await store.abatch(wanted)) if wanted else []
+    return {item.key: origin_of(item.value) for item in found if item is not None}
+
+
+async def capped(store: BaseStore, user_id: str, records: Sequence[AnyRecord]) -> list[AnyRecord]:
+    """Return records of which each is trusted no more than its sources, whatever whoever wrote it says.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        records: What is about to be written.
+    """
+    known = await origins_of(store, user_id, (source for record in records for source in record.source_ids))
+    return [with_origin(record, filter(None, map(known.get, record.source_ids))) for record in records]
+
+
+# Memories with their links, read from a store.
+
+Reader = Callable[[Collection[str]], Awaitable[Mapping[str, LinkDocument]]]
+"""Reads some memories with their links; what does not exist is left out."""
+
+_SCOPES = sorted(set(MemoryScope) - {MemoryScope.PROFILE})
+
+
+def reader(store: BaseStore, user_id: str) -> Reader:
+    """Return what reads a user's memories with their links: one round trip for many, on a store that has an index.
+
+    On any other all records of the user are read, once, however often what is returned is called.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+    """
+    whole: dict[str, LinkDocument] = {}
+
+    async def read(ids: Collection[str]) -> dict[str, LinkDocument]:
+        nonlocal whole
+        if not ids:
+            return {}
+        found = whole
+        if isinstance(store, LinkedStore):
+            rows = await store.alinked([scope_namespace(user_id, scope) for scope in _SCOPES], sorted(ids))
+            found = await asyncio.to_thread(derived, [(space[2], value) for space, value in rows], frozenset(ids))
+        elif not whole:
+            items = await everything(store, user_id)
+            found = whole = await asyncio.to_thread(derived, [(item.namespace[2], item.value) for item in items])
+        return {id_: found[id_].strongest() for id_ in ids if id_ in found}
+
+    return read

@@ -11,9 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from react_mem.memory.graph.derived import Direction, Edge, LinkDocument
-from react_mem.memory.graph.link_reading import Reader
-from react_mem.memory.graph.links import LinkKind, Node
+from react_mem.memory.graph.links import Direction, Edge, LinkDocument, LinkKind, Node, Reader
 
 STRENGTH = {
     LinkKind.SUPPORT: 1.0,

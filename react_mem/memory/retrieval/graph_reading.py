@@ -10,12 +10,9 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, Result
 
-from react_mem.memory.graph.derived import Direction, Edge, LinkDocument, derived
-from react_mem.memory.graph.export import Graph, GraphNode
-from react_mem.memory.graph.link_reading import reader
-from react_mem.memory.graph.links import Link, LinkKind, Node
+from react_mem.memory.graph.export import Graph, GraphNode, name_of, reason
+from react_mem.memory.graph.links import Direction, Edge, Link, LinkDocument, LinkKind, Node, derived, reader
 from react_mem.memory.graph.traverse import MAX_NODES, Hop, Subgraph, expand, page_rank, received, shortest, strength
-from react_mem.memory.graph.wording import name_of, reason
 from react_mem.memory.index.recall import GRAPH, Recall, RecallHit, RecallOp, as_read, scored
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.llm.checked_calls import checked_calls

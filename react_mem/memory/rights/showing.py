@@ -9,9 +9,7 @@ from typing import Any, Literal, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
-from react_mem.memory.graph.derived import Direction, Edge, LinkDocument
-from react_mem.memory.graph.link_reading import reader
-from react_mem.memory.graph.links import LinkKind
+from react_mem.memory.graph.links import Direction, Edge, LinkDocument, LinkKind, reader
 from react_mem.memory.graph.traverse import strength
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.index.recall import is_over

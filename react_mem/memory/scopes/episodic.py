@@ -8,7 +8,7 @@ from typing import Any
 
 from langgraph.store.base import Op
 
-from react_mem.memory.graph.lineage import capped
+from react_mem.memory.graph.links import capped
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise

@@ -10,7 +10,7 @@ from typing import Any
 
 from langgraph.store.base import GetOp, Op
 
-from react_mem.memory.graph.lineage import origins_of
+from react_mem.memory.graph.links import origins_of
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import normalise

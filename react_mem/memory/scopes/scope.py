@@ -13,7 +13,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchO
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
-from react_mem.memory.graph.lineage import capped
+from react_mem.memory.graph.links import capped
 from react_mem.memory.index.entries import matches, orders
 from react_mem.memory.index.question import Question, read_question
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, only

@@ -9,7 +9,7 @@ from typing import Any
 from langgraph.store.base import GetOp, Op
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from react_mem.memory.graph.lineage import capped
+from react_mem.memory.graph.links import capped
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import normalise

@@ -8,8 +8,7 @@ from typing import Any
 from langgraph.store.base import GetOp, Item
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.graph.derived import FOUNDS, Direction
-from react_mem.memory.graph.link_reading import reader
+from react_mem.memory.graph.links import FOUNDS, Direction, reader
 from react_mem.memory.language.standing import states_preference
 from react_mem.memory.model.concepts import ContextChain
 from react_mem.memory.model.interface import MemoryScope

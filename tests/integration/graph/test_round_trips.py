@@ -9,7 +9,7 @@ from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph import links
-from react_mem.memory.graph.link_reading import reader
+from react_mem.memory.graph.links import reader
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import Change, put

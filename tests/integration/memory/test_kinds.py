@@ -10,9 +10,8 @@ import pytest
 from react_mem.agents.terminal.memory import rank
 from react_mem.memory.context.memories import render_memories
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.graph.derived import Direction
-from react_mem.memory.graph.links import LinkKind
-from react_mem.memory.graph.wording import name_of
+from react_mem.memory.graph.export import name_of
+from react_mem.memory.graph.links import Direction, LinkKind
 from react_mem.memory.merging.concepts.concept_store import refresh_concepts
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import KINDS, Kind, declare, searched_scopes

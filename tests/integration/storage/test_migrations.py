@@ -12,7 +12,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.graph.link_reading import reader
+from react_mem.memory.graph.links import reader
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.store import StorageSettings, migrations, reembed
 from tests.support.citus import one_server

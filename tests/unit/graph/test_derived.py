@@ -13,8 +13,7 @@ from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.graph.derived import MOST_LINKS, MOST_OTHERS
-from react_mem.memory.graph.links import LinkKind
+from react_mem.memory.graph.links import MOST_LINKS, MOST_OTHERS, LinkKind
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import Change

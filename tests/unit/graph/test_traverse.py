@@ -7,9 +7,7 @@ from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.graph.derived import Direction
-from react_mem.memory.graph.link_reading import reader
-from react_mem.memory.graph.links import LinkKind
+from react_mem.memory.graph.links import Direction, LinkKind, reader
 from react_mem.memory.graph.traverse import Subgraph, expand, page_rank
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import Change
