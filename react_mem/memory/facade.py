@@ -16,7 +16,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, Result
 
 from react_mem.errors import NotThere
 from react_mem.memory import telemetry
-from react_mem.memory.branches.marks import branch_key, tip_of
+from react_mem.memory.branches.tree import branch_key, tip_of
 from react_mem.memory.index.recall import Recall
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.llm.checked_calls import checked, checked_calls

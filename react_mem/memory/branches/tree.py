@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import asyncio
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
-from react_mem.memory.model.records import record_id
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.store.base import BaseStore, GetOp, Item, PutOp
+
+from react_mem.memory.model.concepts import ChainEntry, ContextChain
+from react_mem.memory.model.kinds import MESSAGE
+from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.model.receipt import Change
+from react_mem.memory.model.records import Message, Summary, record_id
+from react_mem.memory.store.process_state import kept_with
+from react_mem.memory.summaries.summary_groups import MASTER, MAX_WAITING
 
 
 def start_of(session_id: str, message_id: str) -> str:
@@ -88,3 +102,214 @@ def _line(id_: str, after: Mapping[str, str]) -> list[str]:
         line[id_] = None
         id_ = after.get(id_, "")
     return list(line)
+
+
+# Marks by which a fork of a conversation is noticed: bookkeeping of an owner, not memories.
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Position up to which memory has a conversation.
+
+    Args:
+        tip: The record of the last message of its last finished turn; empty where there is none.
+        trunk: What its thread held before memory noted what follows on what; read only where it is asked for.
+    """
+
+    tip: str = ""
+    trunk: tuple[str, ...] = ()
+
+
+def branch_key(session_id: str) -> str:
+    """Return the key under which an owner's bookkeeping has the tip of a conversation."""
+    return record_id("branch", session_id)
+
+
+def trunk_key(session_id: str) -> str:
+    """Return the key under which an owner's bookkeeping has what a conversation began with."""
+    return record_id("trunk", session_id)
+
+
+def tip_of(item: Item | None) -> str:
+    """Return the tip of a conversation, as `branch_key` has it."""
+    return str(item.value["tip"]) if item is not None else ""
+
+
+def put_tip(user_id: str, session_id: str, tip: str) -> Change:
+    """Return the write of the tip of a conversation."""
+    return PutOp(meta_namespace(user_id), branch_key(session_id), {"tip": tip}, index=False)
+
+
+def put_trunk(user_id: str, session_id: str, trunk: Sequence[str]) -> Change:
+    """Return the write of what a conversation began with."""
+    return PutOp(meta_namespace(user_id), trunk_key(session_id), {"trunk": list(trunk)}, index=False)
+
+
+def without_marks(user_id: str, session_id: str) -> list[Change]:
+    """Return the removal of what is kept of a conversation."""
+    namespace = meta_namespace(user_id)
+    return [PutOp(namespace, key(session_id), None) for key in (branch_key, trunk_key)]
+
+
+async def read_marks(store: BaseStore, user_id: str, session_id: str) -> Marks:
+    """Return where memory has a conversation, with what it began with.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        session_id: The conversation.
+    """
+    namespace = meta_namespace(user_id)
+    found = await store.abatch([GetOp(namespace, key(session_id)) for key in (branch_key, trunk_key)])
+    branch, trunk = (item if isinstance(item, Item) else None for item in found)
+    return Marks(tip_of(branch), tuple(trunk.value["trunk"]) if trunk is not None else ())
+
+
+def forgotten_branches(user_id: str, session_id: str, aside: Iterable[Item]) -> list[Change]:
+    """Return the removal of what is kept of the branches of a conversation.
+
+    Args:
+        user_id: The owner.
+        session_id: The conversation.
+        aside: What has been set aside.
+    """
+    gone = [item for item in aside if item.value.get("session_id") == session_id]
+    return [*(PutOp(item.namespace, item.key, None) for item in gone), *without_marks(user_id, session_id)]
+
+
+# Cache of where conversations stand, in the process: what a write expects to find, which the write itself checks.
+
+_MOST = 10_000
+"""Conversations kept: some three hundred bytes each."""
+
+
+class KnownTips(OrderedDict[tuple[str, str], str]):
+    """Tips of conversations by owner and conversation, as they were last read or written; the last used comes last."""
+
+
+def note_tip(store: BaseStore, user_id: str, session_id: str, tip: str | None) -> None:
+    """Take note of the tip of a conversation.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        session_id: The conversation.
+        tip: The tip; empty where memory has none, None where it is not known any more.
+    """
+    tips = kept_with(store, KnownTips)
+    tips.pop((user_id, session_id), None)
+    if tip is not None:
+        tips[user_id, session_id] = tip
+    while len(tips) > _MOST:
+        tips.popitem(last=False)
+
+
+def known_tip(store: BaseStore, user_id: str, session_id: str) -> str | None:
+    """Return the tip of a conversation as it was last seen; None where this process has not seen it."""
+    return kept_with(store, KnownTips).get((user_id, session_id))
+
+
+def forget_tips(store: BaseStore, user_id: str) -> None:
+    """Drop what is known of an owner's conversations."""
+    tips = kept_with(store, KnownTips)
+    for place in [place for place in tips if place[0] == user_id]:
+        del tips[place]
+
+
+# Telling a thread that was forked at its very beginning from one that started over under the same id.
+
+_CHECKPOINTER = "__pregel_checkpointer"
+"""Key of the checkpointer in a run's config: LangGraph offers nodes no other way to their thread's history."""
+
+_MARKS = ("remembered", "memory_mark")
+"""Fields of the states of `react_mem` and the middleware: the point up to which memory has the thread. The messages
+themselves need not be in a checkpoint: it may hold only what has been added to them."""
+
+_LATEST = 30
+"""Checkpoints to look at, the latest first: the few of this run, then those of the one that said it."""
+
+
+def has_thread(config: RunnableConfig) -> bool:
+    """Return whether a run has a thread with checkpoints, which runs of one conversation follow on.
+
+    Args:
+        config: The run's config.
+    """
+    configurable: dict[str, Any] = config.get("configurable") or {}
+    return isinstance(configurable.get(_CHECKPOINTER), BaseCheckpointSaver) and bool(configurable.get("thread_id"))
+
+
+async def was_on_thread(config: RunnableConfig, session_id: str, tip: str, *, blocking: bool = False) -> bool:
+    """Return whether a message was said on the thread of this run, as its checkpoints show.
+
+    Asked only where memory has a conversation of which the thread holds nothing at all.
+
+    Args:
+        config: The run's config.
+        session_id: The conversation.
+        tip: The record of the message.
+        blocking: Whether the agent runs outside of an event loop, and its checkpointer with it.
+    """
+    if not has_thread(config):
+        return False
+    configurable: dict[str, Any] = config["configurable"]
+    saver: BaseCheckpointSaver[Any] = configurable[_CHECKPOINTER]
+    namespace = "|".join(str(configurable.get("checkpoint_ns") or "").split("|")[:-1])
+    thread = RunnableConfig(configurable={"thread_id": configurable["thread_id"], "checkpoint_ns": namespace})
+    if blocking:
+        return await asyncio.to_thread(
+            lambda: any(_holds(found, session_id, tip) for found in saver.list(thread, limit=_LATEST))
+        )
+    async for found in saver.alist(thread, limit=_LATEST):
+        if _holds(found, session_id, tip):
+            return True
+    return False
+
+
+def _holds(found: CheckpointTuple, session_id: str, tip: str) -> bool:
+    values = found.checkpoint["channel_values"]
+    marks = [values.get(name) for name in _MARKS]
+    ids = [mark["id"] if isinstance(mark, Mapping) else mark for mark in marks if mark]
+    return any(MESSAGE.id(session_id, str(id_)) == tip for id_ in ids)
+
+
+# The chain of a conversation after a fork: summaries of nothing but the path stay, and what is left waits again.
+
+
+def regrown(chain: ContextChain, summaries: Sequence[Summary], messages: Sequence[Message]) -> ContextChain:
+    """Return a chain as it is with these summaries and messages, and no others.
+
+    Args:
+        chain: The chain as it was.
+        summaries: The summaries of the conversation's chain that stand for nothing but what is on its path.
+        messages: The messages on its path.
+    """
+    summed_up = {source for summary in summaries for source in summary.source_ids}
+    stand = [_entry(summary) for summary in summaries if summary.id not in summed_up]
+    waiting = sorted(
+        (m for m in messages if m.text and m.id not in summed_up), key=lambda m: (m.turn, m.created_at, m.id)
+    )
+    masters = [entry for entry in stand if entry.level == MASTER]
+    rest = sorted((entry for entry in stand if entry.level != MASTER), key=lambda entry: entry.first_turn)
+    done = sorted((m for m in messages if m.id in summed_up), key=lambda m: (m.turn, m.created_at, m.id))
+    begun = chain.model_copy(
+        update={
+            "entries": (*masters, *rest),
+            "latest": tuple(message.id for message in done),
+            "behind": len(waiting) > MAX_WAITING,
+        }
+    )
+    return begun.append(waiting[:MAX_WAITING])
+
+
+def _entry(summary: Summary) -> ChainEntry:
+    return ChainEntry(
+        id=summary.id,
+        level=summary.level,
+        text=summary.text,
+        at=summary.created_at,
+        first_turn=summary.first_turn or 0,
+        last_turn=summary.last_turn or 0,
+        covers=max(summary.covers, 1),
+        origin=summary.origin,
+    )

@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, PutOp
 
 from react_mem.memory import telemetry
-from react_mem.memory.branches.marks import without_marks
+from react_mem.memory.branches.tree import without_marks
 from react_mem.memory.merging.transcript import silenced
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE

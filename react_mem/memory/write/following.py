@@ -15,9 +15,16 @@ from datetime import datetime
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.memory.branches.beliefs import believed, part_of
-from react_mem.memory.branches.branch_summaries import regrown
-from react_mem.memory.branches.marks import put_tip, read_marks
-from react_mem.memory.branches.tree import following, left_behind, root_of, with_lost_starts, with_trunk
+from react_mem.memory.branches.tree import (
+    following,
+    left_behind,
+    put_tip,
+    read_marks,
+    regrown,
+    root_of,
+    with_lost_starts,
+    with_trunk,
+)
 from react_mem.memory.graph.links import fall
 from react_mem.memory.merging.facts import fact_changes
 from react_mem.memory.model.concepts import ContextChain

@@ -11,10 +11,17 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore, GetOp, Item
 
-from react_mem.memory.branches.known_tips import known_tip, note_tip
-from react_mem.memory.branches.marks import branch_key, put_tip, put_trunk, tip_of
-from react_mem.memory.branches.threads import has_thread, was_on_thread
-from react_mem.memory.branches.tree import start_of
+from react_mem.memory.branches.tree import (
+    branch_key,
+    has_thread,
+    known_tip,
+    note_tip,
+    put_tip,
+    put_trunk,
+    start_of,
+    tip_of,
+    was_on_thread,
+)
 from react_mem.memory.merging.transcript import is_said, message_record_id, record_named
 from react_mem.memory.model.interface import MemoryResults, MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import BaseStore
 
-from react_mem.memory.branches.known_tips import forget_tips
+from react_mem.memory.branches.tree import forget_tips
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.kinds import MESSAGE
