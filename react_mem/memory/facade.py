@@ -52,16 +52,14 @@ from react_mem.memory.rights.conversations_shown import (
     page_of_conversations,
     show_conversation,
 )
-from react_mem.memory.rights.correcting import correct_fact
-from react_mem.memory.rights.erased import ErasedSessions
-from react_mem.memory.rights.feedback import FeedbackReport, JudgedTurn, Verdict, give_feedback
-from react_mem.memory.rights.forgotten import forgotten_in, forgotten_key
+from react_mem.memory.rights.feedback import FeedbackReport, JudgedTurn, Verdict, correct_fact, give_feedback
+from react_mem.memory.rights.forgotten import ErasedSessions, forgotten_in, forgotten_key
 from react_mem.memory.rights.hidden import HiddenMemory
 from react_mem.memory.rights.portability import ImportReport
-from react_mem.memory.rights.portions import Told, nobody_listens
+from react_mem.memory.rights.receipts import SignedReceipt, sign
 from react_mem.memory.rights.retention import Retained, retain
 from react_mem.memory.rights.showing import State, explain_memory, find_memory, page_of_memories
-from react_mem.memory.rights.signing import SignedReceipt, sign
+from react_mem.memory.rights.unread_turns import Told, nobody_listens
 from react_mem.memory.scopes import (
     DialogMemoryStore,
     EpisodicMemoryStore,

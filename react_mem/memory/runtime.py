@@ -90,15 +90,15 @@ if TYPE_CHECKING:
     from react_mem.memory.rights.holdings_shown import show_profile as show_profile
     from react_mem.memory.rights.holds import all_holds as all_holds
     from react_mem.memory.rights.holds import refuse_held as refuse_held
-    from react_mem.memory.rights.markdown_export import markdown_export as markdown_export
     from react_mem.memory.rights.portability import own_records as own_records
+    from react_mem.memory.rights.readable_export import markdown_export as markdown_export
     from react_mem.memory.rights.readable_export import readable_export as readable_export
+    from react_mem.memory.rights.receipts import SignedReceipt as SignedReceipt
+    from react_mem.memory.rights.receipts import public_half as public_half
+    from react_mem.memory.rights.receipts import public_key as public_key
     from react_mem.memory.rights.retention import in_words as in_words
     from react_mem.memory.rights.saying import says as says
     from react_mem.memory.rights.showing import MAX_PAGE as MAX_PAGE
-    from react_mem.memory.rights.signing import SignedReceipt as SignedReceipt
-    from react_mem.memory.rights.signing import public_half as public_half
-    from react_mem.memory.rights.signing import public_key as public_key
     from react_mem.memory.store.audit.audit_log import AuditHead as AuditHead
     from react_mem.memory.store.audit.audit_log import AuditLog as AuditLog
     from react_mem.memory.store.calibration import reference_questions as reference_questions

@@ -15,7 +15,7 @@ from react_mem.memory.model.kinds import MESSAGE, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import now
 from react_mem.memory.model.shown import MemoryItem
-from react_mem.memory.rights.cursors import cursor_of, read_cursor
+from react_mem.memory.rights.showing import cursor_of, read_cursor
 from react_mem.memory.scopes.dialog import DialogMemoryStore, HeldThread
 from react_mem.memory.store.conversation_listing import ConversationPlace
 from react_mem.memory.store.stored_text import storable

@@ -28,8 +28,7 @@ from react_mem.memory.model.profile_schema import Profile, ProfileValue
 from react_mem.memory.model.receipt import Change, Receipt
 from react_mem.memory.model.records import BELIEVED, Ending, Fact
 from react_mem.memory.retrieval import last_known
-from react_mem.memory.rights.erased import ErasedSessions, checked, few_at_once
-from react_mem.memory.rights.forgotten import without_forgotten
+from react_mem.memory.rights.forgotten import ErasedSessions, checked, few_at_once, without_forgotten
 from react_mem.memory.rights.hidden import hidden_without
 from react_mem.memory.rights.holds import HeldRecords, holds_on, refuse_held
 from react_mem.memory.scopes.profile import split_fields, with_text

@@ -12,16 +12,28 @@ from typing import Literal, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
+from react_mem.errors import MemoryChanged
 from react_mem.memory import telemetry
+from react_mem.memory.language.line_breaks import unwrapped
+from react_mem.memory.language.standing import only_instructs
+from react_mem.memory.language.statements import asks_to_forget, may_state, sentences, statements_in
+from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.merging.doubts import voted
+from react_mem.memory.merging.episodes import ways
+from react_mem.memory.merging.facts import fact_changes, load_facts
+from react_mem.memory.merging.reconcile import reconcile
 from react_mem.memory.merging.skill_life import after_use, without_use
+from react_mem.memory.model.identity import CORRECTED
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import MESSAGE, OUTCOME, SKILL, kind_of
+from react_mem.memory.model.kinds import FACT, MESSAGE, OUTCOME, SKILL, kind_of
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.receipt import Change, put
-from react_mem.memory.model.records import Message, Record
+from react_mem.memory.model.records import Fact, Message, Record, fact_id, now, record_id
+from react_mem.memory.model.shown import fingerprint
 from react_mem.memory.model.skills import Skill, TurnOutcome
 from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.stored_text import storable
 from react_mem.memory.store.transactions import transact
 
 Verdict = Literal[-1, 0, 1]
@@ -191,3 +203,126 @@ async def _followed(
         skill = without_use(skill, was > 0) if was else skill
         skills[item.key] = after_use(skill, is_ > 0) if is_ else skill
     return skills
+
+
+# The gate for what a user tells memory itself, outside of a conversation: to remember, or in the place of a fact.
+
+_STATES_NOTHING = (
+    "states nothing: it asks, requests, greets, supposes, or only shows somebody else's words; say it as a statement "
+    "of your own, such as 'I live in Hue.'"
+)
+
+
+def check_told(text: str) -> None:
+    """Refuse what is no telling, whatever it states.
+
+    Args:
+        text: What the user says.
+
+    Raises:
+        ValueError: If it is empty, too long, or asks to forget something; the message says what to do.
+    """
+    if not text:
+        raise ValueError("text: is empty; say what is true")
+    if len(text) > MAX_INDEXED_CHARS:
+        raise ValueError(f"text: is longer than {MAX_INDEXED_CHARS:,} characters; say it in fewer, or in several parts")
+    if any(map(asks_to_forget, sentences(text))):
+        raise ValueError("text: asks to forget something; use what forgets")
+
+
+def own_statements(text: str, *, or_nothing: bool = False) -> list[str]:
+    """Return what a user states in a text, each statement once.
+
+    Args:
+        text: What they say.
+        or_nothing: Whether it may state nothing, as it says something else.
+
+    Raises:
+        ValueError: If it states nothing; the message says what to do.
+    """
+    stated = {normalise(statement): statement for statement in _statements(text)}
+    if not (stated or or_nothing):
+        raise ValueError(f"text: {_STATES_NOTHING}")
+    return list(stated.values())
+
+
+def own_statement(text: str, *, any_form: bool) -> str:
+    """Return what a user states in a text as one statement.
+
+    Args:
+        text: What they say.
+        any_form: Whether it may be put as no sentence is: a part of one, "Two cats".
+
+    Raises:
+        ValueError: If it states nothing; the message says what to do.
+    """
+    whole = " ".join(unwrapped(text).split())
+    stated = _statements(text)
+    if sum(map(_marks, stated)) == _marks(whole):
+        return whole
+    if not stated and any_form and all(may_state(one) and not only_instructs(one) for one in sentences(whole)):
+        return whole
+    return " ".join(stated or own_statements(text))
+
+
+def _statements(text: str) -> list[str]:
+    """Return the statements of a text; what only tells to do something from now on is none."""
+    return [statement for statement in statements_in(text) if not only_instructs(statement)]
+
+
+def _marks(text: str) -> int:
+    return len("".join(text.split()))
+
+
+# Correcting one fact: what the user says instead supersedes it, and it stays as dated history.
+
+
+async def correct_fact(
+    store: BaseStore, user_id: str, id_: str, text: str, *, revision: str = "", vouched: bool = False
+) -> Fact:
+    """Put the user's own words in the place of a fact.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        id_: A fact that is believed.
+        text: What is true instead.
+        revision: What the fact was like when it was looked at (`MemoryItem.revision`); empty for whatever it is.
+        vouched: Whether it has been checked that the user states it, in whatever form.
+
+    Returns:
+        The fact that is believed now.
+
+    Raises:
+        MemoryChanged: If it is not like that any more.
+        ValueError: If there is no such fact, it is not believed any more, or the text states nothing or the same.
+    """
+    words = storable(text).strip()
+    check_told(words)
+
+    async def step() -> tuple[Fact, list[Change]]:
+        fact = (await load_facts(store, user_id, (), [id_])).get(id_)
+        if fact is None:
+            raise ValueError("only a fact can be corrected; anything else can be deleted")
+        if revision:
+            item = await store.aget(FACT.namespace(user_id), id_, refresh_ttl=False)
+            if item is None or fingerprint(item.value) != revision:
+                raise MemoryChanged
+        if not fact.current:
+            raise ValueError("it is not believed any more; correct the fact that is")
+        if normalise(fact.text) == normalise(words):
+            raise ValueError("that is what it says already")
+        # nobody has to put it better than what it replaces, or than what it was before
+        before = (await load_facts(store, user_id, (), [fact_id(fact.about, words)])).values()
+        any_form = vouched or not statements_in(fact.text) or any(ways(one) & {normalise(words)} for one in before)
+        said = own_statement(words, any_form=any_form)
+        # a clock that has been set back leaves facts that were said later than now
+        at = max(now(), fact.said_at)
+        source = record_id("correction", id_, normalise(said), at.isoformat())
+        operation = Operation("changes", said, about=fact.about, target_id=id_, source_ids=(source,))
+        stored = await load_facts(store, user_id, [operation])
+        changed = reconcile([operation], stored, at=at, session_id=CORRECTED, agent_id=fact.agent_id)
+        [believed] = [one for one in changed if one.id == operation.id]
+        return believed, await fact_changes(store, user_id, changed)
+
+    return await transact(store, user_id, step)

@@ -6,17 +6,26 @@ those that are noted here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from langchain_core.messages import BaseMessage, ToolMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
-from react_mem.memory.model.namespaces import meta_namespace
-from react_mem.memory.model.receipt import Change
+from react_mem.memory.model.kinds import KINDS, MESSAGE
+from react_mem.memory.model.namespaces import ATTACHMENTS, encode, meta_namespace
+from react_mem.memory.model.receipt import UNREAD, Change, Check, Receipt
 from react_mem.memory.model.records import Message, record_id
+from react_mem.memory.rights.receipts import check, read_again, receipt_of
 from react_mem.memory.rights.saying import Sayings, led_without, shown_without, texts_in
+from react_mem.memory.store.attachments import sizes
+from react_mem.memory.store.left_traces import TracedStore, Traces
+from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.thread_owners import thread_marks, threads_of
+from react_mem.memory.work.items import forgotten_work
 
 FORGETTING = frozenset({"forget", "forget_said"})
 """The tools that forget. Their artifact is what they forgot, which no model is shown and memory never keeps."""
@@ -115,3 +124,130 @@ class TurnUnsaid:
             return list(steps)
         hint = self._sayings.hint
         return [step for step in steps if step["action"] not in FORGETTING and not any(map(hint, texts_in(dict(step))))]
+
+
+# The receipts of what is erased as a whole, a conversation or a user: threads and bookkeeping are checked too.
+
+Checkpointer = BaseCheckpointSaver[Any] | None
+
+_Result = TypeVar("_Result")
+
+_AT_ONCE = 4
+"""Threads that are deleted or looked for at once."""
+
+
+class ErasedSessions(list[str]):
+    """The conversations that a user had.
+
+    Args:
+        sessions: Their ids.
+        receipt: What was removed with them, and what was found of it afterwards.
+    """
+
+    def __init__(self, sessions: Iterable[str], receipt: Receipt) -> None:
+        super().__init__(sessions)
+        self.receipt = receipt
+
+
+async def checked(
+    store: BaseStore,
+    checkpointer: Checkpointer,
+    user_id: str,
+    items: Sequence[Item],
+    changes: Sequence[Change],
+    *,
+    session_id: str | None = None,
+    threads: Sequence[str] = (),
+    proof: bool = False,
+) -> Receipt:
+    """Return the receipt of a conversation, or of all of a user, that has just been erased.
+
+    Args:
+        store: The store.
+        checkpointer: Keeps the threads; None where the caller does.
+        user_id: The owner.
+        items: Everything of the owner, as it was.
+        changes: What was written.
+        session_id: The conversation; None for all of the user.
+        threads: The threads that were deleted.
+        proof: Whether every table of the database is looked through as well, which may take a while.
+    """
+    receipt, erased, asked = await asyncio.to_thread(_removed, items, changes)
+
+    def says(item: Item) -> bool:
+        return session_id is None or item.value.get("session_id") == session_id
+
+    more = {
+        "threads": _threads(checkpointer, user_id, session_id, threads),
+        "bookkeeping": _bookkeeping(store, user_id, session_id),
+        "attachments": _attachments(store, user_id, changes, session_id),
+    }
+    checks = await read_again(store, user_id, erased, says, asked, more, in_turn=False)
+    if proof:
+        said = [str(item.value.get("text") or "") for item in items if item.key in erased]
+        traces = Traces(encode(user_id), user_id, tuple(erased), tuple(threads), tuple(said), whole=session_id is None)
+        checks = (*checks, *await _everywhere(store, traces))
+    return receipt.model_copy(update={"checks": checks})
+
+
+async def _everywhere(store: BaseStore, traces: Traces) -> list[Check]:
+    """Look through all that the store has, whosever it says it is."""
+    if isinstance(store, TracedStore):
+        return [Check(name=found.name, hits=found.rows, problem=found.problem) for found in await store.atraces(traces)]
+    items = await store.asearch((), limit=WHOLE, refresh_ttl=False)
+    theirs = [item for item in items if traces.owner in item.namespace[1:2]]
+    return [check("items", [item.key for item in theirs if traces.whole or item.key in traces.keys])]
+
+
+def _removed(items: Sequence[Item], changes: Sequence[Change]) -> tuple[Receipt, frozenset[str], list[str]]:
+    """Return the receipt of writes, the ids of what they remove, and what that said."""
+    gone = {(change.namespace, change.key) for change in changes if change.value is None}
+    erased = [item for item in items if (item.namespace, item.key) in gone]
+    messages = sum(MESSAGE.matches(item.value) and item.value.get("role") == "user" for item in erased)
+    indexed = [kind for kind in KINDS.values() if kind.indexed]
+    # what is known before what was said
+    asked = [str(item.value.get("text") or "") for kind in indexed for item in erased if kind.matches(item.value)]
+    return receipt_of(items, changes, messages), frozenset(item.key for item in erased), asked
+
+
+async def _attachments(
+    store: BaseStore, user_id: str, changes: Sequence[Change], session_id: str | None
+) -> AsyncIterator[Check]:
+    """Look at what was attached to messages: what was to go of it, and of all of a user anything."""
+    gone = {change.key for change in changes if change.namespace[0] == ATTACHMENTS and change.value is None}
+    left = await sizes(store, user_id)
+    yield check("attachments", left if session_id is None else gone & left.keys())
+
+
+async def _threads(
+    checkpointer: Checkpointer, user_id: str, session_id: str | None, threads: Sequence[str]
+) -> AsyncIterator[Check]:
+    """Look at the threads that were deleted, and for others that name the user."""
+    if checkpointer is None:
+        yield Check(name=f"{UNREAD} threads", problem="no checkpointer was given, so they are the caller's to delete")
+        return
+    states = await few_at_once(lambda id_: checkpointer.aget_tuple({"configurable": {"thread_id": id_}}), threads)
+    found = [id_ for id_, state in zip(threads, states, strict=True) if state is not None]
+    named = await threads_of(checkpointer, user_id, session_id)
+    yield check("threads", [*found, *(named or ())])
+    if named is None:
+        problem = "the checkpointer lists none: those of other graphs were not looked for"
+        yield Check(name=f"{UNREAD} threads", problem=problem)
+
+
+async def few_at_once(do: Callable[[str], Awaitable[_Result]], ids: Sequence[str]) -> list[_Result]:
+    """Do something to each of many, a few at a time: others need connections too. Return the results in order."""
+    results: list[_Result] = []
+    for start in range(0, len(ids), _AT_ONCE):
+        results += await asyncio.gather(*map(do, ids[start : start + _AT_ONCE]))
+    return results
+
+
+async def _bookkeeping(store: BaseStore, user_id: str, session_id: str | None) -> AsyncIterator[Check]:
+    """Look at what waits to be done, where the terminal left off, and what is noted of the user."""
+    yield check("work", [change.key for change in await forgotten_work(store, user_id, session_id)])
+    marks = await thread_marks(store, user_id)
+    yield check("bookmarks", [one.key for one in marks if session_id in (None, one.value.get("thread_id"))])
+    if session_id is None:
+        noted = await store.asearch(meta_namespace(user_id), limit=WHOLE, refresh_ttl=False)
+        yield check("bookkeeping", [item.key for item in noted])

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+import base64
+import binascii
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, cast
 
@@ -14,10 +17,11 @@ from react_mem.memory.graph.traverse import strength
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.index.recall import is_over
 from react_mem.memory.language.line_breaks import quotes
+from react_mem.memory.language.names import name_key
 from react_mem.memory.merging.doubts import doubts_of, others_of
 from react_mem.memory.model.identity import OUTSIDE
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import FACT, KINDS, MESSAGE
+from react_mem.memory.model.kinds import CONCEPT, FACT, KINDS, MESSAGE
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.model.shown import (
@@ -31,10 +35,110 @@ from react_mem.memory.model.shown import (
     MemoryUse,
     MemoryVersion,
 )
-from react_mem.memory.rights.cursors import cursor_of, read_cursor
-from react_mem.memory.rights.topics import topics_of_facts
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted, listed, revision_of
+from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.stored_text import storable
+
+# Cursors of lists: where a page ends, as an opaque text that a client sends back.
+
+_NONE = "cursor: is none of this list; ask for the first page without one"
+
+
+def cursor_of(*place: str | int) -> str:
+    """Return a cursor.
+
+    Args:
+        place: Where the page ends.
+
+    >>> read_cursor(cursor_of("2026-03-01", 7), str, int)
+    ('2026-03-01', 7)
+    """
+    return base64.urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
+
+
+def read_cursor(cursor: str, *kinds: type) -> tuple[Any, ...]:
+    """Return the place that a cursor names.
+
+    Args:
+        cursor: What a client sent.
+        kinds: What a place of this list is made of.
+
+    Raises:
+        ValueError: If it is no cursor of such a list.
+    """
+    try:
+        place = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4)).decode())
+    except (ValueError, binascii.Error, RecursionError) as error:
+        raise ValueError(_NONE) from error
+    if not isinstance(place, list) or [type(part) for part in place] != [*kinds]:
+        raise ValueError(_NONE)
+    if any(isinstance(part, str) and not _is_text(part) for part in place):
+        raise ValueError(_NONE)
+    return tuple(place)
+
+
+def _is_text(part: str) -> bool:
+    try:
+        part.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\x00" not in part
+
+
+# Topics of facts: whom they are about, the names in them, and the themes that they share with others.
+
+MOST_TOPICS = 8
+"""Topics that are told of a fact: those of which most is known."""
+
+
+async def topics_of_facts(
+    store: BaseStore, user_id: str, facts: Mapping[str, Mapping[str, Any]]
+) -> dict[str, list[str]]:
+    """Return the topics of facts, by id; of a fact without any nothing.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        facts: Records by id; what is no fact has no topics.
+    """
+    about = {id_: str(value.get("about") or "") for id_, value in facts.items() if FACT.matches(value)}
+    if not about:
+        return {}
+    kept = await store.asearch(
+        CONCEPT.namespace(user_id), filter={"kind": CONCEPT.name}, limit=WHOLE, refresh_ttl=False
+    )
+    # of thousands of names it takes longer than a loop may be held
+    return await asyncio.to_thread(topics_in, about, [item.value for item in kept])
+
+
+def topics_in(about: Mapping[str, str], concepts: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the topics of facts: first whom one is about, then the names in it, then its themes, the most told first.
+
+    Args:
+        about: Whom each fact is about, by its id; `user` or nothing for the owner.
+        concepts: All concepts of the owner, as they are kept.
+
+    >>> hue = {"name": "Hue", "source_ids": ["a", "b"]}
+    >>> told = topics_in({"a": "user", "b": "Lan", "c": ""}, [hue])
+    >>> told["a"], told["b"], "c" in told
+    (['Hue'], ['Lan', 'Hue'], False)
+    """
+    found: dict[str, dict[str, str]] = {
+        id_: {name_key(name): name} for id_, name in about.items() if name and name != "user"
+    }
+    for concept in sorted(concepts, key=_rank):
+        for id_ in _among(concept, about):
+            found.setdefault(id_, {}).setdefault(name_key(str(concept["name"])), str(concept["name"]))
+    return {id_: list(topics.values())[:MOST_TOPICS] for id_, topics in found.items()}
+
+
+def _rank(concept: Mapping[str, Any]) -> tuple[bool, int, str]:
+    return bool(concept.get("theme")), -len(concept.get("source_ids") or ()), str(concept["name"])
+
+
+def _among(concept: Mapping[str, Any], ids: Collection[str]) -> list[str]:
+    return [id_ for id_ in concept.get("source_ids") or () if id_ in ids]
+
 
 State = Literal["current", "past", "all"]
 """State of the memories of a list: what is believed, what no longer is, or both."""

@@ -34,7 +34,7 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Message, fact_id, now
 from react_mem.memory.model.shown import MemoryItem
-from react_mem.memory.rights.own_statements import check_told, own_statements
+from react_mem.memory.rights.feedback import check_told, own_statements
 from react_mem.memory.store.room import make_room
 from react_mem.memory.store.stored_text import storable
 from react_mem.memory.store.transactions import transact

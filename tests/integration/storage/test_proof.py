@@ -20,7 +20,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.opening import Storage, open_storage
 from react_mem.memory.rights import erasure
-from react_mem.memory.rights.signing import SignedReceipt, public_key, sign
+from react_mem.memory.rights.receipts import SignedReceipt, public_key, sign
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.transactions import Guard
 from tests.support.telling import tell

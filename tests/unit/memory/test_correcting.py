@@ -8,7 +8,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact, fact_id
-from react_mem.memory.rights.correcting import correct_fact
+from react_mem.memory.rights.feedback import correct_fact
 from tests.support.telling import tell
 
 HUE, HANOI = "I live in Hue", "I live in Hanoi"

@@ -210,6 +210,6 @@ def test_no_other_module_has_a_fence_of_its_own() -> None:
         "memory/llm/answers.py",
         "memory/graph/export.py",
         "memory/language/shown_parts.py",
-        "memory/rights/markdown_export.py",
+        "memory/rights/readable_export.py",
         "memory/summaries/sources.py",
     }

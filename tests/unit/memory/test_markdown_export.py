@@ -13,8 +13,8 @@ from markdown_it import MarkdownIt
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.receipt import put, write
 from react_mem.memory.model.records import Document, Fact, Message, fact_id, now
-from react_mem.memory.rights.markdown_export import exported_lines, markdown_export
 from react_mem.memory.rights.portability import export_user, import_user
+from react_mem.memory.rights.readable_export import exported_lines, markdown_export
 from tests.support.imported import but_for_origin
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=40) | st.sampled_from(
