@@ -109,16 +109,16 @@ if TYPE_CHECKING:
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model
     from react_mem.memory.store.embeddings import means_same_embedding as means_same_embedding
     from react_mem.memory.store.keys.key_ring import KeyRing as KeyRing
-    from react_mem.memory.store.keys.key_rotation import key_counts as key_counts
-    from react_mem.memory.store.keys.key_rotation import rewrap as rewrap
+    from react_mem.memory.store.keys.key_ring import key_counts as key_counts
+    from react_mem.memory.store.keys.key_ring import rewrap as rewrap
     from react_mem.memory.store.keys.master_key import new_master_key as new_master_key
     from react_mem.memory.store.migrations import stored_embedding as stored_embedding
     from react_mem.memory.store.postgres import MemoryStore as MemoryStore
     from react_mem.memory.store.postgres_server import connected as connected
     from react_mem.memory.store.reembed import reembed as reembed
-    from react_mem.memory.store.sealing.data_key_rotation import begin_rotation as begin_rotation
-    from react_mem.memory.store.sealing.data_key_rotation import end_rotation as end_rotation
-    from react_mem.memory.store.sealing.data_key_rotation import renew_all as renew_all
+    from react_mem.memory.store.sealing.resealing import begin_rotation as begin_rotation
+    from react_mem.memory.store.sealing.resealing import end_rotation as end_rotation
+    from react_mem.memory.store.sealing.resealing import renew_all as renew_all
     from react_mem.memory.store.sealing.resealing import reseal as reseal
     from react_mem.memory.store.statistics import Holder as Holder
     from react_mem.memory.store.statistics import holders as holders

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from react_mem.errors import QuotaExceeded
 from react_mem.memory.model.policy import QuotaSettings
-from react_mem.memory.store.quotas import take_message
+from react_mem.memory.store.room import take_message
 from tests.support.databases import open_memory_store, word_model
 
 

@@ -46,8 +46,8 @@ from react_mem.memory.model.receipt import write
 from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.store.attachments import limit_of
 from react_mem.memory.store.conversation_listing import ConversationPlace, ConversationsStore, ListedConversations
-from react_mem.memory.store.indexed_store import IndexedStore
 from react_mem.memory.store.listing import Listed, ListedStore, ListPlace, Wanted
+from react_mem.memory.store.owned import IndexedStore
 from react_mem.memory.store.transactions import Guard, GuardedStore
 from react_mem.memory.store.vectors import MakesUpVectors
 from react_mem.memory.store.whole_store import read_all

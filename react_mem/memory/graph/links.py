@@ -20,7 +20,7 @@ from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, MESSAGE, SUMMAR
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import AnyRecord, Level, with_origin, with_zone
-from react_mem.memory.store.linked import LinkedStore
+from react_mem.memory.store.listing import LinkedStore
 from react_mem.memory.store.owned import everything
 
 

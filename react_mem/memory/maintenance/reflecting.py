@@ -23,7 +23,7 @@ from react_mem.memory.reflect.entity_resolution import EntityResolution
 from react_mem.memory.reflect.knowledge.consolidator import Consolidation
 from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.retrieval.last_known import note_new_alike
-from react_mem.memory.store.indexed_store import IndexedStore
+from react_mem.memory.store.owned import IndexedStore
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.store.vectors import MakesUpVectors
 from react_mem.memory.work.items import Work, announce, put_work

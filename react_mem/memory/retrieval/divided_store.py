@@ -21,8 +21,7 @@ from react_mem.memory.model.namespaces import ABANDONED, ROOT, Namespace
 from react_mem.memory.model.receipt import write
 from react_mem.memory.retrieval.stock_recall import recall_stock
 from react_mem.memory.store.attachments import limit_of
-from react_mem.memory.store.indexed_store import IndexedStore
-from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.owned import WHOLE, IndexedStore
 from react_mem.memory.store.transactions import Guard, GuardedStore
 from react_mem.memory.store.vectors import MakesUpVectors
 

@@ -7,21 +7,41 @@ one and between 0.17 and 0.5 by another. A threshold means the same for both onl
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import itertools
 import json
+import logging
 import math
 import statistics
+import threading
+import weakref
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from operator import mul
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
+import numpy as np
+from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
+from langgraph.store.base import SearchOp
+from numpy.typing import NDArray
 from pydantic import BaseModel, Field, model_validator
 
-from react_mem.memory.store.embeddings import LOCAL_MODEL
+from react_mem.memory import telemetry
+from react_mem.memory.index.ranked_hits import Parts, RankedHits
+from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.index.texts import IndexedTexts
+from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.model.interface import Arm
+from react_mem.memory.store.embeddings import LOCAL_MODEL, EmbeddingModel
+from react_mem.memory.store.serialisation import Binary
+from react_mem.memory.store.stored_text import storable
+from react_mem.memory.store.vectors import checked_vector, finite_vector
 
 Vectors = Sequence[Sequence[float]]
 Cosine = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
@@ -241,3 +261,138 @@ KNOWN: Mapping[str, Calibration] = MappingProxyType(
     }
 )
 """Embedders by name that need not be measured when a database is first opened."""
+
+
+# The vectors of what is asked: of searches' queries, and of recalls' questions, which do without if need be.
+
+_QUESTION_SECONDS = 3.0
+"""Seconds that a read waits for the vectors of its questions, of the five of a turn: words still find."""
+
+_patience: ContextVar[float] = ContextVar("question_seconds", default=_QUESTION_SECONDS)
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def waiting_for_questions(seconds: float) -> Iterator[None]:
+    """Let the reads in it wait longer for the vectors of their questions, where no turn waits for them.
+
+    Args:
+        seconds: How long at most.
+    """
+    token = _patience.set(seconds)
+    try:
+        yield
+    finally:
+        _patience.reset(token)
+
+
+async def query_vectors(embedding: EmbeddingModel, searches: Sequence[SearchOp]) -> dict[str, Binary]:
+    """Return a vector for every distinct query of the batch."""
+    queries = list(dict.fromkeys(op.query for op in searches if op.query))
+    vectors = await asyncio.gather(
+        *(embedding.embeddings.aembed_query(storable(query)[:MAX_INDEXED_CHARS]) for query in queries)
+    )
+    # one of zeros is near to nothing, and all that there is is found, in no order
+    return {query: Binary(finite_vector(embedding, vector)) for query, vector in zip(queries, vectors, strict=True)}
+
+
+async def question_vectors(
+    embedding: EmbeddingModel, ops: Sequence[RecallOp]
+) -> tuple[list[NDArray[np.float32] | None], str]:
+    """Return the vectors of the recalls' questions, and why there are none."""
+    texts = list(dict.fromkeys(op.question.text for op in ops if Arm.VECTOR in op.arms))
+    seconds = _patience.get()
+    try:
+        async with asyncio.timeout(seconds):
+            made = await asyncio.gather(*(embedding.embeddings.aembed_query(storable(text)) for text in texts))
+        vectors = {text: _numbers(embedding, each) for text, each in zip(texts, made, strict=True)}
+    except Exception as error:  # whatever the provider's client raises, or makes of a question
+        what = f"no answer in {seconds:.0f} seconds" if isinstance(error, TimeoutError) else cause_of(error)
+        cause = f"the question cannot be embedded ({what})"
+        log.warning("memory is searched without vectors: %s", cause)
+        return [None] * len(ops), cause
+    return [vectors.get(op.question.text) if Arm.VECTOR in op.arms else None for op in ops], ""
+
+
+def _numbers(embedding: EmbeddingModel, made: Sequence[float]) -> NDArray[np.float32]:
+    checked_vector(embedding, made)
+    return np.asarray(made, dtype=np.float32)
+
+
+# Rankings of a while ago, for the same question over an index that has not changed since.
+
+_NO_PARTS = 64
+"""Bytes that are counted of a ranking without hits."""
+
+Key = tuple[int, bytes]
+
+
+class RecentRankings:
+    """Rankings by what was asked and the index that it was asked of: numbers, no words of the question or of a memory.
+
+    An index never changes: a write makes another of its namespace, which has no ranking yet. So a ranking holds for one
+    revision and nothing has to be told what became stale: what nobody asks for any more goes for want of room.
+
+    Args:
+        max_bytes: Bytes that are kept, the least recently used go first; 0 for none.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._kept: LRUCache[Key, tuple[weakref.ref[IndexedTexts], Parts | None]] = LRUCache(
+            max_bytes, getsizeof=lambda kept: _size(kept[1])
+        )
+
+    def get(self, texts: IndexedTexts, asked: bytes) -> RankedHits | None:
+        """Return what was found; None where that is not known.
+
+        Args:
+            texts: The index.
+            asked: The digest of what is asked.
+        """
+        if not self._max_bytes:
+            return None
+        with self._lock:
+            kept = self._kept.get((id(texts), asked))
+        # another index may have come to lie where the one that was asked lay
+        hit = kept is not None and kept[0]() is texts
+        telemetry.count("cache.lookups", cache="search", hit="yes" if hit else "no")
+        return RankedHits(texts, kept[1]) if kept is not None and hit else None
+
+    def add(self, texts: IndexedTexts, asked: bytes, found: RankedHits) -> None:
+        """Keep what was found.
+
+        Args:
+            texts: The index.
+            asked: The digest of what was asked.
+            found: What was found.
+        """
+        if _size(found.parts) > self._max_bytes:
+            return
+        with self._lock:
+            self._kept[id(texts), asked] = (weakref.ref(texts), found.parts)
+            size = self._kept.currsize
+        telemetry.record("cache.bytes", size, cache="search")
+
+
+def digest_of(op: RecallOp, *others: Any) -> bytes:
+    """Return what tells a search from others.
+
+    Args:
+        op: The recall.
+        others: What else the ranking goes by.
+    """
+    question = op.question
+    asked = (
+        (question.text, question.terms, question.speaker, question.periods, question.asks_when, question.names),
+        sorted(op.conditions.items()),
+        (op.limit, op.without, op.similarity, sorted(op.arms), op.pairs),
+        others,
+    )
+    return hashlib.blake2b(repr(asked).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _size(parts: Parts | None) -> int:
+    return _NO_PARTS + (sum(column.nbytes for column in parts) if parts is not None else 0)

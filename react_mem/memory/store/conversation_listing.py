@@ -15,7 +15,7 @@ from psycopg.rows import DictRow
 
 from react_mem.memory.model.namespaces import Namespace, owner_of
 from react_mem.memory.store.listing import UTC_TEXT
-from react_mem.memory.store.sealing.sealed_items import SEALED
+from react_mem.memory.store.sealing.sealed_entries import SEALED
 from react_mem.memory.store.wall import walled
 
 _FIRST = 3

@@ -11,6 +11,7 @@ too.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, LiteralString, NamedTuple
 
@@ -21,10 +22,73 @@ from psycopg.sql import SQL, Identifier
 from react_mem.errors import StorageError
 from react_mem.memory.store.checkpointer import check_distributable
 from react_mem.memory.store.migration_steps import patiently
-from react_mem.memory.store.shard_samples import drop_samples
-from react_mem.memory.store.wall_removal import drop_policies, drop_privileges
+from react_mem.memory.store.wall import drop_policies, drop_privileges
+
+# Samples that the planner keeps of what was said, on the nodes of a cluster: there are to be none.
 
 Connection = AsyncConnection[DictRow]
+
+# The coordinator's table says what is done: where a column is still sampled there, some shard may be.
+_SAMPLED = """
+    SELECT c.relname AS name, a.attname AS column, current_setting('server_version_num')::int >= 180000 AS clears
+    FROM pg_class c JOIN pg_dist_partition p ON p.logicalrelid = c.oid
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE c.relnamespace = current_schema()::regnamespace AND coalesce(a.attstattarget, -1) <> 0
+        AND (c.relname::text, a.attname::text) IN (
+            ('store', 'value'), ('checkpoints', 'checkpoint'), ('checkpoints', 'metadata'),
+            ('checkpoint_blobs', 'blob'), ('checkpoint_writes', 'blob')
+        )
+    ORDER BY 1, 2
+"""
+_ON_SHARDS: LiteralString = "SELECT success, result FROM run_command_on_shards(%s::regclass, %s)"
+_STOP = "ALTER TABLE %s ALTER COLUMN {column} SET STATISTICS 0"
+_CLEAR = """
+    SELECT pg_clear_attribute_stats(n.nspname, c.relname, '{column}', FALSE)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = '%s'::regclass
+"""
+# Before PostgreSQL 18 only a superuser clears what there is; who is none waits until the rows are gone.
+_CLEAR_BEFORE = """
+    DELETE FROM pg_statistic s USING pg_attribute a
+    WHERE s.starelid = '%s'::regclass AND a.attrelid = s.starelid AND a.attnum = s.staattnum AND a.attname = '{column}'
+"""
+_HERE_ALONE: LiteralString = "SELECT set_config('citus.enable_ddl_propagation', 'off', TRUE)"
+
+log = logging.getLogger(__name__)
+
+
+async def drop_samples(conn: Connection) -> list[str]:
+    """Have no samples kept of what was said, and return of which columns there were some.
+
+    Args:
+        conn: An autocommit connection to the coordinator, in a database that is distributed.
+    """
+    done = []
+    for row in await (await conn.execute(_SAMPLED)).fetchall():
+        table, column = row["name"], row["column"]
+        if not await _on_shards(conn, table, _STOP.format(column=column)):
+            continue
+        await _on_shards(conn, table, (_CLEAR if row["clears"] else _CLEAR_BEFORE).format(column=column))
+        async with conn.transaction():
+            await conn.execute(_HERE_ALONE)
+            await conn.execute(
+                SQL("ALTER TABLE {} ALTER COLUMN {} SET STATISTICS 0").format(Identifier(table), Identifier(column))
+            )
+        done.append(f"{table}.{column}")
+    return done
+
+
+async def _on_shards(conn: Connection, table: str, command: str) -> bool:
+    try:
+        found = await (await conn.execute(_ON_SHARDS, (table, command))).fetchall()
+    except errors.InsufficientPrivilege:
+        found = []
+    if found and all(row["success"] for row in found):
+        return True
+    log.warning("the planner's samples of %s could not be dropped on every node; the next start tries again", table)
+    return False
+
+
+ConnectionOfDistribution = AsyncConnection[DictRow]
 Report = Callable[[str], None]
 Count = Callable[[int, int], None]
 
@@ -107,7 +171,7 @@ class _Table(NamedTuple):
         return by == TABLES[self.name]
 
 
-async def is_distributed(conn: Connection) -> bool:
+async def is_distributed(conn: ConnectionOfDistribution) -> bool:
     """Return whether this database's memories are on the nodes of a cluster."""
     row = await (await conn.execute(_IS_DISTRIBUTED)).fetchone()
     if row is None or not row["citus"]:
@@ -115,13 +179,15 @@ async def is_distributed(conn: Connection) -> bool:
     return any(table.name == "store" and table.distributed for table in await _tables(conn))
 
 
-async def keep_distributed(conn: Connection) -> None:
+async def keep_distributed(conn: ConnectionOfDistribution) -> None:
     """Distribute what is new among the tables of a database that is distributed; nothing happens to another."""
     if await is_distributed(conn):
         await distribute_tables(conn, lambda done: None)
 
 
-async def distribute_tables(conn: Connection, report: Report, count: Count = lambda done, total: None) -> None:
+async def distribute_tables(
+    conn: ConnectionOfDistribution, report: Report, count: Count = lambda done, total: None
+) -> None:
     """Distribute the tables that are not, and adapt what goes with them. Writes wait until it is done.
 
     Args:
@@ -156,18 +222,18 @@ async def distribute_tables(conn: Connection, report: Report, count: Count = lam
         ) from error
 
 
-async def _tables(conn: Connection) -> list[_Table]:
+async def _tables(conn: ConnectionOfDistribution) -> list[_Table]:
     rows = await (await conn.execute(_STATE, (list(TABLES),))).fetchall()
     found = {row["name"]: _Table(**row) for row in rows}
     return [found[name] for name in TABLES if name in found]
 
 
-async def _queue(conn: Connection) -> None:
+async def _queue(conn: ConnectionOfDistribution) -> None:
     """Wait for others who distribute, as processes may that start at the same time; all of them do so on this node."""
     await conn.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
 
 
-async def _drop_what_one_server_has(conn: Connection, report: Report) -> None:
+async def _drop_what_one_server_has(conn: ConnectionOfDistribution, report: Report) -> None:
     async def drop() -> list[str]:
         triggers = await (await conn.execute(_TRIGGERS, (list(TABLES),))).fetchall()
         indexes = await (await conn.execute(_UNIQUE, (list(TABLES),))).fetchall()
@@ -182,7 +248,7 @@ async def _drop_what_one_server_has(conn: Connection, report: Report) -> None:
         report(f"dropped what only one server has: {', '.join(dropped)}")
 
 
-async def _distribute(conn: Connection, report: Report, count: Count) -> None:
+async def _distribute(conn: ConnectionOfDistribution, report: Report, count: Count) -> None:
     done: list[str] = []
     async with conn.transaction():
         await _queue(conn)
@@ -202,7 +268,7 @@ async def _distribute(conn: Connection, report: Report, count: Count) -> None:
         report(line)
 
 
-async def _distribute_one(conn: Connection, name: str) -> str:
+async def _distribute_one(conn: ConnectionOfDistribution, name: str) -> str:
     column = TABLES[name]
     if column == REFERENCE:
         await conn.execute("SELECT create_reference_table(%s::regclass)", (name,))
@@ -216,7 +282,7 @@ async def _distribute_one(conn: Connection, name: str) -> str:
     return f"{name}: {row['rows'] if row else 0:,} rows by {column}"
 
 
-async def _send_functions(conn: Connection, report: Report) -> None:
+async def _send_functions(conn: ConnectionOfDistribution, report: Report) -> None:
     sent = []
     async with conn.transaction():
         await _queue(conn)
@@ -241,7 +307,7 @@ async def _send_functions(conn: Connection, report: Report) -> None:
         report(f"{name}: run where the owner's rows are")
 
 
-async def _give_back(conn: Connection, report: Report) -> None:
+async def _give_back(conn: ConnectionOfDistribution, report: Report) -> None:
     for name in [table.name for table in await _tables(conn) if table.left_behind]:
         async with conn.transaction():
             await _queue(conn)

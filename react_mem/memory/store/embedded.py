@@ -35,8 +35,7 @@ from urllib.parse import quote
 
 from react_mem.errors import DatabaseFull, EmbeddedDatabaseError, StorageError
 from react_mem.installation import pip_install
-from react_mem.memory.store.server_arguments import server_arguments
-from react_mem.memory.store.server_processes import POLL, STOP_TIMEOUT, ServerProcesses
+from react_mem.memory.store.server_processes import POLL, STOP_TIMEOUT, ServerProcesses, server_arguments
 
 if sys.platform != "win32":
     import fcntl

@@ -161,3 +161,14 @@ async def users_with(store: BaseStore, *scopes: str) -> list[str]:
 def is_record(item: Item) -> bool:
     """Return whether an item of an owner is a record that is in force, and no bookkeeping."""
     return item.namespace[2] not in (ABANDONED, LINKS, META)
+
+
+# A store that knows what its index lacks.
+
+
+@runtime_checkable
+class IndexedStore(Protocol):
+    """A store that knows which of its items its index holds nothing of."""
+
+    async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
+        """Return the keys of such items of one namespace and kind, in order, beginning behind a key."""

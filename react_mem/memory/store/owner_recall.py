@@ -6,9 +6,10 @@ Those that were written again between the two are scored again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from langgraph.store.base import Item
@@ -21,18 +22,52 @@ from react_mem.memory.index.ranked_hits import RankedHits
 from react_mem.memory.index.recall import PARTNER_FIELDS, HitsToShow, Recall, RecallOp
 from react_mem.memory.index.scorer import Comparisons, Corpus, score_compared
 from react_mem.memory.index.texts import IndexedTexts
+from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.namespaces import owner_of, owner_of_path
-from react_mem.memory.store.calibration import Calibration
+from react_mem.memory.store.calibration import Calibration, RecentRankings, digest_of
 from react_mem.memory.store.large_namespaces import LargeNamespaces
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_texts import OwnerTexts
 from react_mem.memory.store.reading import item_of, items_of, rows_of
-from react_mem.memory.store.recent_rankings import RecentRankings, digest_of
 from react_mem.memory.store.sealing.store_seal import Keys, StoreSeal, both_keys
-from react_mem.memory.store.search_arms import arm_by_arm
 from react_mem.memory.store.stored_text import text_array
 from react_mem.memory.store.wall import walled
+
+# A recall that fails, asked again arm by arm: one that raises costs what it would have found, not the read.
+
+Found = TypeVar("Found")
+
+log = logging.getLogger(__name__)
+
+
+def arm_by_arm(ask: Callable[[RecallOp], Found], op: RecallOp, failure: Exception) -> tuple[Found, dict[Arm, str]]:
+    """Return what a recall finds by the arms that do not raise, and the causes of those that do.
+
+    Args:
+        ask: Runs a recall.
+        op: A recall that fails when all of its arms are asked together.
+        failure: How it fails.
+
+    Raises:
+        Exception: The failure, where no arm is to blame for it.
+    """
+    causes: dict[Arm, str] = {}
+    kept: frozenset[Arm] = frozenset()
+    found: list[Found] = []
+    for arm in (arm for arm in Arm if arm in op.arms):
+        trial = kept | {arm}
+        try:
+            found = [ask(op._replace(arms=trial))]
+        except Exception as error:  # whatever is computed of a question
+            causes[arm] = cause_of(error)
+        else:
+            kept = trial
+    if not found:
+        raise failure
+    log.warning("memory is searched without %s", "; ".join(f"{arm}: {why}" for arm, why in causes.items()))
+    return found[0], causes
+
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 Vector = NDArray[np.float32]

@@ -11,10 +11,14 @@ statement to the next: see `priority` and `kept_connection`.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import logging
+import os
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, ClassVar, LiteralString, cast
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -27,9 +31,95 @@ from psycopg_pool.pool_async import StopWorker
 
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.store.failures import all_in_use, no_connection, place_of, translated
-from react_mem.memory.store.kept_connection import KeptConnection
-from react_mem.memory.store.priority import PoolShare, WorkAtHand, work_at_hand
+from react_mem.memory.store.priority import PoolShare, WorkAtHand, inside, work_at_hand
 from react_mem.memory.store.wall import REFUSALS
+
+# The connection of a piece of work behind turns, kept from one of its statements to the next.
+
+_KEPT_SECONDS = 0.02
+"""Seconds that a connection is kept after its use: work that has more to ask does so by then."""
+
+_MOST_SECONDS = 1.0
+"""Seconds after which other work has its turn."""
+
+
+class KeptConnection:
+    """The connection of one piece of work.
+
+    Args:
+        pool: Whose connection it is.
+        share: The places that work has in it.
+    """
+
+    def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], share: PoolShare) -> None:
+        self._pool = pool
+        self._share = share
+        self._conn: AsyncConnection[DictRow] | None = None
+        self._giving_back: asyncio.Task[None] | None = None
+        self._taken_at = self._used_at = 0.0
+        self.is_used = False
+
+    @asynccontextmanager
+    async def connection(
+        self,
+        timeout: float | None,  # noqa: ASYNC109 - psycopg's signature
+    ) -> AsyncIterator[AsyncConnection[DictRow]]:
+        """Lend the connection, or take one; only while it is not used.
+
+        Args:
+            timeout: Seconds to wait for one; by default those of the pool.
+        """
+        self.is_used = True
+        try:
+            conn = await self._take(timeout)
+            with inside():
+                async with conn:  # what was begun is ended, with the pool's own rules; it stays open
+                    yield conn
+        finally:
+            self.is_used = False
+            await self._used()
+
+    async def give_back(self) -> None:
+        """Give the connection back to the pool, unless it is used at this moment."""
+        if self._conn is None or self.is_used:
+            return
+        conn, self._conn = self._conn, None
+        try:
+            await self._pool.putconn(conn)
+        finally:
+            self._share.leave()
+
+    async def _take(self, seconds: float | None) -> AsyncConnection[DictRow]:
+        if self._conn is None:
+            await self._share.enter()
+            try:
+                self._conn = await self._pool.getconn(seconds)
+            except BaseException:
+                self._share.leave()
+                raise
+            self._taken_at = time.monotonic()
+        return self._conn
+
+    async def _used(self) -> None:
+        conn = self._conn
+        if conn is None:
+            return
+        self._used_at = time.monotonic()
+        is_over = self._share.is_wanted or self._used_at - self._taken_at > _MOST_SECONDS
+        if is_over or conn.closed or conn.info.transaction_status != TransactionStatus.IDLE:
+            await self.give_back()
+        elif self._giving_back is None or self._giving_back.done():
+            self._giving_back = asyncio.create_task(self._give_back_later(), name="memory:kept-connection")
+
+    async def _give_back_later(self) -> None:
+        while True:
+            left = self._used_at + _KEPT_SECONDS - time.monotonic()
+            # who uses it now sees to it afterwards
+            if self.is_used or left <= 0:
+                break
+            await asyncio.sleep(left)
+        await self.give_back()
+
 
 _LONG_REST = 30.0
 """Seconds; firewalls and balancers forget a silent connection after a minute at the earliest."""
@@ -299,3 +389,62 @@ class _WatchedConnection(AsyncConnection[DictRow]):
             self.pgconn.consume_input()
         if before is not None and self._lent_at - before > _LONG_REST:
             await AsyncConnectionPool.check_connection(self)
+
+
+# Run a command as an unprivileged user that may still walk through our private folders. Linux, as root.
+
+_PR_SET_SECUREBITS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 28, 47, 2
+_SECBIT_NO_SETUID_FIXUP = 1 << 2
+"""Keeps capabilities over setuid, and lets access(2) see them: PostgreSQL checks its own binary with it."""
+_CAPABILITY_VERSION_3 = 0x20080522
+_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 1, 2
+
+
+class _Header(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+class _Sets(ctypes.Structure):
+    _fields_ = (("effective", ctypes.c_uint32), ("permitted", ctypes.c_uint32), ("inheritable", ctypes.c_uint32))
+
+
+def _permitted() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("CapPrm:"):
+            return int(line.split()[1], 16)
+    return 0
+
+
+def _search_capability() -> int:
+    # Containers often have the wider one only.
+    for capability in (_CAP_DAC_READ_SEARCH, _CAP_DAC_OVERRIDE):
+        if _permitted() >> capability & 1:
+            return capability
+    raise PermissionError("root has neither CAP_DAC_READ_SEARCH nor CAP_DAC_OVERRIDE here")
+
+
+def _become(uid: int, gid: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def checked(result: int) -> None:
+        if result != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+
+    capability = _search_capability()
+    mask = 1 << capability
+    checked(libc.prctl(_PR_SET_SECUREBITS, _SECBIT_NO_SETUID_FIXUP, 0, 0, 0))
+    os.setgroups([])
+    os.setresgid(gid, gid, gid)
+    os.setresuid(uid, uid, uid)
+    sets = (_Sets * 2)(_Sets(mask, mask, mask), _Sets(0, 0, 0))
+    checked(libc.capset(ctypes.byref(_Header(_CAPABILITY_VERSION_3, 0)), sets))
+    checked(libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, capability, 0, 0))
+
+
+if __name__ == "__main__":
+    try:
+        _become(int(sys.argv[1]), int(sys.argv[2]))
+    except OSError as error:
+        sys.exit(f"cannot become an unprivileged user: {error}")
+    os.execv(sys.argv[3], sys.argv[3:])  # noqa: S606 - the command is our own

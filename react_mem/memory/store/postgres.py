@@ -47,35 +47,29 @@ from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.namespaces import is_bookkeeping, owner_of, owner_within
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
 from react_mem.memory.store.audit.audit_log import AuditLog, note_writes
+from react_mem.memory.store.calibration import RecentRankings, query_vectors, question_vectors
 from react_mem.memory.store.conversation_listing import ConversationPlace, ListedConversations
-from react_mem.memory.store.deadlocks import until_no_deadlock
 from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.group_commit import LanedStore, PreparedWrites
 from react_mem.memory.store.keys.key_ring import KeyRing
-from react_mem.memory.store.lanes import LanedStore
-from react_mem.memory.store.large_namespaces import LargeNamespaces
+from react_mem.memory.store.large_namespaces import LargeNamespaces, NamespaceIndexes
 from react_mem.memory.store.left_traces import Traces, TracesFound, find_traces
-from react_mem.memory.store.linked import read_linked
-from react_mem.memory.store.listing import Listed, ListPlace, Wanted, read_revision
+from react_mem.memory.store.listing import Listed, ListPlace, Wanted, read_linked, read_revision
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.model_guard import check_model
-from react_mem.memory.store.namespace_indexes import NamespaceIndexes
 from react_mem.memory.store.owned import OwnedPage
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_recall import OwnerRecall
 from react_mem.memory.store.owner_texts import OwnerTexts
-from react_mem.memory.store.prepared_writes import PreparedWrites
-from react_mem.memory.store.questions import query_vectors, question_vectors
 from react_mem.memory.store.reading import Reader, Reads
-from react_mem.memory.store.recent_rankings import RecentRankings
 from react_mem.memory.store.room import Stored
-from react_mem.memory.store.scale import Scale
+from react_mem.memory.store.scale import Scale, sweep
 from react_mem.memory.store.sealing.sealed_reader import SealedReader, owners_of_queries
 from react_mem.memory.store.sealing.store_seal import Keys, StoreSeal
 from react_mem.memory.store.searches import check_filter
 from react_mem.memory.store.storage_settings import CACHE_BYTES, INDEX_BYTES, INDEX_LIMIT
 from react_mem.memory.store.stored_text import check_identity, to_json
-from react_mem.memory.store.sweeping import sweep
-from react_mem.memory.store.transactions import Guard
+from react_mem.memory.store.transactions import Guard, until_no_deadlock
 from react_mem.memory.store.vectors import DocumentVectors
 from react_mem.memory.store.wall import walled
 from react_mem.memory.store.writes import Types, Writes, erase_if, read_types, write, write_if

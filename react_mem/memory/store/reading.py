@@ -17,22 +17,22 @@ from psycopg.rows import DictRow
 from react_mem.memory.index.recall import scored
 from react_mem.memory.index.scorer import nearest
 from react_mem.memory.model.namespaces import Namespace, owner_namespace, owner_of_path, owner_within
-from react_mem.memory.store import binary
-from react_mem.memory.store.binary import Binary
+from react_mem.memory.store import serialisation as binary
 from react_mem.memory.store.conversation_listing import (
     ConversationPlace,
     ListedConversations,
     conversations_of,
     read_conversations,
 )
+from react_mem.memory.store.large_namespaces import INDEX_SCAN, NamespaceIndexes
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted, page_of, read_listed
 from react_mem.memory.store.model_guard import check_model
-from react_mem.memory.store.namespace_indexes import INDEX_SCAN, NamespaceIndexes
 from react_mem.memory.store.owned import OwnedPage
-from react_mem.memory.store.owner_pages import place_behind, read_page
+from react_mem.memory.store.owner_index import place_behind, read_page
 from react_mem.memory.store.owner_texts import AT_ONCE, OwnerTexts
 from react_mem.memory.store.room import SCOPES, Stored
 from react_mem.memory.store.searches import Nearest, Target, candidates, search_statement
+from react_mem.memory.store.serialisation import Binary
 from react_mem.memory.store.stored_text import text_array
 from react_mem.memory.store.wall import has_wall, unwalled, walled
 

@@ -20,7 +20,6 @@ from psycopg.sql import SQL, Identifier
 
 from react_mem.errors import EmbeddingUnavailable, SealError
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.store.deadlocks import until_no_deadlock
 from react_mem.memory.store.distribution import is_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import need_keys
@@ -29,10 +28,10 @@ from react_mem.memory.store.migrations import of_dims, stored_embedding
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.postgres_server import open_database
-from react_mem.memory.store.sealing.sealed_entries import sealed_row
-from react_mem.memory.store.sealing.sealed_items import is_sealed, opened_value
+from react_mem.memory.store.sealing.sealed_entries import is_sealed, opened_value, sealed_row
 from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.store.stored_text import entries_of_fields
+from react_mem.memory.store.transactions import until_no_deadlock
 from react_mem.memory.store.vectors import checked_vector
 from react_mem.memory.store.writes import (
     INDEX_ROWS,

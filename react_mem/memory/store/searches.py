@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from langgraph.store.base import SearchOp
 
 from react_mem.memory.model.namespaces import owner_of_path, owner_within
-from react_mem.memory.store.binary import Binary
+from react_mem.memory.store.serialisation import Binary
 from react_mem.memory.store.stored_text import storable
 
 _SPARE = 20

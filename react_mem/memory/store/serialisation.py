@@ -8,16 +8,24 @@ declares; anything else in it comes back as the data that it is.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
+from struct import pack
 from typing import Any
 
+import numpy as np
+import psycopg
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from numpy.typing import NDArray
+from pgvector import Vector
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
 
 from react_mem.errors import CheckpointRefused, SealError
-from react_mem.memory.store.keys.key_derivation import KeyedHash
+from react_mem.memory.store.keys.owner_key import KeyedHash
 
 _READABLE = frozenset({"null", "bytes", "bytearray", "msgpack"})
 """Forms that are read: not `pickle`, which is code, nor `json`, the form of 2024, which names what it is built by."""
@@ -125,3 +133,50 @@ def _why_not(form: str) -> str:
         f"A checkpoint holds a value as {shown}, which is not read: to read it may run code. A thread that LangGraph "
         "wrote before 2025, or with pickle_fallback, is read by LangGraph's AsyncPostgresSaver alone; start another."
     )
+
+
+# Values in PostgreSQL's binary form, for the types that psycopg has none for.
+
+
+class Binary:
+    """A parameter that is in binary form already; the statement says of which type."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+
+class _BinaryDumper(Dumper):
+    format = Format.BINARY
+    oid = 0  # the server takes it from the statement
+
+    def dump(self, obj: Binary) -> bytes:
+        return obj.data
+
+
+psycopg.adapters.register_dumper(Binary, _BinaryDumper)
+
+
+def vector(numbers: Sequence[float]) -> bytes:
+    """Return a `vector`."""
+    return Vector(list(numbers)).to_binary()
+
+
+def numbers(data: Binary) -> NDArray[np.float32]:
+    """Return the numbers of a `vector`."""
+    return np.frombuffer(data.data, dtype=">f4", offset=4).astype(np.float32)
+
+
+def array(element_type: int, elements: Sequence[bytes | None]) -> Binary:
+    """Return an array.
+
+    Args:
+        element_type: The oid of its elements' type, which an array carries.
+        elements: The elements in binary form; None is NULL.
+    """
+    parts = [pack(">iiIii", 1, int(None in elements), element_type, len(elements), 1)]
+    for element in elements:
+        parts.append(b"\xff\xff\xff\xff" if element is None else pack(">i", len(element)) + element)
+    # of no elements it has no dimension either
+    return Binary(b"".join(parts) if elements else pack(">iiI", 0, 0, element_type))

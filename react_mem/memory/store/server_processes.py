@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import fcntl
 import os
 import signal
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from langgraph.store.base import BaseStore
 
 STOP_TIMEOUT = 30.0
 """Seconds for a fast shutdown, which writes what is in memory; after that a crash recovery is the lesser evil."""
@@ -106,3 +115,112 @@ class ServerProcesses:
 def _signal(pid: int, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):  # gone already
         os.kill(pid, number)
+
+
+# The settings that the embedded PostgreSQL is started with.
+
+_LEAST_BUFFERS, _MOST_BUFFERS = 128 << 20, 1 << 30
+"""Bytes. A quarter of the memory is what PostgreSQL advises; a gigabyte holds the vectors of 700,000 memories."""
+
+_SERVER_SETTINGS = {
+    "listen_addresses": "",  # the socket only, in a folder that only we can reach
+    "max_connections": "100",
+    "maintenance_work_mem": "128MB",  # building a vector index in memory
+    # Two cores are shared with the agent, and a container's 64 MB of shared memory break parallel index builds.
+    "max_parallel_workers_per_gather": "0",
+    "max_parallel_maintenance_workers": "0",
+    "jit": "off",  # compiling costs more than these short queries take
+    "wal_level": "minimal",  # nobody replicates from here
+    "max_wal_senders": "0",
+    "log_min_error_statement": "panic",  # statements carry what users said
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+}
+
+
+def server_arguments() -> list[str]:
+    """Return the settings as arguments of `postgres`."""
+    chosen = {**_SERVER_SETTINGS, "shared_buffers": f"{_shared_buffers() >> 20}MB"}
+    if sys.platform.startswith("linux"):
+        # After a crash everything is first brought to disk: file by file that took 3 s of an empty database's restart
+        # on a busy machine, as one call to the kernel 0.03 s.
+        chosen["recovery_init_sync_method"] = "syncfs"
+    return [part for name, value in chosen.items() for part in ("-c", f"{name}={value}")]
+
+
+def _shared_buffers() -> int:
+    """Return how many bytes of pages the server may keep: it takes them only as it reads them.
+
+    Measured with 100,000 memories, whose vectors fill 128 MB: with that as the limit a search costs half as much again.
+    """
+    import psutil  # type: ignore[import-untyped]
+
+    memory = int(psutil.virtual_memory().total)
+    with contextlib.suppress(OSError, ValueError):  # a container's share, where there is one
+        memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return max(_LEAST_BUFFERS, min(memory // 4, _MOST_BUFFERS))
+
+
+# Run a server for as long as some process holds a shared lock on a file. POSIX.
+
+
+def _stop_when_unused(lock_file: str, server: subprocess.Popen[bytes]) -> None:
+    # Held until this process ends: whoever comes next waits until the server is gone, and starts a new one.
+    descriptor = os.open(lock_file, os.O_RDWR)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    while server.poll() is None:
+        server.send_signal(signal.SIGINT)  # PostgreSQL's fast shutdown: open sessions end, everything is written
+        time.sleep(1)  # again, because a server that has just been started does not listen to signals yet
+
+
+if __name__ == "__main__":
+    # A signal to a whole group of processes is for the users of the server, not for the server.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    process = subprocess.Popen(sys.argv[2:])  # noqa: S603 - the command is our own
+    threading.Thread(target=_stop_when_unused, args=(sys.argv[1], process), daemon=True).start()
+    sys.exit(process.wait())
+
+
+# Process-local state: that of an opened store hangs on it and goes with it; locks are those of the whole process.
+
+Kept = TypeVar("Kept")
+
+_NAME = "_react_mem"
+
+_WITHOUT_ROOM: WeakKeyDictionary[BaseStore, dict[Any, Any]] = WeakKeyDictionary()
+"""Of LangGraph's own stores, whose `__slots__` leave no room for an attribute."""
+
+
+def kept_with(store: BaseStore, make: Callable[[], Kept]) -> Kept:
+    """Return what hangs on a store, made the first time.
+
+    Args:
+        store: The store.
+        make: Makes it, and names it: most often a class.
+
+    >>> from langgraph.store.memory import InMemoryStore
+    >>> store = InMemoryStore()
+    >>> kept_with(store, dict) is kept_with(store, dict), kept_with(store, dict) is kept_with(InMemoryStore(), dict)
+    (True, False)
+    """
+    try:
+        state = vars(store).setdefault(_NAME, {})
+    except TypeError:
+        state = _WITHOUT_ROOM.setdefault(store, {})
+    kept: Kept = state[make] if make in state else state.setdefault(make, make())
+    return kept
+
+
+_LOCKS: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
+"""Locks that somebody holds or waits for, by event loop and place."""
+
+
+def lock_of(namespace: tuple[str, ...], key: str) -> asyncio.Lock:
+    """Return the lock of an item in this event loop: one for all stores, of which several may be on one database.
+
+    Args:
+        namespace: The item's namespace.
+        key: The item's key.
+    """
+    return _LOCKS.setdefault((id(asyncio.get_running_loop()), f"{namespace}/{key}"), asyncio.Lock())

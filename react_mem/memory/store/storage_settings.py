@@ -16,8 +16,17 @@ from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validat
 from react_mem.errors import ConfigError, StorageNotConfigured
 from react_mem.memory.model.setting_names import in_place
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
-from react_mem.memory.store.keys.master_key import FILE, FORMER, FUNCTION, KEY, MasterKey, make_master_key
-from react_mem.memory.store.keys.receipt_key import RECEIPT_KEY, RECEIPT_KEY_FILE, make_receipt_key
+from react_mem.memory.store.keys.master_key import (
+    FILE,
+    FORMER,
+    FUNCTION,
+    KEY,
+    RECEIPT_KEY,
+    RECEIPT_KEY_FILE,
+    MasterKey,
+    make_master_key,
+    make_receipt_key,
+)
 from react_mem.memory.store.variable_names import check_names
 
 DATA_DIR_OF_BEFORE = Path(".react-mem") / "postgres"

@@ -8,18 +8,58 @@ held meanwhile, so an embedder may be slow without stopping another process; wit
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
-from collections.abc import Awaitable, Callable, Sequence
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from langgraph.store.base import BaseStore, Op, PutOp
+from psycopg import AsyncConnection, errors
+from psycopg.rows import DictRow
+from psycopg_pool import AsyncConnectionPool
 
 from react_mem.memory import telemetry
 from react_mem.memory.model.namespaces import Namespace, meta_namespace
 from react_mem.memory.model.receipt import Change, write
-from react_mem.memory.store.process_state import lock_of
-from react_mem.memory.store.seen_revisions import note_revision, seen_revision
+from react_mem.memory.store.server_processes import kept_with, lock_of
+from react_mem.memory.store.wall import REFUSALS
+
+# Cache of owners' revisions in the process: what a write expects to find, which the write itself checks.
+
+_MOST = 10_000
+_FRESH_SECONDS = 30.0
+"""For the steps of a turn and of the work behind it: later another process may well have written, and what is decided
+on an old revision is decided in vain."""
+
+
+class SeenRevisions(OrderedDict[tuple[str, ...], tuple[float, Mapping[str, Any]]]):
+    """Revisions by where they are kept, with the time at which they were written; the latest comes last."""
+
+
+def note_revision(store: BaseStore, namespace: tuple[str, ...], value: Mapping[str, Any] | None) -> None:
+    """Take note of a revision that was written.
+
+    Args:
+        store: The store.
+        namespace: The owner's bookkeeping.
+        value: What it is; None where it is not known any more.
+    """
+    seen = kept_with(store, SeenRevisions)
+    seen.pop(namespace, None)
+    if value is not None:
+        seen[namespace] = (time.monotonic(), value)
+    while len(seen) > _MOST:
+        seen.popitem(last=False)
+
+
+def seen_revision(store: BaseStore, namespace: tuple[str, ...]) -> Mapping[str, Any] | None:
+    """Return the revision that this process wrote a moment ago; None where it wrote none."""
+    at, value = kept_with(store, SeenRevisions).get(namespace, (0.0, None))
+    return value if value is not None and time.monotonic() - at < _FRESH_SECONDS else None
+
 
 REVISION = "revision"
 MAX_TRIES = 20
@@ -186,3 +226,34 @@ async def transact_on(
                 return result
             await asyncio.sleep(random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)))  # noqa: S311 - no secret
     raise WriteConflict(f"{what} is being written by others all the time, gave up after {MAX_TRIES} tries")
+
+
+# Writes that are sent again where the database ended them for reasons that are over.
+
+_ATTEMPTS = 3
+"""A batch can deadlock with LangGraph's own store, which takes items before their owner."""
+
+
+async def until_no_deadlock(
+    pool: AsyncConnectionPool[AsyncConnection[DictRow]],
+    carry_out: Callable[[AsyncConnection[DictRow]], Awaitable[Result]],
+) -> Result:
+    """Carry out a write, again where it ends in a deadlock or at a wall that is down since, and return what it does.
+
+    Args:
+        pool: Connections to the database.
+        carry_out: Writes in a transaction of its own; it may be called again.
+    """
+    attempts = itertools.count(1)
+    while True:
+        had_wall = getattr(pool, "has_wall", False)
+        try:
+            async with pool.connection() as conn:
+                return await carry_out(conn)
+        except errors.DeadlockDetected:
+            if next(attempts) == _ATTEMPTS:
+                raise
+        except REFUSALS:
+            # the tables were distributed meanwhile, of which the pool knows now
+            if not had_wall or getattr(pool, "has_wall", False):
+                raise

@@ -20,18 +20,16 @@ from psycopg_pool import AsyncConnectionPool
 from react_mem.errors import InvalidVector
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.namespaces import Namespace
-from react_mem.memory.store import binary
+from react_mem.memory.store import serialisation as binary
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import need_keys
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.priority import behind_turns
-from react_mem.memory.store.recent_vectors import RecentVectors
-from react_mem.memory.store.sealing.sealed_entries import sealed_vector
-from react_mem.memory.store.sealing.sealed_items import is_sealed, opened_value
+from react_mem.memory.store.sealing.sealed_entries import is_sealed, opened_value, sealed_vector
 from react_mem.memory.store.sealing.store_seal import Keys, StoreSeal
 from react_mem.memory.store.searches import Parameters, in_namespace
 from react_mem.memory.store.stored_text import entries_of_fields
-from react_mem.memory.store.stored_vectors import PlacedEntry, stored_vectors
+from react_mem.memory.store.stored_vectors import PlacedEntry, RecentVectors, stored_vectors
 from react_mem.memory.store.wall import walled_within
 from react_mem.memory.store.writes import by_owner, columns, read_types, revise
 

@@ -14,7 +14,7 @@ from psycopg.rows import DictRow
 
 from react_mem.memory.index.entries import Entry, term_number
 from react_mem.memory.model.namespaces import is_bookkeeping, owner_of_path
-from react_mem.memory.store import binary
+from react_mem.memory.store import serialisation as binary
 from react_mem.memory.store.keys.key_ring import need_keys
 from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.model_guard import check_model

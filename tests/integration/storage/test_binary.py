@@ -5,7 +5,7 @@ from __future__ import annotations
 from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
-from react_mem.memory.store import binary
+from react_mem.memory.store import serialisation as binary
 from react_mem.memory.store.writes import read_types
 from tests.support.citus import one_server
 

@@ -9,8 +9,7 @@ import pytest
 from react_mem.memory.store.keys.key_ring import KeyRing
 from react_mem.memory.store.keys.master_key import MasterKey
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.sealing.data_key_rotation import begin_rotation, end_rotation, renew_all
-from react_mem.memory.store.sealing.resealing import reseal
+from react_mem.memory.store.sealing.resealing import begin_rotation, end_rotation, renew_all, reseal
 from tests.support.databases import open_memory_store, word_model
 
 OWNERS = [f"user{number}" for number in range(5)]

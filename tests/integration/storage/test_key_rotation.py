@@ -12,8 +12,7 @@ from pydantic import SecretStr
 from react_mem.agents.entry import main_of_cli as main
 from react_mem.errors import EncryptionKeyError
 from react_mem.memory.opening import open_memory, open_storage
-from react_mem.memory.store.keys.key_ring import KeyRing
-from react_mem.memory.store.keys.key_rotation import key_counts, rewrap
+from react_mem.memory.store.keys.key_ring import KeyRing, key_counts, rewrap
 from react_mem.memory.store.keys.master_key import MasterKey
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.storage_settings import StorageSettings

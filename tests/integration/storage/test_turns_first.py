@@ -11,7 +11,7 @@ from langgraph.store.base import Op, Result
 from psycopg import errors
 
 from react_mem.errors import DatabaseUnavailable
-from react_mem.memory.store import kept_connection
+from react_mem.memory.store import pool as kept_connection
 from react_mem.memory.store.pool import DatabasePool
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.priority import behind_turns, is_behind

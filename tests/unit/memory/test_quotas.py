@@ -26,9 +26,9 @@ from react_mem.memory import MemoryFacade, MemoryPolicy, telemetry
 from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.rights.erasure import forget_user
-from react_mem.memory.store import quotas as counting
+from react_mem.memory.store import room as counting
 from react_mem.memory.store.owned import everything
-from react_mem.memory.store.quotas import take_message, take_model_call
+from react_mem.memory.store.room import take_message, take_model_call
 from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer
 from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest
 from tests.support.scripted_model import ScriptedModel, calls

@@ -21,8 +21,8 @@ from react_mem.memory.model.receipt import Change, Check, Receipt
 from react_mem.memory.model.records import fact_id
 from react_mem.memory.rights import portability, receipts
 from react_mem.memory.rights.forgetting import forget_said
+from react_mem.memory.store.calibration import question_vectors
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.questions import question_vectors
 from tests.support.telling import tell
 
 
@@ -172,7 +172,7 @@ async def test_an_embedder_that_takes_long_is_waited_for_where_no_turn_waits(
 
     memory, _ = await held(InMemoryStore())
     monkeypatch.setattr(receipts, "_arms", asked)
-    monkeypatch.setattr("react_mem.memory.store.questions.asyncio.timeout", noted)
+    monkeypatch.setattr("react_mem.memory.store.calibration.asyncio.timeout", noted)
     await forget_said(memory.store, "ann", "I have a boat")
     in_turn = waits[-1]
     await erase(memory)

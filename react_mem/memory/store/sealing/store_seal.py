@@ -19,8 +19,15 @@ from react_mem.errors import SealError, StorageError
 from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.store.keys.key_ring import STALE_KEY, KeyRing
 from react_mem.memory.store.keys.owner_key import OwnerKey
-from react_mem.memory.store.sealing.sealed_entries import opened_rows, sealed_row
-from react_mem.memory.store.sealing.sealed_items import SEALED, is_sealed, items_of_json, opened_json, sealed_value
+from react_mem.memory.store.sealing.sealed_entries import (
+    SEALED,
+    is_sealed,
+    items_of_json,
+    opened_json,
+    opened_rows,
+    sealed_row,
+    sealed_value,
+)
 from react_mem.memory.store.stored_text import storable
 from react_mem.memory.store.writes import ItemRow, Writes
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from react_mem.memory.index.texts import IndexedTexts
-from react_mem.memory.store import unread_texts
+from react_mem.memory.store import owner_index as unread_texts
+from react_mem.memory.store.owner_index import unread_keys
 from react_mem.memory.store.owner_texts import OwnerTexts
-from react_mem.memory.store.unread_texts import unread_keys
 from tests.support.sql_recall import IndexedRow, columns
 
 PREFIX = "memory.ann.dialog"
