@@ -19,7 +19,7 @@ from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Message, Summary, record_id
 from react_mem.memory.store.server_processes import kept_with
-from react_mem.memory.summaries.summary_groups import MASTER, MAX_WAITING
+from react_mem.memory.summaries.sources import MASTER, MAX_WAITING
 
 
 def start_of(session_id: str, message_id: str) -> str:

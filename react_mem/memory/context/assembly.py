@@ -32,7 +32,7 @@ from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
 from react_mem.memory.retrieval.instructions import INSTRUCTION
 from react_mem.memory.retrieval.outline import OUTLINE, shown_of
-from react_mem.memory.summaries.summary_groups import shown
+from react_mem.memory.summaries.sources import shown
 from react_mem.prompts import load_prompt
 
 # Standing instructions and preferences of the user, as the prompt shows them.

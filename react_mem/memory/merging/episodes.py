@@ -21,7 +21,7 @@ from react_mem.memory.model.interface import MemoryResultItem, SaidIn
 from react_mem.memory.model.kinds import FACT, MESSAGE, SUMMARY
 from react_mem.memory.model.origins import Origin, is_higher, lowest
 from react_mem.memory.model.records import CalledTool, Episode, Fact, Level, Wording, written_in
-from react_mem.memory.summaries.length import shortened
+from react_mem.memory.summaries.sources import shortened
 
 if TYPE_CHECKING:
     from react_mem.memory.model.operations import EpisodeDraft

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Self
+from typing import Literal, Self, cast
 
+from react_mem.memory.language.hallucination import names, numbers
+from react_mem.memory.language.line_breaks import unwrapped
 from react_mem.memory.language.own_words import parts
+from react_mem.memory.language.statements import cue, is_pleasantry, is_question, sentences, speaks_of_self
 from react_mem.memory.llm.answers import block, row
+from react_mem.memory.model.concepts import ChainEntry, ContextChain
+from react_mem.memory.model.kinds import SUMMARY
+from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.policy import SummarySettings
+from react_mem.memory.model.records import Summary, SummaryLevel
 
 MAX_CHARS = 24_000
 """Of all sources together, some 8,000 tokens of Vietnamese: what a small model's window holds beside instructions."""
@@ -99,3 +109,278 @@ def _edges(text: str, limit: int) -> str:
         return CUT
     head, tail = limit * 2 // 3, limit // 3
     return f"{text[:head]}\n{CUT}\n{text[-tail:]}"
+
+
+# Text within a length: cut where a sentence ends, else between words, and never so that a number says another one.
+
+_ELLIPSIS = "…"
+# "12 500" without its "000" is another number, and "5" without "million" as well.
+_NUMBER = re.compile(r"\W*\d[\d\W]*")
+_JOINERS = ("\u200d", "\ufe0f")
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters.
+
+    >>> shortened("An has two cats. They are called Mo and Mi.", 30)
+    'An has two cats.'
+    >>> shortened("The house costs 12 500 000 dong a month", 24)
+    'The house costs…'
+    """
+    if len(text) <= limit:
+        return text
+    text = unwrapped(text[: 2 * limit + 2])
+    kept = 0
+    for sentence in sentences(text[: limit + 1]):
+        place = text.find(sentence, kept) + len(sentence)
+        # the last one may have been cut by the bound itself
+        if place > limit or not _ends(text, place):
+            break
+        kept = place
+    return text[:kept].rstrip() if kept else _words(text, limit)
+
+
+def _ends(text: str, place: int) -> bool:
+    """Return whether a sentence that ends here ends in the whole text too: not the "3." of "3.5", nor a mere line."""
+    return (text[place].isspace() and text[place - 1] in "\"'”’»)].!?…") or text[place - 1] in "。！？"
+
+
+def _words(text: str, limit: int) -> str:
+    cut = limit - len(_ELLIPSIS)
+    words = text[: cut + 1].split(" ")
+    if len(words) > 1:
+        del words[-1]
+    else:
+        while cut and _is_joined(text, cut):
+            cut -= 1
+        words = [text[:cut]]
+    while words and (not words[-1] or _NUMBER.fullmatch(words[-1])):
+        del words[-1]
+    return " ".join(words).rstrip(",;:–—-") + _ELLIPSIS
+
+
+def _is_joined(text: str, cut: int) -> bool:
+    """Return whether a cut would part what is one: a letter and its accent, an emoji and its parts, a number."""
+    after, before = text[cut], text[cut - 1]
+    number = after.isdigit() and (before.isdigit() or before in ".,")
+    return number or bool(unicodedata.combining(after)) or after in _JOINERS or before in _JOINERS
+
+
+# A summary without a model: the sentences that say most, word for word and in order.
+
+MADE_BY = "extractive"
+"""Mark of a summary that no model has made."""
+
+_MIN_SENTENCE = 40
+"""Characters of which a sentence says something; a shorter rest of the room stays empty."""
+
+_SHARE = 2
+"""No sentence takes more than this part of the room: one pasted line would push everything else out."""
+
+_ROLE = re.compile(r"^(user|assistant|system|tool|agent|observer): ")
+_DECIDES = cue("decides")
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    place: int
+    role: str
+    text: str
+    worth: float
+
+
+def extract_sentences(sources: Sequence[Source], length: int, *, named: bool = True) -> str:
+    """Return sentences of the sources that name people, places, numbers and decisions, with who said them.
+
+    What tells nothing, as small talk and most questions, is left out even where there is room.
+
+    Args:
+        sources: What is summed up, in the order of the conversation.
+        length: Characters of all of them together, at most.
+        named: Whether it is told who said them.
+
+    Returns:
+        The sentences, in their order; the beginning of the sources where none says much.
+
+    >>> from datetime import datetime, timezone
+    >>> at = datetime(2026, 11, 20, tzinfo=timezone.utc)
+    >>> said = [Source("Hello! I moved to Hue in 2019. Is it far?", at, "user"), Source("Noted.", at, "assistant")]
+    >>> extract_sentences(said, 600)
+    'user: I moved to Hue in 2019.'
+    """
+    found = list(_sentences(bounded(sources), length))
+    chosen: list[_Sentence] = []
+    for sentence in sorted(found, key=lambda sentence: -sentence.worth):
+        if sentence.worth >= 0 and len(_told([*chosen, sentence], named)) <= length:
+            chosen.append(sentence)
+    return _told(chosen, named) or shortened(_told(found, named), length) or CUT
+
+
+def _sentences(sources: Sequence[Source], length: int) -> Iterator[_Sentence]:
+    most = max(length // _SHARE, _MIN_SENTENCE)
+    place = 0
+    said: set[tuple[str, str]] = set()
+    for source in sources:
+        role = source.role
+        for sentence in sentences(source.text):
+            # a summary of this kind says who said what
+            if not source.role and (told := _ROLE.match(sentence)):
+                role, sentence = told[1], sentence[told.end() :]
+            text = shortened(" ".join(sentence.split()), most)
+            if text.strip(f"… {CUT}") and (role, text) not in said:
+                said.add((role, text))
+                place += 1
+                yield _Sentence(place, role, text, _worth(text, role))
+
+
+def _worth(sentence: str, role: str) -> float:
+    if is_pleasantry(sentence):
+        return -1.0
+    worth: float = min(len(names(sentence)), 3) + min(len(numbers(sentence)), 2)
+    worth += 3.0 * bool(_DECIDES.search(sentence)) - 3.0 * is_question(sentence)
+    # what users say of themselves is what will be asked for later
+    worth += 1.5 * (role == "user") + 2.0 * (role == "user" and speaks_of_self(sentence))
+    return worth if len(sentence) >= _MIN_SENTENCE or worth > 0 else worth - 1.0
+
+
+def _told(chosen: Sequence[_Sentence], named: bool) -> str:
+    parts: list[str] = []
+    role = ""
+    for sentence in sorted(chosen, key=lambda sentence: sentence.place):
+        told = named and sentence.role and sentence.role != role
+        parts.append(f"{sentence.role}: {sentence.text}" if told else sentence.text)
+        role = sentence.role
+    return " ".join(parts)
+
+
+# The context chain of a conversation: its latest messages, and the summaries that stand in the place of the others.
+
+MASTER: Literal["master"] = "master"
+
+MAX_WAITING = 200
+"""Messages that wait in a chain at once, as many as `n_sum` may be: the chain is read in every turn. What else a
+conversation has joins once these have been summed up."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Group of items that becomes one summary.
+
+    Args:
+        entries: What is summed up, in the order of the conversation.
+        level: The level of the summary.
+        master: The master that it updates; None where it is a new summary.
+    """
+
+    entries: tuple[ChainEntry, ...]
+    level: SummaryLevel
+    master: ChainEntry | None = None
+
+    @property
+    def source_ids(self) -> tuple[str, ...]:
+        """The records that are summed up."""
+        return tuple(entry.id for entry in self.entries)
+
+    @property
+    def parts(self) -> tuple[ChainEntry, ...]:
+        """All that the summary will stand for."""
+        return self.entries if self.master is None else (self.master, *self.entries)
+
+    @property
+    def at(self) -> datetime:
+        """Return when the last of it was said."""
+        return max(entry.at for entry in self.parts)
+
+    @property
+    def extent(self) -> dict[str, int]:
+        """Return where in the conversation it begins and ends, and how many messages it stands for."""
+        return {
+            "first_turn": min(entry.first_turn for entry in self.parts),
+            "last_turn": max(entry.last_turn for entry in self.parts),
+            "covers": sum(entry.covers for entry in self.parts),
+        }
+
+    @property
+    def origin(self) -> Origin:
+        """Return the summary's origin: the summariser's, and none above that of its sources."""
+        return lowest([Origin.ASSISTANT, *(entry.origin for entry in self.parts)])
+
+    def summary_id(self, session_id: str) -> str:
+        """Return the id of the summary: of the same sources always the same, and of the master one a conversation."""
+        sources = (session_id,) if self.level == MASTER else self.source_ids
+        return SUMMARY.id(self.level, *sources)
+
+    def is_of(self, chain: ContextChain) -> bool:
+        """Return whether a chain still holds all of this as it was."""
+        return set(self.parts) <= set(chain.entries)
+
+
+def next_fold(chain: ContextChain, settings: SummarySettings) -> Fold | None:
+    """Return what of a chain is to be summed up next; None where nothing is.
+
+    The highest level goes first, and of messages the first `n_sum` count: a chain that is folded after each message and
+    one that is folded after many become the same.
+
+    Args:
+        chain: The chain.
+        settings: When to fold, and how much.
+    """
+    top = [entry for entry in chain.entries if _number(entry) >= settings.max_sum_lvl]
+    if len(top) >= settings.sum_window:
+        master = next((entry for entry in chain.entries if entry.level == MASTER), None)
+        return Fold(tuple(top[: settings.sum_window]), MASTER, master)
+    for level in range(settings.max_sum_lvl - 1, 0, -1):
+        same = [entry for entry in chain.entries if _number(entry) == level]
+        if len(same) >= settings.n_sum_sum:
+            return Fold(tuple(same[: settings.n_sum_sum]), cast("SummaryLevel", str(level + 1)))
+    messages = [entry for entry in chain.entries if entry.is_message][: settings.n_sum]
+    if len(messages) < settings.n_sum:
+        return None
+    window = settings.sum_window
+    return Fold(tuple(messages[-window:] if settings.window == "newest" else messages[:window]), "1")
+
+
+def applied(chain: ContextChain, fold: Fold, summary: Summary) -> ContextChain:
+    """Return the chain with a summary in the place of what it sums up, or of the master that it updates.
+
+    Args:
+        chain: The chain, which holds all of the fold.
+        fold: What was summed up.
+        summary: What it came to.
+    """
+    made = ChainEntry(
+        id=summary.id,
+        level=fold.level,
+        text=summary.text,
+        at=fold.at,
+        origin=summary.origin,
+        **fold.extent,
+    )
+    place, folded = fold.parts[0].id, set(fold.source_ids)
+    entries = [
+        made if entry.id == place else entry for entry in chain.entries if entry.id == place or entry.id not in folded
+    ]
+    return chain.model_copy(update={"entries": tuple(entries)})
+
+
+def without(chain: ContextChain, ids: Sequence[str]) -> ContextChain:
+    """Return the chain without the links of these records."""
+    return chain.model_copy(update={"entries": tuple(entry for entry in chain.entries if entry.id not in ids)})
+
+
+def shown(chain: ContextChain, first_turn: int) -> list[ChainEntry]:
+    """Return what a prompt needs of a chain beside the messages that it shows word for word.
+
+    Args:
+        chain: The chain.
+        first_turn: The place in the conversation from which on the prompt has everything.
+
+    Returns:
+        The summaries and messages that cover something before that place, in the order of the conversation.
+    """
+    return [entry for entry in chain.entries if entry.first_turn < first_turn]
+
+
+def _number(entry: ChainEntry) -> int:
+    """Return the level of a summary; 0 for a message, and for the master, which is above all levels."""
+    return int(entry.level) if entry.level.isdecimal() else 0

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,19 +15,148 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from react_mem.errors import ExtractionError, InvalidOutput
 from react_mem.memory import telemetry
-from react_mem.memory.language.hallucination import Told
+from react_mem.memory.language.comparison import Vocabulary
+from react_mem.memory.language.hallucination import Told, names, numbers, unknown_numbers, values
+from react_mem.memory.language.statements import phrases
 from react_mem.memory.llm.answers import fence
 from react_mem.memory.llm.calls import is_broken_off, said_in, say, without_retries
 from react_mem.memory.model.policy import SummarySettings
 from react_mem.memory.model.records import SummaryLevel
-from react_mem.memory.summaries.cleaning import objection, read_summary
-from react_mem.memory.summaries.coherence import Coherence, compare
-from react_mem.memory.summaries.extracts import MADE_BY, extract_sentences
-from react_mem.memory.summaries.length import shortened
-from react_mem.memory.summaries.sources import Source, bounded, rendered
-from react_mem.memory.summaries.summary_groups import MASTER
+from react_mem.memory.summaries.sources import MADE_BY, MASTER, Source, bounded, extract_sentences, rendered, shortened
 from react_mem.memory.telemetry.model_calls import model_name
 from react_mem.prompts import load_prompt
+
+# A model's answer -> a summary: without thoughts, labels, marks of layout and everything else that is no summary.
+
+_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_OPEN_THOUGHTS = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
+_TAG = re.compile(r"</?(?:summary|summaries|master|before|conversation)>", re.IGNORECASE)
+_LABEL = re.compile(
+    rf"\A\W*(?:{phrases('summary_preface')}[^\n]{{0,40}}?\W+)?"
+    rf"(?:{phrases('summary_lead')}[^\n:：]{{0,80}}[:：]|{phrases('summary_name')}(?:[^\n:：]{{0,40}}[:：]|\s*\n))\W*",
+    re.IGNORECASE,
+)
+_MARKS = re.compile(r"^\s*(?:[-*•+]|#{1,6}|\d{1,2}[.)])\s+")
+_EMPHASIS = re.compile(r"\*\*|__|`")
+_REFUSES = re.compile(rf"\A\W*{phrases('declines')}", re.IGNORECASE)
+
+_MAX_DECLINING = 0.5
+"""The share of its words that a refusal may have from what was said; what has more sums up somebody's apology."""
+
+_PHRASE = 4
+_MIN_WORDS = 12
+"""A text of so many words, half of which are one phrase over and over, is of a model that got stuck."""
+
+
+def read_summary(answer: str) -> str:
+    """Return the summary in a model's answer, on one line; empty where there is none.
+
+    >>> read_summary("<think>Hm.</think>Here is the summary:\\n- **An** has a cat\\n- It is called Mo.")
+    'An has a cat. It is called Mo.'
+    >>> read_summary('{"summary": "An has a cat."}'), read_summary("<think>I must")
+    ('An has a cat.', '')
+    """
+    text = answer.encode("utf-8", "replace").decode().replace("\x00", "")
+    text = _FENCE.sub("", _OPEN_THOUGHTS.sub("", _THOUGHTS.sub("", text))).strip()
+    if text.startswith("{"):
+        text = _from_json(text)
+    text = _LABEL.sub("", _EMPHASIS.sub("", _TAG.sub("", text)))
+    lines = [_MARKS.sub("", line).strip() for line in text.splitlines()]
+    said = [line for line in lines if any(map(str.isalnum, line))]
+    whole = " ".join(line if line[-1] in ".!?…:;,。！？" or line is said[-1] else f"{line}." for line in said)
+    return " ".join(whole.split()).strip("\"“”' ")
+
+
+def objection(summary: str, told: Told) -> str:
+    """Return why a text is not a summary at all; empty where it may be one.
+
+    Args:
+        summary: What the model wrote.
+        told: What it was to sum up.
+
+    >>> told = Told(["I have a cat called Mo."])
+    >>> objection("The user has a cat called Mo.", told), objection("I'm sorry, but I can't help with that.", told)
+    ('', 'the model declined')
+    """
+    if not any(map(str.isalnum, summary)):
+        return "the answer holds no summary"
+    words = summary.casefold().split()
+    phrases = Counter(zip(*(words[start:] for start in range(_PHRASE)), strict=False))
+    if len(words) >= _MIN_WORDS and 2 * _PHRASE * max(phrases.values()) > len(words):
+        return "the answer repeats itself"
+    if _REFUSES.search(summary) and told.share(summary) < _MAX_DECLINING:
+        return "the model declined"
+    return ""
+
+
+def _from_json(text: str) -> str:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    summary = value.get("summary") if isinstance(value, dict) else None
+    return summary if isinstance(summary, str) else ""
+
+
+# Coherence of a summary with its sources: names and numbers that it lost, and those that it invented.
+
+_ROOM = 40
+"""Characters that a summary needs for one name or number and what is said of it: what has no room is not missed."""
+
+
+@dataclass(frozen=True)
+class Coherence:
+    """Comparison of a summary with its sources.
+
+    Args:
+        kept: How many of the sources' names and numbers it has.
+        room: How many of them it has room for.
+        lost: Those it does not have, in their order.
+        invented: Names and numbers that it has and no source does.
+    """
+
+    kept: int
+    room: int
+    lost: tuple[str, ...]
+    invented: tuple[str, ...]
+
+    @property
+    def quality(self) -> float:
+        """The share that it kept of what it has room for, less the share of its own that it invented; from 0 to 1."""
+        kept = min(self.kept / self.room, 1.0) if self.room else 1.0
+        return max(0.0, kept - len(self.invented) / ((self.kept + len(self.invented)) or 1))
+
+    @property
+    def fails(self) -> bool:
+        """Return whether to retry: it invents something, or has lost most of what it has room for."""
+        return bool(self.invented) or self.kept * 2 < self.room
+
+
+def compare(summary: str, sources: Sequence[Source], length: int, known: Sequence[Source] = ()) -> Coherence:
+    """Compare a summary with its sources.
+
+    Args:
+        summary: The summary.
+        sources: What it sums up.
+        length: Characters that it may have.
+        known: What else it may speak of, such as the summary before it.
+
+    >>> from datetime import UTC, datetime
+    >>> said = [Source("We meet Lan in Hue at 7:30.", datetime(2026, 11, 20, tzinfo=UTC), "user")]
+    >>> found = compare("They meet Lan in Paris at 8:30.", said, 600)
+    >>> found.lost, found.invented
+    (('Hue', '7:30'), ('Paris', '8:30'))
+    """
+    around = Told([source.whole for source in (*sources, *known)], [source.at for source in sources])
+    told = "\n".join(source.text for source in sources)
+    named, written = names(told), numbers(told)
+    said = Vocabulary([summary], names=True)
+    lost = [name for name in named if said.missing(name)] + unknown_numbers(told, values(summary))
+    kept = len(named) + len(written) - len(lost)
+    room = min(len(named) + len(written), max(length // _ROOM, 1))
+    return Coherence(kept, room, tuple(lost), tuple(around.invented(summary)))
+
 
 _CHARS_PER_WORD = 6
 """A model counts words better than characters; English and Vietnamese have five or six to a word and its space."""

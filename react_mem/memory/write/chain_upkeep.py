@@ -18,10 +18,8 @@ from react_mem.memory.model.records import Message, Summary
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.summaries.extracts import MADE_BY
-from react_mem.memory.summaries.sources import Source
+from react_mem.memory.summaries.sources import MADE_BY, MAX_WAITING, Fold, Source, applied, next_fold, without
 from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask
-from react_mem.memory.summaries.summary_groups import MAX_WAITING, Fold, applied, next_fold, without
 from react_mem.memory.write.session import TurnReport
 from react_mem.memory.write.summed_up import stands_for
 

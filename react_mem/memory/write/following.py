@@ -44,7 +44,7 @@ from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.scopes.profile import merged_field, split_fields, values_of, with_text
 from react_mem.memory.store.owned import WHOLE, everything, set_aside
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.summaries.summary_groups import MASTER
+from react_mem.memory.summaries.sources import MASTER
 
 log = logging.getLogger(__name__)
 

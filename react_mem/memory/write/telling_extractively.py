@@ -9,9 +9,7 @@ from react_mem.memory.language.statements import is_pleasantry, sentences
 from react_mem.memory.model.operations import EpisodeDraft, Extraction
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.records import Message
-from react_mem.memory.summaries.extracts import extract_sentences
-from react_mem.memory.summaries.length import shortened
-from react_mem.memory.summaries.sources import Source
+from react_mem.memory.summaries.sources import Source, extract_sentences, shortened
 
 _MAX_SUMMARY = 500
 _MAX_GOAL = 300

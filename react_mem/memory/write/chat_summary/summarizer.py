@@ -23,7 +23,7 @@ from react_mem.memory.llm.budget import ASSUMED_WINDOW, Window, count_tokens
 from react_mem.memory.llm.calls import without_retries
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.prompt_versions import Prompt, PromptVersions
-from react_mem.memory.summaries.length import shortened
+from react_mem.memory.summaries.sources import shortened
 from react_mem.memory.write.chat_summary.draft import SummaryDraft, ask, without_invented
 from react_mem.memory.write.chat_summary.repetition import without_repetition
 from react_mem.memory.write.chat_summary.set_apart import SpokenChat, without_unlabelled

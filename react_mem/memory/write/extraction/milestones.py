@@ -11,9 +11,7 @@ from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.statements import ends_of, sentences
 from react_mem.memory.model.operations import EpisodeDraft, TranscriptMessage
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.summaries.extracts import extract_sentences
-from react_mem.memory.summaries.length import shortened
-from react_mem.memory.summaries.sources import Source
+from react_mem.memory.summaries.sources import Source, extract_sentences, shortened
 from react_mem.memory.write.extraction.briefing import Briefing
 from react_mem.memory.write.extraction.proposal import MAX_PART, MAX_SNAPSHOT, MAX_TITLE
 

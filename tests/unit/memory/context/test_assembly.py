@@ -21,7 +21,7 @@ from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryS
 from react_mem.memory.model.policy import MemoryPolicy, SummarySettings
 from react_mem.memory.model.records import Message, Summary
 from react_mem.memory.retrieval.instructions import INSTRUCTION
-from react_mem.memory.summaries.summary_groups import applied, next_fold, shown
+from react_mem.memory.summaries.sources import applied, next_fold, shown
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)
 ANN = Identity("ann", "s")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.policy import SummarySettings
 from react_mem.memory.model.records import Message, Summary
-from react_mem.memory.summaries.summary_groups import MASTER, applied, next_fold, shown
+from react_mem.memory.summaries.sources import MASTER, applied, next_fold, shown
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)
 

@@ -19,8 +19,8 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.operations import Extraction
 from react_mem.memory.model.records import Summary
 from react_mem.memory.store.owned import everything
+from react_mem.memory.summaries.sources import MAX_WAITING
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
-from react_mem.memory.summaries.summary_groups import MAX_WAITING
 from react_mem.memory.write.chain_upkeep import MAX_FOLDS, fold, load_chain
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.unfolding import find_summary, unfold

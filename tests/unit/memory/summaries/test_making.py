@@ -14,11 +14,8 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 
 from react_mem.memory.model.policy import SummarySettings
 from react_mem.memory.model.records import SummaryLevel
-from react_mem.memory.summaries.coherence import compare
-from react_mem.memory.summaries.extracts import extract_sentences
-from react_mem.memory.summaries.length import shortened
-from react_mem.memory.summaries.sources import MAX_CHARS, Source
-from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask
+from react_mem.memory.summaries.sources import MAX_CHARS, Source, extract_sentences, shortened
+from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask, compare
 from tests.support.scripted_model import ScriptedModel
 from tests.unit.memory.summaries.talking import shown_texts, summing_model, sums_up
 

@@ -12,8 +12,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import EpisodeDraft, TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.summaries.extracts import extract_sentences
-from react_mem.memory.summaries.sources import Source, bounded, rendered
+from react_mem.memory.summaries.sources import Source, bounded, extract_sentences, rendered
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser, SummaryTask
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.extraction.briefing import brief
