@@ -14,8 +14,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from react_mem.memory import telemetry
-from react_mem.memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS
-from react_mem.memory.telemetry.labels import Name
+from react_mem.memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, Name
 
 
 @dataclass(frozen=True)

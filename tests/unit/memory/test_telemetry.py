@@ -16,8 +16,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.errors import GraphInterrupt
 
 from react_mem.memory import telemetry
-from react_mem.memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, Metric
-from react_mem.memory.telemetry.labels import Choice, Label, Name
+from react_mem.memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, Choice, Label, Metric, Name
 from tests.support.heard import Heard, hear
 from tests.support.scripted_model import ScriptedModel
 
