@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Any, Self
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.recall import as_read
-from react_mem.memory.language.comparison import missing
+from react_mem.memory.language import denial_of
+from react_mem.memory.language.comparison import missing, share
 from react_mem.memory.language.own_words import own_words_in
+from react_mem.memory.language.standing import as_stated
 from react_mem.memory.language.statements import forget_last, forgets_all_about, sentences, statements_in, to_forget
 from react_mem.memory.language.text import normalise
+from react_mem.memory.llm.answers import fence
 from react_mem.memory.merging.doubts import doubts_of, others_of
 from react_mem.memory.merging.episodes import hold_episode
 from react_mem.memory.merging.facts import write_facts
-from react_mem.memory.merging.transcript import is_users
+from react_mem.memory.merging.transcript import identified, is_said, is_users, message_record_id, text_of
+from react_mem.memory.model.external import OWN_TOOLS, origin_of_result
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import Doubt, MemoryScope
 from react_mem.memory.model.kinds import EPISODE, FACT, PROFILE, title_of
 from react_mem.memory.model.operations import EpisodeDraft, Operation
-from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact, now, record_id
 from react_mem.memory.rights.forgetting import Forgotten, forget, forget_said
@@ -32,12 +36,142 @@ from react_mem.memory.rights.hidden import Hiding
 from react_mem.memory.store.room import make_room
 from react_mem.memory.store.stored_text import storable
 from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out
-from react_mem.memory.write.gate import Support, may_be_lost, support, wishes_to_forget
-from react_mem.memory.write.heard import Heard
-from react_mem.memory.write.meant_facts import meant_facts
-from react_mem.memory.write.related import related_facts
+from react_mem.memory.write.gate import Support, may_be_lost, shows_something, support, wishes_to_forget
+from react_mem.memory.write.noticing import related_facts
 from react_mem.memory.write.unfolding import Unfolded, find_summary, unfold
 from react_mem.memory.write.when import resolve
+
+# Conversation up to a tool call, with the provenance of each text.
+
+_TURNS = 3
+"""Turns that are looked at, the current one included: what the user said a moment ago may be stored now."""
+
+_PAGES = "<web_pages>"
+"""Mark around the pages that were searched for the turn, in the prompt."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """Texts of a conversation by provenance.
+
+    Args:
+        own: The user's messages, the latest last.
+        ids: Their records.
+        assistant: What the assistant said just before the latest of them.
+        said: All that was said, by whomever.
+        observed: What tools returned.
+        tainted: Whether a tool's result, a page or a quotation was shown, which may have told the model what to do.
+        origin: Who vouches for what is drawn from all of it.
+    """
+
+    own: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    assistant: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    observed: tuple[str, ...] = ()
+    tainted: bool = False
+    origin: Origin = Origin.ASSISTANT
+
+    @property
+    def asked(self) -> str:
+        """The user's message that the turn answers."""
+        return self.own[-1] if self.own else ""
+
+    @classmethod
+    def of(cls, state: Any, session_id: str) -> Self:
+        """Return what was said and shown in the latest turns of a conversation; not for an event loop.
+
+        Args:
+            state: The state of the agent, with the messages of the thread.
+            session_id: The conversation.
+        """
+        thread: Sequence[BaseMessage] = identified(state.get("messages", ())) if isinstance(state, Mapping) else ()
+        asked = [place for place, message in enumerate(thread) if is_users(message)]
+        if not asked:
+            return cls()
+        latest = thread[asked[-_TURNS:][0] :]
+        users = [message for message in latest if is_users(message)]
+        before = next((m for m in reversed(thread[: asked[-1]]) if isinstance(m, AIMessage) and is_said(m)), None)
+        results = [m for m in latest if _is_shown(m)]
+        pages = _PAGES in str((state.get("layout") or {}).get("retrieved", ""))
+        return cls(
+            own=tuple(text_of(message) for message in users),
+            ids=tuple(message_record_id(session_id, message) for message in users),
+            assistant=(text_of(before),) if before is not None else (),
+            said=tuple(text_of(message) for message in latest if is_said(message)),
+            observed=tuple(message.text for message in results),
+            tainted=pages
+            or any(map(_is_shown, thread))
+            or any(shows_something(text_of(m)) for m in thread if is_users(m)),
+            origin=lowest(
+                [Origin.ASSISTANT, *(origin_of_result(m.name or "") for m in results), *([Origin.WEB] if pages else [])]
+            ),
+        )
+
+
+def _is_shown(message: BaseMessage) -> bool:
+    """Return whether a message shows the model the words of others: a tool's result, or a text in the user's name."""
+    if isinstance(message, ToolMessage):
+        return message.name not in OWN_TOOLS
+    return isinstance(message, HumanMessage) and not is_users(message)
+
+
+# Matching of a model's words with a remembered fact; unclear ones are asked about, as to end a wrong one is worse.
+
+_CLEAR = 0.8
+"""Shared words, as F1, from which a description means a fact: "the fact that I am allergic to peanuts" has 0.8."""
+
+_APART = 0.25
+"""Margin to the next fact: one word of four."""
+
+_CUT = 40
+"""Characters from which the beginning of a long fact, as it is shown, stands for all of it."""
+
+
+def meant_facts(what: str, facts: Sequence[Fact]) -> list[Fact]:
+    """Return the facts that are meant: those that say just this, else the one that clearly fits best.
+
+    Args:
+        what: A fact's text as it was shown, or words that only it has.
+        facts: The facts it may be.
+
+    Returns:
+        One fact, or several that say the same; none where it is not clear.
+    """
+    exact = [fact for fact in facts if _is_named(what, fact)]
+    if exact:
+        # the words of the user that such a fact was drawn from, where they are kept as well
+        return exact + [fact for fact in facts if fact.verbatim and fact not in exact and _says(what, fact)]
+    alike = [fact for fact in facts if bool(denial_of(fact.text)) is bool(denial_of(what))]
+    same = [fact for fact in alike if _says(what, fact)]
+    if same:
+        return same if sum(not fact.verbatim for fact in same) <= 1 else []
+    whole = [fact for fact in alike if share(what, [fact.text]) == 1]
+    if len(whole) == 1:
+        return whole
+    ranked = sorted(((_fit(what, fact.text), place) for place, fact in enumerate(alike)), reverse=True)
+    if not whole and ranked and ranked[0][0] >= _CLEAR and (len(ranked) == 1 or ranked[1][0] <= ranked[0][0] - _APART):
+        return [alike[ranked[0][1]]]
+    return []
+
+
+def _is_named(what: str, fact: Fact) -> bool:
+    named, text = normalise(what), normalise(fence(fact.text))
+    shortened = len(named) >= _CUT and what.rstrip().endswith("…")
+    return named in (text, normalise(fact.text), normalise(as_stated(fact.text))) or (
+        shortened and text.startswith(named)
+    )
+
+
+def _says(what: str, fact: Fact) -> bool:
+    """Return whether a fact has the same words that carry meaning, and no others."""
+    return _fit(what, fact.text) == 1 and bool(denial_of(what)) is bool(denial_of(fact.text))
+
+
+def _fit(one: str, other: str) -> float:
+    forth, back = share(one, [other]), share(other, [one])
+    return 2 * forth * back / (forth + back) if forth + back else 0.0
+
 
 _FORGET_CHARS = 8_000
 

@@ -21,8 +21,7 @@ from react_mem.memory.model.states import MAX_FAILURES, PendingTurn
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import Work, is_dead, put_work
-from react_mem.memory.write.session import Session
-from react_mem.memory.write.wishes import wishes_of
+from react_mem.memory.write.session import Session, wishes_of
 
 _FIRST_RETRY = 15.0
 _LAST_RETRY = 3600.0

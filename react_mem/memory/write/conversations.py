@@ -25,11 +25,10 @@ from react_mem.memory.write import drafts
 from react_mem.memory.write.chain_upkeep import load_chain
 from react_mem.memory.write.committing import settled
 from react_mem.memory.write.drawing import ask, says_nothing, transcript_of
-from react_mem.memory.write.session import TurnReport
+from react_mem.memory.write.noticing import told_of
+from react_mem.memory.write.session import TurnReport, grant_wishes, wish_changes
 from react_mem.memory.write.summed_up import told_of_in_chain
-from react_mem.memory.write.telling_extractively import told_of
 from react_mem.memory.write.turns import Turns
-from react_mem.memory.write.wishes import grant_wishes, wish_changes
 
 MAX_MESSAGES = 80
 """Messages of a conversation that the model is shown at a time: as many as an extraction takes."""

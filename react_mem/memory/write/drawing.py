@@ -27,9 +27,8 @@ from react_mem.memory.write.claims import finish, in_short, release, still_mine,
 from react_mem.memory.write.committing import commit, commit_telling, keep_verbatim, kept_at_once
 from react_mem.memory.write.drafts import verbatim_ids
 from react_mem.memory.write.following import follow
-from react_mem.memory.write.related import related_facts
+from react_mem.memory.write.noticing import related_facts, told_of
 from react_mem.memory.write.session import Session, TurnReport
-from react_mem.memory.write.telling_extractively import told_of
 from react_mem.memory.write.when import zone_of
 
 log = logging.getLogger(__name__)

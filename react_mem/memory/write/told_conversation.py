@@ -7,14 +7,15 @@ an id is stored once by its id; one without, by its place and words: what is tol
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import takewhile
 from typing import Any, Literal
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.merging.transcript import SAID_AT, RecordName, message_record_id, to_records
@@ -25,8 +26,51 @@ from react_mem.memory.store.priority import FRONT
 from react_mem.memory.store.room import make_room
 from react_mem.memory.store.server_processes import lock_of
 from react_mem.memory.store.stored_text import storable
-from react_mem.memory.write.told_messages import ToldRole, placed_name, placed_thread, words_key
 from react_mem.memory.write.turns import Turns
+
+# Names and places of messages that a client tells of a conversation, which need no ids of their own.
+
+ToldRole = Literal["user", "assistant"]
+
+
+def words_key(text: str) -> str:
+    """Return a name for words, however they are laid out: what is told twice may break its lines elsewhere.
+
+    Args:
+        text: The words.
+
+    >>> words_key("I live in Hue.") == words_key("I live\\nin Hue. ")
+    True
+    """
+    return hashlib.sha256("".join(storable(text).split()).encode()).hexdigest()[:16]
+
+
+def placed_name(place: int, role: ToldRole, key: str) -> str:
+    """Return the id of a message that has none of its own.
+
+    Args:
+        place: Its place in the conversation.
+        role: Who says it.
+        key: The name of its words.
+    """
+    return f"{place}-{role}-{key}"
+
+
+def placed_thread(place: int, latest: Iterable[tuple[int, AnyMessage]], new: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return new messages behind the latest ones, each at its place in the conversation.
+
+    Args:
+        place: The place of the first new message.
+        latest: Those before it that are at hand, with their places.
+        new: The new messages.
+    """
+    # nobody said those that stand for what is not at hand
+    nobody = SystemMessage("")
+    thread: list[AnyMessage] = [nobody] * place
+    for before, message in latest:
+        thread[before] = message
+    return [*thread, *new]
+
 
 _SHOWN_BEFORE = 4
 """Messages before a turn that are handed on with it: a "yes" is understood by what it answers."""

@@ -31,9 +31,8 @@ from react_mem.memory.work.items import worker_name
 from react_mem.memory.write.chain_upkeep import fold
 from react_mem.memory.write.claims import claim, offer_unread, release
 from react_mem.memory.write.drawing import draw, draw_at_once
-from react_mem.memory.write.session import Session, TurnReport
+from react_mem.memory.write.session import Session, TurnReport, grant_wishes
 from react_mem.memory.write.storing import AgentStep, store_turn
-from react_mem.memory.write.wishes import grant_wishes
 
 _MAX_CALLS = 3
 """Conversations drawn from in one go, this one first: recovering from a long outage must not keep one turn busy."""

@@ -15,7 +15,7 @@ from react_mem.memory.rights import holds as holding
 from react_mem.memory.rights.forgetting import forget_said
 from react_mem.memory.store.owned import everything
 from react_mem.memory.store.transactions import GuardedStore
-from react_mem.memory.write.wishes import grant_wishes
+from react_mem.memory.write.session import grant_wishes
 
 CASE = "case-2026-17"
 SECRET = "I keep bees in the garden"

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from react_mem.memory.language.line_breaks import unwrapped
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.write.chat_summary.set_apart import without_unlabelled
-from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer
+from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer, without_unlabelled
 from react_mem.memory.write.chat_summary.summary_form import ChatSummary, ChatSummaryRequest
 from tests.support.scripted_model import ScriptedModel
 

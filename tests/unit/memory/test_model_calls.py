@@ -165,7 +165,7 @@ def test_models_are_asked_in_few_places_and_behind_the_scenes_in_one() -> None:
     }
     assert found == {
         "memory/llm/calls.py",
-        "memory/write/extraction/langmem_engine.py",  # LangMem asks; bounded as the others are
+        "memory/write/extraction/structured.py",  # LangMem asks; bounded as the others are
         "graphs/model_call.py",  # the answer itself
         "agents/terminal/doctor_command.py",  # whether a model answers at all; bounded
         # no model: an agent, keys of an identity provider, tools, a retriever, a page

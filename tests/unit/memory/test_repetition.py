@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from react_mem.memory.language import content_terms, sentences
-from react_mem.memory.write.chat_summary.repetition import without_repetition
+from react_mem.memory.write.chat_summary.summarizer import without_repetition
 
 WORDS = st.sampled_from(
     ["red", "kettle", "35", "2", "pot", "not", "never", "Lan", "còn", "hàng", "không", "水壶", "35.50", "€", "asks"]

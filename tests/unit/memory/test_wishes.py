@@ -115,7 +115,7 @@ async def test_what_cannot_be_forgotten_now_keeps_nothing_from_being_read(monkey
         raise ConnectionError
 
     with monkeypatch.context() as broken:
-        broken.setattr("react_mem.memory.write.wishes.forget", fails)
+        broken.setattr("react_mem.memory.write.session.forget", fails)
         with pytest.raises(ConnectionError):
             await turns(store, FORGETS).extract()
         await say(store, "I have a boat.", 2)
@@ -171,7 +171,7 @@ async def test_a_worker_that_is_stopped_while_it_forgets_leaves_the_turns_to_the
         raise asyncio.CancelledError
 
     with monkeypatch.context() as stopping:
-        stopping.setattr("react_mem.memory.write.wishes.forget", stopped)
+        stopping.setattr("react_mem.memory.write.session.forget", stopped)
         with pytest.raises(asyncio.CancelledError):
             await turns(store, FORGETS).extract()
         await say(store, "I have a boat.", 2)

@@ -19,7 +19,7 @@ from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Fact
-from react_mem.memory.write.meant_facts import meant_facts
+from react_mem.memory.write.by_agent import meant_facts
 from react_mem.tools.registry import load_tools
 from tests.contract.conftest import memory_store
 from tests.contract.test_loop import ANN

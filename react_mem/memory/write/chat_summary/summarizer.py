@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -17,21 +19,24 @@ from langgraph.store.base import BaseStore
 
 from react_mem.errors import DeadlineExceeded, ExtractionError, ModelUnavailable
 from react_mem.memory import telemetry
+from react_mem.memory.context.found_memory import said_and_shown
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.language import content_terms, denial_of, is_question, sentences
+from react_mem.memory.language.line_breaks import unwrapped
 from react_mem.memory.llm.answers import block, row
 from react_mem.memory.llm.budget import ASSUMED_WINDOW, Window, count_tokens
 from react_mem.memory.llm.calls import without_retries
+from react_mem.memory.model.origins import LABELS, Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.prompt_versions import Prompt, PromptVersions
 from react_mem.memory.summaries.sources import shortened
 from react_mem.memory.write.chat_summary.draft import SummaryDraft, ask, without_invented
-from react_mem.memory.write.chat_summary.repetition import without_repetition
-from react_mem.memory.write.chat_summary.set_apart import SpokenChat, without_unlabelled
 from react_mem.memory.write.chat_summary.summary_form import (
     MAX_QUESTION_CHARS,
     ChatSummary,
     ChatSummaryRequest,
     Degradation,
+    RecentMessage,
     language_of,
     with_customer,
     without_customer,
@@ -39,6 +44,152 @@ from react_mem.memory.write.chat_summary.summary_form import (
 from react_mem.memory.write.customers import FoundCustomer, find_customer
 from react_mem.memory.write.metering import Metering
 from react_mem.prompts import load_prompt
+
+# Repetitions within a summary: a model that updates one likes to say the old one first, and then the same again.
+
+
+class _SummarySentence:
+    """A sentence of a text, with the white space behind it.
+
+    Args:
+        text: The sentence.
+        begin: Its place in the text.
+    """
+
+    def __init__(self, text: str, begin: int) -> None:
+        self.begin = begin
+        self._terms = frozenset(content_terms(text))
+        self._denies = bool(denial_of(text))
+        self._asks = is_question(text)
+        self._plain = " ".join(text.casefold().split())
+
+    def is_said_by(self, other: _SummarySentence) -> bool:
+        """Return whether another sentence has all words of this one, and neither denies nor merely asks it."""
+        within = self._terms <= other._terms if self._terms else self._plain == other._plain
+        return within and self._denies == other._denies and self._asks >= other._asks
+
+
+def without_repetition(text: str) -> str:
+    """Return a text without the sentences that another of its sentences says too.
+
+    What is left out has no word, name or number that the other has not. Of two with the same words the first stays; a
+    question goes where a statement has its words.
+
+    >>> without_repetition("Wants the red kettle. Asks for the price. Wants the red kettle for 35 euros.")
+    'Asks for the price. Wants the red kettle for 35 euros.'
+    >>> without_repetition("Wants the red kettle. Does not want the red kettle.")
+    'Wants the red kettle. Does not want the red kettle.'
+    """
+    whole = unwrapped(text)
+    found = list(_sentences_of(whole))
+    said: list[_SummarySentence] = []
+    for one in found:
+        if any(one.is_said_by(other) for other in said):
+            continue
+        said = [*(other for other in said if not other.is_said_by(one)), one]
+    if len(said) == len(found):
+        return text
+    ends = dict(zip(found, [*(one.begin for one in found[1:]), len(whole)], strict=True))
+    return "".join(whole[one.begin : ends[one]] for one in said).strip()
+
+
+def _sentences_of(text: str) -> Iterator[_SummarySentence]:
+    place = 0
+    for sentence in sentences(text):
+        begin = text.find(sentence, place)
+        place = begin + len(sentence)
+        yield _SummarySentence(sentence, begin)
+
+
+# Set apart in a chat what a customer only shows, such as a pasted mail: it says nothing of who the customer is.
+
+_LABEL = LABELS[Origin.QUOTED].strip()
+
+
+@dataclass(frozen=True)
+class SpokenMessage:
+    """Message with what is said in it apart from what is only shown.
+
+    Args:
+        message: The message.
+        said: What whoever sent it says.
+        quoted: What they show: somebody else's words, or code.
+    """
+
+    message: RecentMessage
+    said: str
+    quoted: str
+
+    @classmethod
+    def of(cls, message: RecentMessage) -> SpokenMessage:
+        """Read a message; who may be the customer is read as the customer. Not for an event loop."""
+        said, quoted = said_and_shown({"role": message.role or "user"}, message.content)
+        return cls(message, said.strip(), quoted.strip())
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """The message as a model is shown it."""
+        fields = {**self.message.model_dump(exclude_defaults=True), "content": self.said, "quoted": self.quoted}
+        return {name: value for name, value in fields.items() if value}
+
+
+@dataclass(frozen=True)
+class SpokenChat:
+    """Chat with what is said in it apart from what is only shown.
+
+    Args:
+        recent: The messages before the newest one.
+        newest: The customer's newest message.
+        others: What else is given: the advertisement, the summary so far.
+    """
+
+    recent: tuple[SpokenMessage, ...]
+    newest: SpokenMessage
+    others: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, request: ChatSummaryRequest) -> SpokenChat:
+        """Read a request. Not for an event loop."""
+        newest = RecentMessage.model_construct(role="user", content=request.user_input)
+        others = (request.ad_content or "", request.previous_summary or "")
+        return cls(tuple(map(SpokenMessage.of, request.recent_messages or ())), SpokenMessage.of(newest), others)
+
+    @property
+    def said(self) -> list[str]:
+        """All that is said, and what is quoted nowhere."""
+        told = (one for text in self.others for one in _stretches(text) if _LABEL not in one)
+        return [*(one.said for one in (*self.recent, self.newest)), *told]
+
+    @property
+    def given(self) -> list[str]:
+        """All that there is."""
+        return [*(one.message.content for one in (*self.recent, self.newest)), *self.others]
+
+
+def without_unlabelled(text: str, said: Iterable[str]) -> str:
+    """Return a text without the e-mail addresses and telephone numbers that nobody said, but where it is labelled.
+
+    Args:
+        text: What a model made of a chat.
+        said: What is said in the chat.
+
+    >>> without_unlabelled("Reach her on 0905 123 456. (quoted) Eve's number is 0905 123 456.", ["Look at her mail."])
+    "Reach her on […]. (quoted) Eve's number is 0905 123 456."
+    """
+    known = list(said)
+    return "".join(one if _LABEL in one else without_invented(one, known) for one in _stretches(text))
+
+
+def _stretches(text: str) -> Iterator[str]:
+    """Yield the sentences of a text with the white space behind them; together they are the text."""
+    whole, place = unwrapped(text), 0
+    begins = [0]
+    for sentence in sentences(text):
+        if (begin := whole.find(sentence, place)) >= 0:
+            begins.append(begin)
+            place = begin + len(sentence)
+    yield from (whole[begin:end] for begin, end in pairwise((*begins, len(whole))) if end > begin)
+
 
 FIRST, NEXT = "chat_summary_first", "chat_summary_next"
 """The prompts, without and with a previous summary."""

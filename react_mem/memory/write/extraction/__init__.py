@@ -45,7 +45,7 @@ def create_extractor(
         return StructuredExtractor(models, profile or {}, topics=topics)
     if engine == "langmem":
         with of_extra("langmem"):
-            from react_mem.memory.write.extraction.langmem_engine import LangMemExtractor
+            from react_mem.memory.write.extraction.structured import LangMemExtractor
 
         return LangMemExtractor(models, profile or {}, topics=topics)
     near = get_close_matches(engine, ENGINES, n=1)

@@ -19,7 +19,6 @@ from react_mem.memory.language.times import without_times
 from react_mem.memory.model.operations import Operation, Relation
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.write.extraction.briefing import Briefing, wordings
-from react_mem.memory.write.extraction.consistency import repeats
 from react_mem.memory.write.extraction.evidence import (
     about_whom,
     are_linked,
@@ -39,7 +38,7 @@ from react_mem.memory.write.extraction.located import (
     sharing,
     shows,
 )
-from react_mem.memory.write.extraction.parting import after_answer, divided, without_asking
+from react_mem.memory.write.extraction.parting import after_answer, divided, repeats, without_asking
 from react_mem.memory.write.extraction.proposal import MAX_TEXT, MAX_TOPIC_WORDS, ProposedFact, Refused, TopicalFact
 from react_mem.memory.write.gate import Support, answered, is_brief, may_ask_to_forget
 from react_mem.memory.write.when import over_by, resolve

@@ -15,8 +15,11 @@ from react_mem.memory.language.statements import is_question, is_request
 from react_mem.memory.model.operations import Relation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, Briefing, Numbered
-from react_mem.memory.write.extraction.consistency import (
+from react_mem.memory.write.extraction.evidence import about_whom, without_user
+from react_mem.memory.write.extraction.parting import (
     asks_again,
+    before_question,
+    divided,
     drops_condition,
     drops_question,
     is_from_quotation,
@@ -24,8 +27,6 @@ from react_mem.memory.write.extraction.consistency import (
     says_nothing_of,
     speaks_of_user,
 )
-from react_mem.memory.write.extraction.evidence import about_whom, without_user
-from react_mem.memory.write.extraction.parting import before_question, divided
 from react_mem.memory.write.extraction.proposal import MAX_FACTS, MAX_TEXT, ProposedFact, ProposedOther, Refused
 from react_mem.memory.write.gate import is_brief
 

@@ -16,7 +16,7 @@ from react_mem.memory.summaries.sources import Source, bounded, extract_sentence
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser, SummaryTask
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.extraction.briefing import brief
-from react_mem.memory.write.extraction.milestones import completed
+from react_mem.memory.write.extraction.checks import completed
 from react_mem.memory.write.turns import Turns
 from tests.unit.memory.summaries.talking import Conversation, summing_model
 from tests.unit.memory.test_concluding import records, thread
