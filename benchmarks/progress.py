@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 
 from rich.console import Console
 
-from react_mem.agents.terminal.database_command import Progress
+from react_mem.agents.terminal.progress import Progress
 
 NOT_WRITTEN = "No file was written; the same command begins anew."
 

@@ -143,6 +143,9 @@ class ModelHealth:
         return max(0.0, record.until - self._clock()) if record else 0.0
 
 
+_BIND_TOOLS = frozenset({"react", "react_mem"})
+"""Managers under which the chat model calls the tools."""
+
 AgentTool = BaseTool | Callable[..., Any] | dict[str, Any]
 """Tool as a caller gives it: a tool, a function, or the description of one that the provider runs."""
 
@@ -310,7 +313,7 @@ def resolve_agent(
     chat = model or load_chat_model(config.models.chat)
     if small_model is None:
         small_model = chat if config.models.small == "auto" else load_chosen_model(config.models.small)
-    if (tools or config.tools) and not capabilities_of(chat).calls_tools:
+    if config.manager in _BIND_TOOLS and (tools or config.tools) and not capabilities_of(chat).calls_tools:
         raise ToolConfigError(f"{name_of(chat)} has no interface for tool calls: use a model that has, or no tools")
     provider_tools = tuple(tool for tool in tools if isinstance(tool, dict))
     given = [tool if isinstance(tool, BaseTool) else as_tool(tool) for tool in tools if not isinstance(tool, dict)]

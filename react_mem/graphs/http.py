@@ -237,7 +237,7 @@ if is_development() and not authenticates():
     app.add_middleware(OnlyThisMachine)
 
 # Not `include_router`: its route has no `app`, to which the server adds the authentication.
-for router_of_http in (
+for mounted in (
     forget,
     memories,
     context,
@@ -249,7 +249,7 @@ for router_of_http in (
     chat_summary,
     router,
 ):
-    app.router.routes.extend(router_of_http.routes)
+    app.router.routes.extend(mounted.routes)
 app.router.routes.extend([mcp_route, memory_page])
 
 

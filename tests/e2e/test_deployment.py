@@ -45,7 +45,8 @@ async def build(name, variable):
     graph = getattr(module, variable)
     if inspect.iscoroutinefunction(graph):
         graph = await graph(*[{} for _ in inspect.signature(graph).parameters])
-    return type(graph).__name__
+    # a served graph is one that notes the names of choices
+    return next(kind.__name__ for kind in type(graph).__mro__ if not kind.__name__.startswith("_"))
 
 async def main():
     graphs = json.loads(os.environ["LANGSERVE_GRAPHS"])

@@ -24,7 +24,9 @@ STEPS = [step for step in blocks_of(ROOT / "docs" / "tutorial.md") if step.langu
 ELSEWHERE = {"make demo", "make chat"}
 """Commands that test_terminal.py runs."""
 
-_CHANGING = re.compile(r"\b(?:(?P<id>[0-9a-f]{8})|\d{4}-\d\d-\d\d|\d+(?= removed| checks))\b")
+_CHANGING = re.compile(
+    r"(?<=nothing of ann in )[^;]+|\b(?:(?P<id>[0-9a-f]{8})|\d{4}-\d\d-\d\d|\d+(?= removed| checks))\b"
+)
 
 
 class Reader:

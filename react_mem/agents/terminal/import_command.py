@@ -17,8 +17,8 @@ from pathlib import Path
 from rich.console import Console
 
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.terminal.database_command import Progress
 from react_mem.agents.terminal.output import Output, counted, printable
+from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.installation import pip_install
 from react_mem.integrations import ImportOutcome, ImportOwners, export_skills, import_memories, import_skills

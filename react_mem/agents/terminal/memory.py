@@ -16,11 +16,11 @@ from rich.text import Text
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.terminal.arguments import FORMATS
-from react_mem.agents.terminal.database_command import Progress
 from react_mem.agents.terminal.doctor_command import nothing_of
 from react_mem.agents.terminal.output import CELL, NOT_FORGOTTEN, Output, counted, one_line, write_lines, written_lines
+from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
-from react_mem.integrations.coding_hooks.hook_context import forget_owed
+from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import (
     Fact,
     MemoryFacade,

@@ -15,8 +15,8 @@ from typing import Any
 from langgraph.store.base import BaseStore
 from rich.console import Console
 
-from react_mem.agents.terminal.database_command import Progress
 from react_mem.agents.terminal.output import Output
+from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.integrations import audit_quality
 from react_mem.integrations.quality.quality_tally import QualityCheck, QualityFinding, QualityReport

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.config import available_agents, load_agent_config
-from react_mem.agents.terminal.database_command import Progress
 from react_mem.agents.terminal.output import Output, counted, read_lines
+from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import MemoryFacade, StorageSettings
 from react_mem.memory.records import AuditActor, AuditReason, acting

@@ -7,7 +7,7 @@ import uuid
 from typing import Any
 
 from react_mem.agents.terminal.render import Agent
-from react_mem.integrations.coding_hooks.hook_context import forget_owed
+from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade, Receipt
 from react_mem.memory.runtime import encode, now, terminal_namespace
 from react_mem.memory.turns import conclude_soon

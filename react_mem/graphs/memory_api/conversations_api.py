@@ -16,7 +16,7 @@ from react_mem.graphs.chat_summary_route import BoundedRoute
 from react_mem.graphs.memory_api.callers_memory import PREFIX, Asked, MemoryRoute, memory_of, problems, retried
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
 from react_mem.graphs.server_threads import ServerThreads
-from react_mem.integrations.coding_hooks.hook_context import forget_owed
+from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade
 from react_mem.memory.runtime import MAX_PAGE, ConversationDetail, ConversationPage, OwnerId, WriteConflict
 from react_mem.memory.turns import cause_of, conclude_soon

@@ -24,7 +24,7 @@ from react_mem.graphs.memory_api.callers_memory import (
     problems,
 )
 from react_mem.graphs.server_threads import ServerThreads
-from react_mem.integrations.coding_hooks.hook_context import forget_owed
+from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade, Receipt
 from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.runtime import OwnerId, SignedReceipt, refuse_held

@@ -22,15 +22,8 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from react_mem import OpenAgentMemory
-from react_mem.integrations.coding_hooks.hook_context import (
-    HeldMessage,
-    ToldEvent,
-    held_of,
-    owed_from,
-    pay,
-    prompt_context,
-    untold,
-)
+from react_mem.integrations.coding_hooks.hook_context import HeldMessage, ToldEvent, held_of, prompt_context, untold
+from react_mem.integrations.coding_hooks.owed_notes import owed_from, pay
 from react_mem.integrations.coding_hooks.transcripts import SaidTurn, own_words, read_turns
 from react_mem.memory import MemoryFacade, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, Origin
 from react_mem.memory.records import KINDS, storable

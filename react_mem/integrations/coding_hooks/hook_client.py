@@ -217,7 +217,7 @@ def _size(transcript: Any) -> int | None:
 
 def _owe(place: HookPlace, user_id: str, event: Mapping[str, Any], size: int | None) -> None:
     """Note that memory may not have been told of an event, and from where on its transcript tells it."""
-    from react_mem.integrations.coding_hooks.hook_context import owe
+    from react_mem.integrations.coding_hooks.owed_notes import owe
 
     offset = size or 0
     match event["hook_event_name"]:

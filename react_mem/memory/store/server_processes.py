@@ -153,7 +153,7 @@ def _shared_buffers() -> int:
 
     Measured with 100,000 memories, whose vectors fill 128 MB: with that as the limit a search costs half as much again.
     """
-    import psutil  # type: ignore[import-untyped]
+    import psutil
 
     memory = int(psutil.virtual_memory().total)
     with contextlib.suppress(OSError, ValueError):  # a container's share, where there is one

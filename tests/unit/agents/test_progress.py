@@ -9,7 +9,7 @@ import re
 import pytest
 from rich.console import Console
 
-from react_mem.agents.terminal.database_command import Progress
+from react_mem.agents.terminal.progress import Progress
 
 
 class Clock:

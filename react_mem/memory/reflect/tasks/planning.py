@@ -65,8 +65,8 @@ def parse(answer: Mapping[str, Any], tools: Collection[str] = ()) -> Plan:
     if not isinstance(rows, list):
         raise InvalidOutput("the model's answer is not a plan: it has no steps", as_json(answer))
     reader = _PlanReader(tools)
-    for row in rows[:MAX_STEPS]:
-        reader.read(row)
+    for step in rows[:MAX_STEPS]:
+        reader.read(step)
     if rows and not reader.steps:
         raise InvalidOutput("the model's answer is not a plan: none of its steps says what to do", as_json(answer))
     if len(rows) > MAX_STEPS:
