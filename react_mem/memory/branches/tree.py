@@ -18,7 +18,7 @@ from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Message, Summary, record_id
-from react_mem.memory.store.server_processes import kept_with
+from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.summaries.sources import MASTER, MAX_WAITING
 
 

@@ -25,7 +25,7 @@ from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import Message, Role, now, record_id, with_origin, with_zone
-from react_mem.memory.store.server_processes import kept_with
+from react_mem.memory.store.process_state import kept_with
 
 NOTICE = "notice"
 """Marks an answer that the runtime gave in the model's place, such as that it stopped: nothing to recall later."""

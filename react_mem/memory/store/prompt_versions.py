@@ -29,7 +29,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from react_mem.errors import PromptError
 from react_mem.memory.model.records import now
-from react_mem.memory.store.server_processes import kept_with
+from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.store.transactions import transact_on
 from react_mem.prompts import load_prompt
 

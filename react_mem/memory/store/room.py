@@ -32,7 +32,7 @@ from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import now
 from react_mem.memory.store.attachments import sizes
 from react_mem.memory.store.owned import WHOLE
-from react_mem.memory.store.server_processes import kept_with
+from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.store.transactions import transact_on
 
 _MOST_OWNERS = 10_000

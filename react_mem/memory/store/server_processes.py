@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import fcntl
 import os
 import signal
-import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
-from weakref import WeakKeyDictionary, WeakValueDictionary
-
-from langgraph.store.base import BaseStore
 
 STOP_TIMEOUT = 30.0
 """Seconds for a fast shutdown, which writes what is in memory; after that a crash recovery is the lesser evil."""
@@ -162,65 +154,3 @@ def _shared_buffers() -> int:
 
 
 # Run a server for as long as some process holds a shared lock on a file. POSIX.
-
-
-def _stop_when_unused(lock_file: str, server: subprocess.Popen[bytes]) -> None:
-    # Held until this process ends: whoever comes next waits until the server is gone, and starts a new one.
-    descriptor = os.open(lock_file, os.O_RDWR)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    while server.poll() is None:
-        server.send_signal(signal.SIGINT)  # PostgreSQL's fast shutdown: open sessions end, everything is written
-        time.sleep(1)  # again, because a server that has just been started does not listen to signals yet
-
-
-if __name__ == "__main__":
-    # A signal to a whole group of processes is for the users of the server, not for the server.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    process = subprocess.Popen(sys.argv[2:])  # noqa: S603 - the command is our own
-    threading.Thread(target=_stop_when_unused, args=(sys.argv[1], process), daemon=True).start()
-    sys.exit(process.wait())
-
-
-# Process-local state: that of an opened store hangs on it and goes with it; locks are those of the whole process.
-
-Kept = TypeVar("Kept")
-
-_NAME = "_react_mem"
-
-_WITHOUT_ROOM: WeakKeyDictionary[BaseStore, dict[Any, Any]] = WeakKeyDictionary()
-"""Of LangGraph's own stores, whose `__slots__` leave no room for an attribute."""
-
-
-def kept_with(store: BaseStore, make: Callable[[], Kept]) -> Kept:
-    """Return what hangs on a store, made the first time.
-
-    Args:
-        store: The store.
-        make: Makes it, and names it: most often a class.
-
-    >>> from langgraph.store.memory import InMemoryStore
-    >>> store = InMemoryStore()
-    >>> kept_with(store, dict) is kept_with(store, dict), kept_with(store, dict) is kept_with(InMemoryStore(), dict)
-    (True, False)
-    """
-    try:
-        state = vars(store).setdefault(_NAME, {})
-    except TypeError:
-        state = _WITHOUT_ROOM.setdefault(store, {})
-    kept: Kept = state[make] if make in state else state.setdefault(make, make())
-    return kept
-
-
-_LOCKS: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
-"""Locks that somebody holds or waits for, by event loop and place."""
-
-
-def lock_of(namespace: tuple[str, ...], key: str) -> asyncio.Lock:
-    """Return the lock of an item in this event loop: one for all stores, of which several may be on one database.
-
-    Args:
-        namespace: The item's namespace.
-        key: The item's key.
-    """
-    return _LOCKS.setdefault((id(asyncio.get_running_loop()), f"{namespace}/{key}"), asyncio.Lock())

@@ -17,7 +17,7 @@ from langgraph.store.base import BaseStore, Item
 from react_mem.memory.model.namespaces import encode, meta_namespace
 from react_mem.memory.model.records import now
 from react_mem.memory.store.owned import WHOLE, bookmarks
-from react_mem.memory.store.server_processes import kept_with
+from react_mem.memory.store.process_state import kept_with
 
 OWNER_KEYS = ("langgraph_auth_user_id", "user_id", "owner")
 """Keys of a checkpoint's metadata that say whose its thread is; the first that is there counts."""

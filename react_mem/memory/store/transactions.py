@@ -24,7 +24,7 @@ from psycopg_pool import AsyncConnectionPool
 from react_mem.memory import telemetry
 from react_mem.memory.model.namespaces import Namespace, meta_namespace
 from react_mem.memory.model.receipt import Change, write
-from react_mem.memory.store.server_processes import kept_with, lock_of
+from react_mem.memory.store.process_state import kept_with, lock_of
 from react_mem.memory.store.wall import REFUSALS
 
 # Cache of owners' revisions in the process: what a write expects to find, which the write itself checks.

@@ -23,8 +23,8 @@ from react_mem.memory.llm.causes import cause_for_clients, cause_of
 from react_mem.memory.model.identity import identify
 from react_mem.memory.model.policy import MemoryPolicy, QuotaSettings
 from react_mem.memory.store.priority import FRONT
+from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.store.room import take_message, take_model_call
-from react_mem.memory.store.server_processes import kept_with
 
 _MOST_RUNS = 10_000
 

@@ -23,8 +23,8 @@ from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.records import Message
 from react_mem.memory.rights.forgotten import read_forgotten
 from react_mem.memory.store.priority import FRONT
+from react_mem.memory.store.process_state import lock_of
 from react_mem.memory.store.room import make_room
-from react_mem.memory.store.server_processes import lock_of
 from react_mem.memory.store.stored_text import storable
 from react_mem.memory.write.turns import Turns
 

@@ -12,7 +12,7 @@ from datetime import date
 from typing import Any
 
 from react_mem.memory.language import index_terms, index_words
-from react_mem.tools.web.engines import MissingPackage
+from react_mem.tools.web.missing import MissingPackage
 
 MAX_TEXT_CHARS = 200_000
 """Of one page: a book chapter. Choosing passages out of it takes about 50 ms."""

@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from react_mem.memory import telemetry
-from react_mem.tools.web.engines import Attempt, Engine, EngineError, EngineMissing, MissingPackage, WebHit
+from react_mem.tools.web.engines import Attempt, Engine, EngineError, EngineMissing, WebHit
+from react_mem.tools.web.missing import MissingPackage
 
 # A circuit breaker: what fails again and again is left alone for a while, then tried once.
 

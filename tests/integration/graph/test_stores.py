@@ -18,7 +18,7 @@ from react_mem.memory.model.records import Level
 from react_mem.memory.retrieval.last_known import note_alike, note_new_alike
 from react_mem.memory.retrieval.stock_recall import StockScale
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.server_processes import kept_with
+from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.write.turns import Turns
 from tests.support.linking import assert_whole, documents, links, record, store_records
 from tests.support.stores import STORES, open_any_store

@@ -19,8 +19,8 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.transcript import Known
 from react_mem.memory.retrieval.last_known import LastReads
 from react_mem.memory.retrieval.stock_recall import StockScale
+from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.store.prompt_versions import ReadPrompts
-from react_mem.memory.store.server_processes import kept_with
 
 ROOT = Path(react_mem.__file__).parent.parent
 MODULES = sorted(path for top in ("memory", "agents", "graphs", "tools") for path in (ROOT / top).rglob("*.py"))

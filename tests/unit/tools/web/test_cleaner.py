@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from react_mem.tools.web.clean import clean
-from react_mem.tools.web.reader import CleanerStopped, PageCleaner
+from react_mem.tools.web.cleaner import CleanerStopped, PageCleaner
 
 PAGE = "<title>Gold</title><p>Vàng hôm nay 150 triệu 🪙.</p><script>no()</script>"
 LARGE = "<p>hi <b>there</p>" * 110_000

@@ -1,0 +1,170 @@
+"""Cleaning pages in a process of its own, with bounds of time and memory.
+
+A parser of strangers' markup is where a hostile page attacks. In a process of its own it can be stopped, it cannot take
+the memory of the agent's process, and it has none of that process's keys: it is given the markup and gives the text.
+
+A message on either pipe is its length in four bytes, and that many bytes of UTF-8.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import struct
+import subprocess
+import sys
+import threading
+from typing import BinaryIO, cast
+
+from react_mem.tools.web.clean import Article, clean
+from react_mem.tools.web.missing import MissingPackage
+
+MEMORY_BYTES = 512 * 1024 * 1024
+"""Of addresses, Python's own 50 MB among them; a page of the largest size takes 70 MB more."""
+
+_LENGTH = struct.Struct(">I")
+
+
+class CleanerStopped(Exception):  # noqa: N818 - it says what has happened
+    """A page that the process which cleans pages has not survived."""
+
+
+class PageCleaner:
+    """Takes the text out of pages, in a process that starts when it is needed. Blocking, and for one thread at a time.
+
+    Args:
+        memory_bytes: Bytes of memory that the process may have, where the system can bound them.
+    """
+
+    def __init__(self, memory_bytes: int = MEMORY_BYTES) -> None:
+        self._memory_bytes = memory_bytes
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start the process if there is none; it gets ready by itself.
+
+        Raises:
+            OSError: If the system starts none.
+        """
+        if self._process is None or self._process.poll() is not None:
+            self.close()
+            self._process = subprocess.Popen(  # noqa: S603 - our own module, in our own Python
+                [sys.executable, "-P", "-m", "react_mem.tools.web.cleaner", str(self._memory_bytes)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                # what of the environment the interpreter needs, and nothing that is secret
+                env={
+                    "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
+                    **{name: os.environ[name] for name in ("SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ},
+                },
+                start_new_session=True,
+            )
+        return self._process
+
+    def clean(self, markup: str, seconds: float) -> Article:
+        """Take the text out of a page.
+
+        Args:
+            markup: The page.
+            seconds: After which the process is stopped.
+
+        Returns:
+            What it says; with an empty text where that is nothing.
+
+        Raises:
+            MissingPackage: If trafilatura is not installed.
+            TimeoutError: If it takes longer.
+            CleanerStopped: If the process does not survive the page, or cannot read it.
+        """
+        process = self.start()
+        asked, answers = cast("BinaryIO", process.stdin), cast("BinaryIO", process.stdout)
+        expired = threading.Event()
+
+        def stop() -> None:
+            expired.set()
+            process.kill()
+
+        timer = threading.Timer(max(seconds, 0.0), stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            _send(asked, markup.encode("utf-8", "replace"))
+            reply = _receive(answers)
+        except OSError:
+            reply = None
+        finally:
+            timer.cancel()
+        if expired.is_set():
+            self.close()
+            raise TimeoutError
+        if reply is None:
+            self.close()
+            raise CleanerStopped("reading it takes more memory than a page may")
+        found: dict[str, str] = json.loads(reply)
+        if "missing" in found:
+            raise MissingPackage(found["missing"])
+        if "failed" in found:
+            raise CleanerStopped(f"it cannot be read ({found['failed']})")
+        return Article(**found)
+
+    def close(self) -> None:
+        """Stop the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            for pipe in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):  # what was still to be sent
+                    pipe and pipe.close()
+            process.wait()
+
+
+def _send(pipe: BinaryIO, message: bytes) -> None:
+    pipe.write(_LENGTH.pack(len(message)) + message)
+    pipe.flush()
+
+
+def _receive(pipe: BinaryIO) -> bytes | None:
+    """Return the next message; None where the other side has ended."""
+    header = pipe.read(_LENGTH.size)
+    if len(header) < _LENGTH.size:
+        return None
+    [length] = _LENGTH.unpack(header)
+    message = pipe.read(length)
+    return message if len(message) == length else None
+
+
+def _answer(markup: str) -> dict[str, str]:
+    try:
+        return dict(vars(clean(markup)))
+    except MissingPackage as error:
+        return {"missing": error.package}
+    except Exception as error:  # whatever a parser makes of a page
+        return {"failed": type(error).__name__}
+
+
+def _bound(memory_bytes: int) -> None:
+    """Bound what this process may take, where the system can: memory, and no file may be written."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    for kind, most in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)):
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(kind, (most, most))
+
+
+def main() -> None:
+    """Clean pages as they come, until the one who asks is gone."""
+    asked, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    # what a library prints is no answer
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _bound(int(sys.argv[1]))
+    _answer("")  # whatever it imports is there when the first page comes
+    while (markup := _receive(asked)) is not None:
+        _send(answers, json.dumps(_answer(markup.decode("utf-8"))).encode())
+
+
+if __name__ == "__main__":
+    main()
