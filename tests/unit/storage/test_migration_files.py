@@ -33,6 +33,7 @@ RELEASED = {
     "0030_audit.sql": "2d0b65713592530d",
     "0031_no_content_in_statistics.sql": "1b04c4309284c484",
     "0032_write_words.sql": "b107d818cd1f4a72",
+    "0033_no_next_vectors.sql": "3f722d769599bb45",
 }
 """Every file and the beginning of its SHA-256. A new file adds a line here; no line ever changes."""
 
