@@ -30,7 +30,6 @@ from react_mem.agents.models import (
     resolve_chat_spec,
 )
 from react_mem.agents.standing_files import StandingFiles, StandingInstructions
-from react_mem.errors import ToolConfigError
 from react_mem.memory import MemoryPolicy, telemetry
 from react_mem.memory.context import followed_by
 from react_mem.memory.runtime import AgentWork, capabilities_of
@@ -142,9 +141,6 @@ class ModelHealth:
         record = self._records.get(name)
         return max(0.0, record.until - self._clock()) if record else 0.0
 
-
-_BIND_TOOLS = frozenset({"react", "react_mem"})
-"""Managers under which the chat model calls the tools."""
 
 AgentTool = BaseTool | Callable[..., Any] | dict[str, Any]
 """Tool as a caller gives it: a tool, a function, or the description of one that the provider runs."""
@@ -306,15 +302,13 @@ def resolve_agent(
     Raises:
         AgentConfigError: If the files of its standing instructions cannot be used.
         ModelConfigError: If a model cannot be loaded.
-        ToolConfigError: If a tool cannot be loaded, or the model cannot call tools.
+        ToolConfigError: If a tool cannot be loaded.
     """
     standing = StandingFiles(config.standing_instructions)
     standing.load()
     chat = model or load_chat_model(config.models.chat)
     if small_model is None:
         small_model = chat if config.models.small == "auto" else load_chosen_model(config.models.small)
-    if config.manager in _BIND_TOOLS and (tools or config.tools) and not capabilities_of(chat).calls_tools:
-        raise ToolConfigError(f"{name_of(chat)} has no interface for tool calls: use a model that has, or no tools")
     provider_tools = tuple(tool for tool in tools if isinstance(tool, dict))
     given = [tool if isinstance(tool, BaseTool) else as_tool(tool) for tool in tools if not isinstance(tool, dict)]
     sums_up, decides = config.memory.summaries.summary_model, config.memory.web.slm_model

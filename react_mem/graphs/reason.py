@@ -17,8 +17,9 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from react_mem.agents.context import AgentContext
+from react_mem.agents.models import name_of
 from react_mem.agents.resolve import ResolvedAgent
-from react_mem.errors import InvalidInputError
+from react_mem.errors import InvalidInputError, ToolConfigError
 from react_mem.graphs import events
 from react_mem.graphs.model_call import Bind, ModelCall
 from react_mem.graphs.schemas import AgentState, current_turn, model_calls, pending_tool_calls
@@ -26,7 +27,7 @@ from react_mem.graphs.structured_output import StructuredOutput
 from react_mem.memory import telemetry
 from react_mem.memory.context import NOTICE, as_said, paired_calls, with_call_ids
 from react_mem.memory.records import storable
-from react_mem.memory.runtime import Metering, note_thread
+from react_mem.memory.runtime import Metering, capabilities_of, note_thread
 from react_mem.memory.turns import cause_of, identify
 from react_mem.prompts import load_prompt
 
@@ -95,6 +96,9 @@ class Reason:
         offer: Says which tools the model is offered; all of the agent's by default.
         begins: Says whether the message of a turn is still to be counted, where there are quotas and the run has no id;
             by default, whether the model has not been called in it.
+
+    Raises:
+        ToolConfigError: If the agent has tools, and its model cannot call any.
     """
 
     def __init__(
@@ -104,6 +108,9 @@ class Reason:
         offer: Offer | None = None,
         begins: Callable[[Any], bool] | None = None,
     ) -> None:
+        if (agent.tools or agent.provider_tools) and not capabilities_of(agent.model).calls_tools:
+            name = name_of(agent.model)
+            raise ToolConfigError(f"{name} has no interface for tool calls: use a model that has, or no tools")
         self._agent = agent
         self._compose = compose
         self._offer = offer or (lambda state: agent.tools)

@@ -297,7 +297,8 @@ class DialogMemoryStore(ScopeStore):
             )
         messages: list[BaseMessage] = []
         roles: dict[str, Mapping[str, Any]] = {}
-        for place, given in enumerate(role):
+        told: Any = role
+        for place, given in enumerate(told if isinstance(told, Iterable) else [told]):
             message = given
             if isinstance(given, Mapping):
                 message, vouched = _said(given, f"messages[{place}]: ")

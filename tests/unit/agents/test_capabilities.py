@@ -11,7 +11,7 @@ from langchain_core.language_models import BaseChatModel, FakeListChatModel
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
-from react_mem.agents.resolve import resolve_agent
+from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import ToolConfigError
 from react_mem.memory.llm.budget import Capabilities, capabilities_of
 from tests.support.scripted_model import ScriptedModel
@@ -57,11 +57,11 @@ def test_what_only_quotes_gets_the_tools_by_which_it_minds_its_memory() -> None:
 
 def test_tools_are_refused_for_a_model_that_cannot_call_them() -> None:
     model, config = FakeListChatModel(responses=["x"]), AgentConfig(name="tester", manager="react")
-    assert resolve_agent(config, model=model).tools == ()
+    assert build_agent(resolve_agent(config, model=model))
     with pytest.raises(ToolConfigError, match="FakeListChatModel has no interface for tool calls"):
-        resolve_agent(config.model_copy(update={"tools": ("calculator",)}), model=model)
+        build_agent(resolve_agent(config.model_copy(update={"tools": ("calculator",)}), model=model))
     with pytest.raises(ToolConfigError, match="no interface for tool calls"):
-        resolve_agent(config, model=model, tools=[{"type": "web_search"}])
+        build_agent(resolve_agent(config, model=model, tools=[{"type": "web_search"}]))
 
 
 def test_no_class_of_ours_is_looked_at_to_tell_what_a_model_can_do() -> None:

@@ -24,7 +24,7 @@ from react_mem.memory.store.prompt_versions import ReadPrompts
 
 ROOT = Path(react_mem.__file__).parent.parent
 MODULES = sorted(path for top in ("memory", "agents", "graphs", "tools") for path in (ROOT / top).rglob("*.py"))
-THE_ONE = ROOT / "memory/store/server_processes.py"
+THE_ONE = ROOT / "memory/store/process_state.py"
 
 KEYS = {"BaseStore", "AbstractEventLoop", "MemoryFacade", "user_id", "owner", "store", "loop"}
 TABLES = {"WeakKeyDictionary", "WeakValueDictionary", "OrderedDict", "defaultdict", "dict", "TTLCache", "LRUCache"}
