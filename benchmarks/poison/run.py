@@ -20,7 +20,7 @@ from benchmarks.writing.drivers import case_tools
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import LABELS, Origin

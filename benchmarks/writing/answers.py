@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchmarks.writing.case import Case, Language, Line, Manner, Pattern, Relation, Turn, Unlasting
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.folding import normalise
 
 INVENTED_NAME = "Ottokar"
 """Stands in everything that a careless or hostile answer makes up, so that it is recognised where it is believed."""

@@ -13,7 +13,7 @@ import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from react_mem.memory.language import UNSPACED
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.folding import normalise
 
 FOLDER = Path(__file__).with_name("cases")
 """One folder a half; in each, YAML files with a list of cases."""

@@ -31,7 +31,7 @@ from benchmarks.writing.case import Case, Manner, Turn
 from benchmarks.writing.scripted import ScriptedChat
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy

@@ -13,7 +13,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.export import to_json
 from react_mem.memory.graph.links import LinkKind
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.model.concepts import Alias, Concept, Knowledge, Reference
 from react_mem.memory.model.kinds import KINDS, TASK_STEP
 from react_mem.memory.model.receipt import put

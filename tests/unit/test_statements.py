@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from react_mem.memory.language import statements
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.language.statements import is_pleasantry, is_question, sentences, statements_in
-from react_mem.memory.language.text import MAX_INDEXED_CHARS
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from react_mem.memory.context.layout import Layout as Layout
     from react_mem.memory.context.layout import followed_by as followed_by
     from react_mem.memory.context.layout import lay_out as lay_out
+    from react_mem.memory.context.layout import paired_calls as paired_calls
+    from react_mem.memory.context.layout import with_call_ids as with_call_ids
     from react_mem.memory.context.memories import render_memories as render_memories
-    from react_mem.memory.context.pairing import paired_calls as paired_calls
-    from react_mem.memory.context.pairing import with_call_ids as with_call_ids
     from react_mem.memory.index.entries import whole_text as whole_text
     from react_mem.memory.index.recall import is_over as is_over
     from react_mem.memory.llm.answers import block as block

@@ -23,7 +23,7 @@ from react_mem.memory.context.frame import MIN_MESSAGE_TOKENS, Frame
 from react_mem.memory.context.layout import Layout
 from react_mem.memory.context.memories import MemoryBlock, render_found, render_profile
 from react_mem.memory.context.outline_lines import OutlineBlock, outline_in, render_outline
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.llm.budget import LineTokens, Section, allocate, beside_outline, count_tokens, outline_room
 from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.concepts import ContextChain

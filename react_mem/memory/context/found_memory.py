@@ -9,9 +9,9 @@ from typing import Any
 
 from react_mem.memory.context.briefing_parts import part_of
 from react_mem.memory.language import length
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.own_words import parts
 from react_mem.memory.language.terms import index_terms
-from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.answers import flat
 from react_mem.memory.merging.blocks import shown_blocks
 from react_mem.memory.model.interface import Doubt, Fragment, MemoryResultItem

@@ -11,10 +11,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from react_mem.memory.language.folding import fold
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS, fold
 from react_mem.memory.language.statements import cue
 from react_mem.memory.language.terms import index_terms
-from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.language.times import tells_when
 from react_mem.memory.model.kinds import filter_marks
 from react_mem.memory.model.records import with_zone

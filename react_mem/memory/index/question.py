@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from react_mem.memory.index.entries import mark, says_i
-from react_mem.memory.language.folding import fold
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS, fold
 from react_mem.memory.language.statements import cue_words
 from react_mem.memory.language.terms import index_terms, index_words
-from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.language.times import Period, asks_when, named_periods
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import Arm

@@ -19,7 +19,9 @@ from react_mem._lazy import door
 from react_mem.memory.language.folding import unmarked
 
 if TYPE_CHECKING:
+    from react_mem.memory.language.folding import MAX_INDEXED_CHARS as MAX_INDEXED_CHARS
     from react_mem.memory.language.folding import fold as fold
+    from react_mem.memory.language.folding import normalise as normalise
     from react_mem.memory.language.own_words import own_words_in as own_words_in
     from react_mem.memory.language.settling import settles as settles
     from react_mem.memory.language.standing import standing_in as standing_in
@@ -41,8 +43,6 @@ if TYPE_CHECKING:
     from react_mem.memory.language.terms import index_terms as index_terms
     from react_mem.memory.language.terms import index_words as index_words
     from react_mem.memory.language.terms import words as words
-    from react_mem.memory.language.text import MAX_INDEXED_CHARS as MAX_INDEXED_CHARS
-    from react_mem.memory.language.text import normalise as normalise
 else:
     __getattr__, __dir__, __all__ = door(__name__)
 

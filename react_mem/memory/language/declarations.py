@@ -11,7 +11,7 @@ import re
 import unicodedata
 
 from react_mem.memory.language import LANGUAGES, UNSPACED, Language, language_of, languages_of, other_language
-from react_mem.memory.language.text import has_words
+from react_mem.memory.language.folding import has_words
 
 _MAX_CHARS = 400
 """A longer sentence is told, not chatted: it is kept as it is."""

@@ -20,10 +20,10 @@ from typing import Self
 
 from react_mem.memory.language import FILES, known_language, languages_of, length, other_language
 from react_mem.memory.language.declarations import declares, ends_in_name, has_structure
+from react_mem.memory.language.folding import has_words
 from react_mem.memory.language.lowering import is_condition
 from react_mem.memory.language.sentence_ends import begins_anew, ends_sentence, is_code, split_line
 from react_mem.memory.language.shared import asks_from, joins
-from react_mem.memory.language.text import has_words
 
 # Parts of sentences, as a line has them: whether one stands by itself or waits for more, as far as words show it.
 

@@ -10,8 +10,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from react_mem.memory.language.folding import fold
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.folding import fold, normalise
 
 _WORD = re.compile(r"[^\W_](?:[\w'’&.-]*[^\W_])?")
 _POSSESSIVE = re.compile(r"['’]s$")

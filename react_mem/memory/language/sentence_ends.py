@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from react_mem.memory.language import FILES, languages_of
-from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 
 # From the first sign of a run on and without looking back: a line may be a megabyte of dots.
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]++[”’」』)）]*+")

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from react_mem.memory.language import FILES, length
+from react_mem.memory.language.folding import has_words
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.shared import assents, is_denied
 from react_mem.memory.language.statements import cue, is_pleasantry, is_question, sentences, speaks_of_self
-from react_mem.memory.language.text import has_words
 
 Kind = Literal["instruction", "preference"]
 

@@ -10,11 +10,11 @@ from typing import Literal
 
 from react_mem.memory.language import FORGETTING, LANGUAGES, languages_of, length
 from react_mem.memory.language.declarations import declares
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS, has_words, normalise
 from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
 from react_mem.memory.language.lowering import is_condition, is_hypothetical
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.sentence_ends import bounded, lines_without_code, split_line
-from react_mem.memory.language.text import MAX_INDEXED_CHARS, has_words, normalise
 
 _SENTENCE_END = re.compile(r"\n\s*\n|[.!?…]\s|[。！？]")
 _LINE_END = re.compile(r"\n")

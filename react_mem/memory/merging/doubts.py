@@ -10,7 +10,7 @@ from typing import Any, cast
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.index.recall import RecallHit
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.merging.episodes import is_told_anew, unsourced
 from react_mem.memory.model.identity import OUTSIDE
 from react_mem.memory.model.interface import Doubt, MemoryResultItem, MemoryScope

@@ -15,8 +15,8 @@ from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.language import UNSPACED
 from react_mem.memory.language.comparison import Vocabulary, content_words
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.language.hallucination import Told, names, unknown_numbers, values
-from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.model.interface import MemoryResultItem, SaidIn
 from react_mem.memory.model.kinds import FACT, MESSAGE, SUMMARY
 from react_mem.memory.model.origins import Origin, is_higher, lowest

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.merging.doubts import said_again
 from react_mem.memory.merging.episodes import is_put_anew, put_anew, says_again, ways
 from react_mem.memory.model.operations import Operation

@@ -14,8 +14,8 @@ from uuid import NAMESPACE_OID, uuid5
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import BaseStore, Item, PutOp
 
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.language.standing import kind_of_standing
-from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.merging.blocks import has_media, medium_of
 from react_mem.memory.merging.episodes import CALLS, THOUGHTS, called, calls_of, thought_before, thoughts_in
 from react_mem.memory.merging.facts import as_said

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.model.origins import Origin, lowest
 
 _ID_SPACE = uuid.UUID("6f1f3c0a-5d0e-5a57-9f0c-6d1b6f9f7b11")

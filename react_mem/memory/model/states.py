@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Record, now, record_id
 

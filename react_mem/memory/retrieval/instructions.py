@@ -15,9 +15,9 @@ from langgraph.store.base import Op
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
 from react_mem.memory.language.comparison import Vocabulary
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.standing import standing_in
-from react_mem.memory.language.text import normalise
 from react_mem.memory.model.interface import Arm, Fragment, MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, origin_of
 from react_mem.memory.model.namespaces import scope_namespace

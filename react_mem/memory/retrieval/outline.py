@@ -17,11 +17,10 @@ from langgraph.store.base import Op, SearchOp
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
 from react_mem.memory.language import denial_of, length
-from react_mem.memory.language.folding import fold
+from react_mem.memory.language.folding import fold, normalise
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.statements import is_pleasantry, is_question, sentences
 from react_mem.memory.language.terms import index_terms
-from react_mem.memory.language.text import normalise
 from react_mem.memory.model.interface import Arm, Fragment, MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, SUMMARY, origin_of
 from react_mem.memory.model.namespaces import scope_namespace

@@ -14,10 +14,10 @@ from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.errors import MemoryChanged
 from react_mem.memory import telemetry
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.language.line_breaks import unwrapped
 from react_mem.memory.language.standing import only_instructs
 from react_mem.memory.language.statements import asks_to_forget, may_state, sentences, statements_in
-from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.merging.doubts import voted
 from react_mem.memory.merging.episodes import ways
 from react_mem.memory.merging.facts import fact_changes, load_facts

@@ -17,9 +17,9 @@ from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.errors import MemoryChanged
 from react_mem.memory.index.entries import whole_text
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.statements import statements_in
 from react_mem.memory.language.terms import content_terms
-from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.skill_life import stale_knowledge
 from react_mem.memory.model.kinds import CHAIN, FACT, MESSAGE, PROFILE, SUMMARY
 from react_mem.memory.model.namespaces import meta_namespace

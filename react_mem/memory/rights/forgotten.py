@@ -14,7 +14,7 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
-from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.model.kinds import KINDS, MESSAGE
 from react_mem.memory.model.namespaces import ATTACHMENTS, encode, meta_namespace
 from react_mem.memory.model.receipt import UNREAD, Change, Check, Receipt

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from react_mem.memory.graph.links import links_of
 from react_mem.memory.index.question import Question, read_question
 from react_mem.memory.index.recall import Recall, RecallOp, RecallStore
-from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.transcript import speakers_of
 from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryScope

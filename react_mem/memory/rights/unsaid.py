@@ -9,9 +9,9 @@ from langgraph.store.base import Item
 
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.language.comparison import share
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.language.standing import kind_of_standing
 from react_mem.memory.language.statements import sentences
-from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.merging.blocks import captions_in
 from react_mem.memory.model.kinds import EPISODE, FACT, FILE, MESSAGE, PENDING, SUMMARY, WhenUnsaid, kind_of
 from react_mem.memory.model.namespaces import ABANDONED

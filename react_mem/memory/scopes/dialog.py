@@ -16,7 +16,7 @@ from langgraph.store.base import GetOp, Item, Op, SearchItem, SearchOp
 
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
-from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.merging.blocks import kept_apart
 from react_mem.memory.merging.episodes import led_apart

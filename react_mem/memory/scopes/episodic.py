@@ -11,7 +11,7 @@ from langgraph.store.base import Op
 from react_mem.memory.graph.links import capped
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
-from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.merging.episodes import episode_text, merged, same_episode
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import EPISODE

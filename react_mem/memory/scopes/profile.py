@@ -13,7 +13,7 @@ from langgraph.store.base import GetOp, Op
 from react_mem.memory.graph.links import origins_of
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.profile_schema import PROFILE_KEY, Profile, ProfileField, ProfileFieldSpec, ProfileValue

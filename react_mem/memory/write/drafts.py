@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from react_mem.memory.index.entries import whole_text
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.standing import only_instructs
 from react_mem.memory.language.statements import may_request, may_state, statements_in
-from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.doubts import said_again
 from react_mem.memory.merging.reconcile import known_as, stated
 from react_mem.memory.model.operations import EpisodeDraft, Unread

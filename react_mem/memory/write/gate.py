@@ -14,7 +14,7 @@ from itertools import groupby
 from react_mem.memory.language import known_language, length, other_language
 from react_mem.memory.language.clauses import cut, joined
 from react_mem.memory.language.comparison import content_words, may_link, missing, numbers, share, words
-from react_mem.memory.language.folding import fold
+from react_mem.memory.language.folding import fold, has_words, normalise
 from react_mem.memory.language.lowering import is_hypothetical
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.shared import assents, denies, is_denied
@@ -29,7 +29,6 @@ from react_mem.memory.language.statements import (
     speaks_of_self,
     statements_in,
 )
-from react_mem.memory.language.text import has_words, normalise
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out, without_user
 

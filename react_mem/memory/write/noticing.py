@@ -28,8 +28,8 @@ from react_mem.memory.branches.tree import (
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.index.question import read_question
 from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.language.statements import is_pleasantry, sentences
-from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.transcript import is_said, message_record_id, record_named
 from react_mem.memory.model.interface import Arm, MemoryResults, MemoryScope

@@ -21,8 +21,8 @@ from langgraph.store.base import GetOp, Item
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.index.recall import is_over
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.standing import standing_in
-from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.episodes import ways
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import reconcile, stated, to_fact

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from react_mem.errors import InvalidOutput
 from react_mem.memory.language.comparison import Vocabulary, content_words, names, numbers, words
-from react_mem.memory.language.text import has_words
+from react_mem.memory.language.folding import has_words
 from react_mem.memory.llm.answers import read_answer
 from react_mem.memory.model.operations import ExistingMemory, Extraction
 from react_mem.memory.model.origins import Origin

@@ -13,7 +13,7 @@ from langchain_openai import OpenAIEmbeddings
 
 from react_mem.errors import EmbeddingUnavailable
 from react_mem.installation import pip_install
-from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.store.embeddings import LOCAL_MODEL, LocalEmbeddings, MeasuredEmbeddings, load_embedding_model
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from react_mem.memory.store import shared_questions
+from react_mem.memory.store import embedding_queue as shared_questions
 from react_mem.memory.store.embeddings import EmbeddingModel
 
 PATIENCE = 30

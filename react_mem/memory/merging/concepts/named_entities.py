@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 from react_mem.memory.language.comparison import content_words, names
-from react_mem.memory.language.folding import fold
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS, fold, normalise
 from react_mem.memory.language.names import (
     grams,
     is_initials,
@@ -28,7 +28,6 @@ from react_mem.memory.language.names import (
     spelling,
 )
 from react_mem.memory.language.statements import cue_words
-from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.model.concepts import Alias, Concept, Decider, Merge, Pair
 from react_mem.memory.model.records import Fact
 

@@ -15,9 +15,9 @@ from langgraph.store.base import BaseStore, Op, SearchItem, SearchOp
 
 from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import missing, share
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.hallucination import Told
 from react_mem.memory.language.terms import index_terms
-from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.answers import object_schema
 from react_mem.memory.llm.asking import Asker, ModelQuestion, as_lines, objects
 from react_mem.memory.merging.skill_life import SCOPES, load_knowledge, sources_of, without

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from react_mem.memory.language.comparison import content_words, word_ends
-from react_mem.memory.language.folding import fold
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.folding import fold, normalise
 from react_mem.memory.model.concepts import MIN_SOURCES, Form
 from react_mem.memory.model.records import Episode, Fact
 

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from langchain_core.messages import BaseMessage
 
 from react_mem.errors import InvalidOutput
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.llm.answers import as_json, block, flat, object_schema, row
 from react_mem.memory.llm.asking import ModelQuestion
 from react_mem.memory.merging.transcript import text_of

@@ -17,9 +17,9 @@ from typing import Any
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from react_mem.memory.language.clauses import cut
+from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.statements import before_question, is_question, sentences
 from react_mem.memory.language.terms import index_terms
-from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.transcript import is_users, text_of
 from react_mem.memory.reflect.tasks.planning import Plan
 from react_mem.memory.reflect.tasks.task_store import Step, TaskGraph

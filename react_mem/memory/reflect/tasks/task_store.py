@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from react_mem.memory.language.folding import fold
+from react_mem.memory.language.folding import fold, normalise
 from react_mem.memory.language.statements import cue_words, phrases
 from react_mem.memory.language.terms import index_terms
-from react_mem.memory.language.text import normalise
 from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.states import Task, TaskStatus, TaskStep
 from react_mem.memory.scopes.state import OVER, StateMemoryStore, moved

@@ -13,9 +13,9 @@ from pydantic import BaseModel, ValidationError
 from react_mem.memory.language import denial_of
 from react_mem.memory.language.clauses import joined
 from react_mem.memory.language.comparison import Vocabulary, numbers
+from react_mem.memory.language.folding import has_words
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.statements import asks_to_forget, ends_of, sentences
-from react_mem.memory.language.text import has_words
 from react_mem.memory.llm.answers import Answer
 from react_mem.memory.merging.episodes import hold_episode, hold_summary
 from react_mem.memory.model.operations import EpisodeDraft, Extraction, ProfileChange, TranscriptMessage, Unread
