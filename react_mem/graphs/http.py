@@ -21,7 +21,6 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid5
 
-from fastapi import APIRouter, HTTPException, Request, Response
 from langgraph.config import get_store
 from langgraph_sdk import get_client
 from langgraph_sdk.errors import LangGraphError
@@ -41,6 +40,13 @@ from react_mem.errors import (
     ReactMemError,
     ToolConfigError,
 )
+from react_mem.installation import of_extra
+
+with of_extra("server"):
+    from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
+    from fastapi.exceptions import RequestValidationError
+    from fastapi.responses import JSONResponse
+
 from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
 from react_mem.graphs.chat_summary_route import router as chat_summary
 from react_mem.graphs.mcp_route import clients_memory
@@ -54,7 +60,6 @@ from react_mem.graphs.memory_api.holdings_api import router as holdings
 from react_mem.graphs.memory_api.memories_api import router as memories
 from react_mem.graphs.memory_api.messages_api import router as messages
 from react_mem.graphs.this_machine import OnlyThisMachine
-from react_mem.installation import of_extra
 from react_mem.integrations.memory_page.document import PATH
 from react_mem.integrations.memory_page.document import route as memory_page
 from react_mem.memory.runtime import (
@@ -177,12 +182,6 @@ def warn_of_lenient_threads() -> None:
         "this server loads pickles from its threads: who can write to their database runs code here. Set "
         '"checkpointer": {"serde": {"pickle_fallback": false}} in its langgraph.json.'
     )
-
-
-with of_extra("server"):
-    from fastapi import FastAPI, Request
-    from fastapi.exceptions import RequestValidationError
-    from fastapi.responses import JSONResponse
 
 
 # At import: before the server listens.

@@ -6,18 +6,12 @@ import asyncio
 import contextlib
 import sys
 import threading
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, AsyncExitStack
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
-from prompt_toolkit import PromptSession
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
-from prompt_toolkit.document import Document
-from prompt_toolkit.formatted_text import FormattedText
-from prompt_toolkit.history import InMemoryHistory
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from rich.text import Text
 
 from react_mem.agents.agent_opening import open_agent
@@ -29,6 +23,9 @@ from react_mem.errors import LegalHoldError
 from react_mem.installation import of_extra
 from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, StorageSettings
 from react_mem.memory.context import labelled
+
+if TYPE_CHECKING:
+    from react_mem.agents.terminal.prompting import InputLine
 
 # An event loop beside the main thread: what happens behind the turns goes on while the user types.
 
@@ -103,92 +100,6 @@ def _wait(future: Future[T]) -> T:
 # Reading what the user types at a terminal: several lines at once, history, completion of commands.
 
 
-class InputLine:
-    """The line that the user types on. What is pasted is one message, whatever its line breaks; Enter sends it.
-
-    Args:
-        commands: What is completed after a slash.
-        coloured: Whether the prompt is.
-    """
-
-    def __init__(self, commands: Sequence[str], *, coloured: bool) -> None:
-        self._style = "bold ansiblue" if coloured else ""
-        # in memory only: what is forgotten must not stay in a file of its own
-        self._history = InMemoryHistory()
-        self._messages: PromptSession[str] = PromptSession(
-            history=self._history,
-            # by Tab only: a completion that runs while one types swallows the Tab
-            completer=_Commands(commands),
-            complete_while_typing=False,
-            reserve_space_for_menu=0,
-            multiline=True,
-            key_bindings=_keys(),
-            enable_open_in_editor=False,
-        )
-
-    def read(self, label: str) -> str:
-        """Return a message.
-
-        Args:
-            label: What stands before it.
-
-        Raises:
-            EOFError: If the user leaves by Ctrl-D.
-            KeyboardInterrupt: If the user leaves by Ctrl-C.
-        """
-        indent = " " * len(label)
-        return self._messages.prompt(
-            FormattedText([(self._style, label)]), prompt_continuation=lambda width, number, wrapped: indent
-        )
-
-    def ask(self, question: str) -> str:
-        """Return the answer to a question; it is not part of the history.
-
-        Raises:
-            EOFError: If the user leaves by Ctrl-D.
-            KeyboardInterrupt: If the user leaves by Ctrl-C.
-        """
-        asking: PromptSession[str] = PromptSession(history=InMemoryHistory())
-        return asking.prompt(FormattedText([(self._style, question)]))
-
-    def remember(self, said: Iterable[str]) -> None:
-        """Put what was said before into the history, the oldest first."""
-        for text in said:
-            self._history.append_string(text)
-
-    def forget(self) -> None:
-        """Empty the history."""
-        self._history = InMemoryHistory()
-        self._messages.history = self._messages.default_buffer.history = self._history
-        self._messages.default_buffer.reset()
-
-
-class _Commands(Completer):
-    def __init__(self, commands: Sequence[str]) -> None:
-        self._commands = commands
-
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        typed = document.text
-        if typed.startswith("/") and " " not in typed:
-            for command in self._commands:
-                if command.startswith(typed) and command != typed:
-                    yield Completion(command, start_position=-len(typed))
-
-
-def _keys() -> KeyBindings:
-    keys = KeyBindings()
-
-    @keys.add("enter")
-    def send(event: KeyPressEvent) -> None:
-        event.current_buffer.validate_and_handle()
-
-    @keys.add("escape", "enter")
-    def break_line(event: KeyPressEvent) -> None:
-        event.current_buffer.insert_text("\n")
-
-    return keys
-
-
 COMMANDS = ("/memory", "/threads", "/new", "/good", "/bad", "/forget", "/help", "/exit", "/quit")
 HELP = (
     "/memory what I know of you · /threads conversations · /new conversation · /good /bad on the last answer · "
@@ -239,7 +150,7 @@ class Chat:
         self._prompt: InputLine | None = None
         if self._interactive:
             with of_extra("terminal"):
-                pass
+                from react_mem.agents.terminal.prompting import InputLine
             self._prompt = InputLine(COMMANDS, coloured=coloured)
 
     def run(self) -> int:

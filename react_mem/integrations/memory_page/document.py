@@ -42,7 +42,9 @@ class OpenRoute(Route):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request by the endpoint itself, whatever the server has wrapped around it."""
-        await self.endpoint(Request(scope, receive))(scope, receive, send)
+        request = Request(scope, receive)
+        answer = self.endpoint(request) if request.method in (self.methods or ()) else Response(status_code=405)
+        await answer(scope, receive, send)
 
 
 def page(request: Request) -> Response:
