@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from react_mem.memory.context import Assembled, Frame, Section, Window, assemble, count_tokens, found_memory, lay_out
-from react_mem.memory.context import found_memory as lines
 from react_mem.memory.llm.budget import message_tokens
 from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.concepts import ChainEntry, ContextChain
@@ -153,10 +152,11 @@ def test_the_layout_says_which_skills_and_whether_pages_are_in_the_prompt() -> N
 
 def test_what_is_found_is_put_into_words_once_however_often_it_is_chosen_from(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
+    real = found_memory.render_line
 
     def render_line(payload: Any, text: str, *args: Any, **kwargs: Any) -> str:
         told.append(text)
-        return lines.render_line(payload, text, *args, **kwargs)
+        return real(payload, text, *args, **kwargs)
 
     monkeypatch.setattr(found_memory, "render_line", render_line)
     messages = thread(3)
