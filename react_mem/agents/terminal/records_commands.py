@@ -1,4 +1,4 @@
-"""TODO: say what this is."""
+"""Commands about records: legal holds, retention, receipts and the audit log."""
 
 from __future__ import annotations
 

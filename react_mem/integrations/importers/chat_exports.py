@@ -1,4 +1,4 @@
-"""TODO: say what this is."""
+"""Archives of ChatGPT and Claude, as entries to import."""
 
 from __future__ import annotations
 
