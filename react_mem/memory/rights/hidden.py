@@ -45,7 +45,7 @@ class HiddenMemory(BaseModel, extra="forbid", frozen=True):
 
 @dataclass(frozen=True)
 class Hiding:
-    """Where a wish was read.
+    """Place in a conversation at which a wish was read.
 
     Args:
         agent: The agent, whose worker erases it.

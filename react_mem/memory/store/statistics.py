@@ -80,7 +80,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Held:
-    """What is held of one owner.
+    """Counts of the records and bytes of one owner.
 
     Args:
         kinds: The numbers of records, by their kind.
