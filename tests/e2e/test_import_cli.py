@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from react_mem.agents.entry import main_of_cli as main
+from react_mem.agents.cli import main
 from tests.support.importing import mem0_file, mem0_memories
 
 pytestmark = pytest.mark.e2e

@@ -18,7 +18,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import CallToolResult
 
-from react_mem.agents.entry import main_of_cli as main
+from react_mem.agents.cli import main
 from tests.support.databases import held_writes
 
 pytestmark = pytest.mark.e2e

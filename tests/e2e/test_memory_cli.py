@@ -16,7 +16,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from react_mem.agents.agent_opening import open_agent
-from react_mem.agents.entry import main_of_cli as main
+from react_mem.agents.cli import main
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import fact_id

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from react_mem.agents.entry import main_of_cli as main
+from react_mem.agents.cli import main
 from tests.support.dev_server import DevServer, database_for_a_server
 
 pytestmark = pytest.mark.e2e

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from react_mem.agents.entry import main_of_cli as main
+from react_mem.agents.cli import main
 
 pytestmark = pytest.mark.e2e
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from react_mem.agents.entry import main_of_cli as main
+from react_mem.agents.cli import main
 from tests.support.labels import Says, labelled
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request, ToolCall
 from tests.support.terminal import CTRL_C, CTRL_D, AtTerminal

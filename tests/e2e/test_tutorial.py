@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from react_mem.agents.entry import main_of_cli as main
+from react_mem.agents.cli import main
 from tests.e2e.test_terminal import Environment, environment, on_server
 from tests.support.documents import ROOT, Block, blocks_of
 

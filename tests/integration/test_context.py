@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from react_mem.agents.agent_opening import open_agent
-from react_mem.agents.entry import main_of_cli as main
+from react_mem.agents.cli import main
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings

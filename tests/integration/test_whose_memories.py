@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from react_mem.agents.entry import main_of_cli as main
+from react_mem.agents.cli import main
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.opening import Storage
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from psycopg import AsyncConnection, OperationalError
 
-from react_mem.memory.store import pool as unprivileged
+from react_mem.memory.store import unprivileged
 
 _HOST = "127.0.0.1"
 _SETTINGS = """

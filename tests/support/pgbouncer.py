@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from react_mem.memory.store import pool as unprivileged
+from react_mem.memory.store import unprivileged
 
 INSTALLED = shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
 

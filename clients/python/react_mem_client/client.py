@@ -586,7 +586,7 @@ class MemoryClient(Transport):
         """List what conversations seem to have asked to forget: it is hidden, and erased after a day.
 
         Returns:
-            What is hidden, the oldest first.
+            Hidden memories, the oldest first.
 
         Raises:
             MemoryApiError: If the server refuses: 401, 404, 422, 503.

@@ -214,7 +214,7 @@ class HeldConversation(Answer):
 
 
 class HiddenMemories(Answer):
-    """What is hidden, the oldest first."""
+    """Hidden memories, the oldest first."""
 
     items: list[HiddenMemory]
 

@@ -382,7 +382,7 @@ export class MemoryClient extends Transport {
   /**
    * List what conversations seem to have asked to forget: it is hidden, and erased after a day.
    *
-   * @returns What is hidden, the oldest first.
+   * @returns Hidden memories, the oldest first.
    * @throws {MemoryApiError} 401, 404, 422, 503.
    */
   listHidden(options?: RequestOptions): Promise<HiddenMemories>;

@@ -144,7 +144,7 @@ export interface HeldConversation {
   readonly summary: string;
 }
 
-/** What is hidden, the oldest first. */
+/** Hidden memories, the oldest first. */
 export interface HiddenMemories {
   readonly items: readonly HiddenMemory[];
 }

@@ -59,7 +59,7 @@ class UsageAnswer(MemoryUsage):
 
 
 class HiddenMemories(BaseModel):
-    """What is hidden, the oldest first."""
+    """Hidden memories, the oldest first."""
 
     items: list[HiddenMemory]
 

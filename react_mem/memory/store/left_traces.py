@@ -37,7 +37,7 @@ _NAMED: LiteralString = f"""(
         WHERE told.value = %(user)s AND told.key !~ '^(agent|assistant|graph|run|source|step)'
     )
 )"""
-"""Whether a checkpoint names the user, under whatever key, and no other user."""
+"""Condition: the checkpoint names the user, under whatever key, and no other user."""
 
 # Of the threads whose metadata names nobody: those that no record is of either.
 _NOBODYS: LiteralString = f"""

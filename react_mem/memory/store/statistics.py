@@ -79,7 +79,7 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Held:
+class OwnersCounts:
     """Counts of the records and bytes of one owner.
 
     Args:
@@ -113,7 +113,7 @@ async def waiting_of(conn: AsyncConnection[DictRow], user_id: str | None = None)
     return Waiting(**await _row(conn, _WAITING, {**_owned(user_id), "parked": MAX_FAILURES, "pending": PENDING}))
 
 
-async def held_of(conn: AsyncConnection[DictRow], user_id: str) -> Held:
+async def held_of(conn: AsyncConnection[DictRow], user_id: str) -> OwnersCounts:
     """Count what is held of an owner, without reading it.
 
     Args:
@@ -123,7 +123,7 @@ async def held_of(conn: AsyncConnection[DictRow], user_id: str) -> Held:
     asked = _owned(user_id)
     rows = await (await conn.execute(_RECORDS, {**asked, "scopes": [*MemoryScope]})).fetchall()
     has_vectors = await table_exists(conn, "store_vectors")
-    return Held(
+    return OwnersCounts(
         kinds={row["kind"] or "": row["count"] for row in rows},
         bytes=sum(row["bytes"] for row in rows),
         vectors=(await _row(conn, _VECTORS, asked))["count"] if has_vectors else 0,

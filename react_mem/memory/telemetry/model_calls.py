@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from react_mem.memory.telemetry.emit import count, record, span
 
 _PRICED = find_spec("genai_prices") is not None
-"""Whether the extra `prices` is installed: steps are logged without a price otherwise."""
+"""True with the extra `prices`: steps are logged without a price otherwise."""
 
 if _PRICED:
     from genai_prices import Usage, calc_price

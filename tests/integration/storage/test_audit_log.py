@@ -16,8 +16,8 @@ from langgraph.store.memory import InMemoryStore
 from psycopg import errors
 
 from react_mem.agents.agent_opening import ConfiguredRunners, open_agent
+from react_mem.agents.cli import main
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.entry import main_of_cli as main
 from react_mem.errors import AuditBroken, StorageError
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.everything import RetentionRounds

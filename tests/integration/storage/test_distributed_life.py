@@ -17,8 +17,8 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 
 from react_mem.agents.agent_opening import open_agent
+from react_mem.agents.cli import main
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.entry import main_of_cli as main
 from react_mem.integrations import MemoryFilesBackend
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain

@@ -14,7 +14,7 @@ from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow, dict_row
 from psycopg.sql import SQL, Identifier
 
-from react_mem.agents.entry import main_of_cli as main
+from react_mem.agents.cli import main
 from react_mem.errors import StorageError
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings, distribution, migrations, row_security

@@ -19,7 +19,7 @@ import psycopg
 import pytest
 
 from react_mem.errors import EmbeddedDatabaseError
-from react_mem.memory.store import pool as unprivileged
+from react_mem.memory.store import unprivileged
 from react_mem.memory.store.embedded import embedded_database
 from tests.support.embedded import STOP_SECONDS, server, servers
 

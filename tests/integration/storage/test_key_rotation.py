@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 from pydantic import SecretStr
 
-from react_mem.agents.entry import main_of_cli as main
+from react_mem.agents.cli import main
 from react_mem.errors import EncryptionKeyError
 from react_mem.memory.opening import open_memory, open_storage
 from react_mem.memory.store.keys.key_ring import KeyRing, key_counts, rewrap

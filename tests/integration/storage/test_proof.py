@@ -15,7 +15,7 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.agents.entry import main_of_cli as main
+from react_mem.agents.cli import main
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.opening import Storage, open_storage

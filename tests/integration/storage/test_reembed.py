@@ -10,7 +10,7 @@ from langgraph.store.base import PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 from psycopg import AsyncConnection
 
-from react_mem.agents.entry import main_of_cli as main
+from react_mem.agents.cli import main
 from react_mem.errors import EmbeddingMismatch, EmbeddingUnavailable
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.store import StorageSettings, reembed

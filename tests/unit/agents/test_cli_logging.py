@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from react_mem.agents.entry import main_of_cli as main
+from react_mem.agents.cli import main
 
 
 def test_the_handlers_that_are_there_keep_their_level(caplog: pytest.LogCaptureFixture) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from react_mem.agents.cli import main
 from react_mem.agents.config import load_agent_config_file
-from react_mem.agents.entry import main_of_cli as main
 from react_mem.agents.new_project import package_name, write_project
 from react_mem.errors import ProjectError
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from benchmarks.progress import NOT_WRITTEN, counted, interruptible
-from react_mem.agents.terminal import database_command as progress
+from react_mem.agents.terminal import progress
 
 
 @pytest.fixture(autouse=True)

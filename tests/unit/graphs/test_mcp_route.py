@@ -16,7 +16,7 @@ from langgraph.store.memory import InMemoryStore
 from starlette.authentication import SimpleUser
 from starlette.routing import Route
 
-from react_mem.agents.entry import main_of_cli as main
+from react_mem.agents.cli import main
 from react_mem.graphs.mcp_route import PATH, ClientsMemory
 from react_mem.installation import pip_install
 from tests.support.routes import NOBODY

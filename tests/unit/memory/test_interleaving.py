@@ -17,8 +17,7 @@ from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, Operation, TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.store import server_processes as process_state
-from react_mem.memory.store import transactions
+from react_mem.memory.store import process_state, transactions
 from react_mem.memory.write import claims as claiming
 from react_mem.memory.write.storing import last_id
 from react_mem.memory.write.turns import Turns

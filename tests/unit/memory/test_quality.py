@@ -15,7 +15,7 @@ import pytest
 from langgraph.store.base import BaseStore, Item
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.agents.entry import main_of_cli as main
+from react_mem.agents.cli import main
 from react_mem.integrations import audit_quality
 from react_mem.integrations.quality.quality_tally import QualityCheck, QualityReport, QualityTally
 from react_mem.memory.model.interface import MemoryScope

@@ -11,7 +11,6 @@ import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
-from pydantic import ValidationError
 
 from react_mem.errors import ModelUnavailable
 from react_mem.memory.facade import MemoryFacade
@@ -299,15 +298,6 @@ async def test_words_that_an_earlier_version_gave_a_message_stay_and_are_forgott
     assert [value["keywords"] for value in await said(store, "bob")] == ["sport", "sport"]
     await one.memory.delete_session("bob", "1")
     assert "sport" not in repr(await store.asearch(("memory", "bob"), limit=100))
-
-
-def test_a_setting_of_an_earlier_version_is_ignored_with_a_warning() -> None:
-    with pytest.warns(UserWarning, match="ignored; remove them: keywords"):
-        assert MemoryPolicy.model_validate({"keywords": True, "extraction": {"debounce": 9.0}}) == MemoryPolicy(
-            extraction={"debounce": 9.0}
-        )
-    with pytest.raises(ValidationError, match="keyword"):
-        MemoryPolicy.model_validate({"keyword": True})
 
 
 async def test_a_turn_that_ends_without_an_answer_to_keep_is_read_soon() -> None:

@@ -49,6 +49,7 @@ def test_every_documented_variable_is_known() -> None:
         name
         for row in re.findall(r"^\| (`[A-Z].*?) \|", page, re.MULTILINE)
         for name in re.findall(r"`([A-Z][A-Z_]+)`", row)
-        if not name.startswith(("OPENAI", "POSTGRES", "LANG", "TAVILY", "GOOGLE", "SEARXNG")) and name != "DATABASE_URI"
+        if not name.startswith(("OPENAI", "POSTGRES", "LANG", "TAVILY", "GOOGLE", "ORT_", "SEARXNG"))
+        and name != "DATABASE_URI"
     }
     assert ours == VARIABLES
