@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from typing_extensions import Unpack
 
-from react_mem.agents.resolve import CompileOptions, ResolvedAgent
+from react_mem.agents.resolve import MOST_SUPERSTEPS, CompileOptions, ResolvedAgent
 from react_mem.graphs.act import after_tools, make_act
 from react_mem.graphs.compiling import compile_graph
 from react_mem.graphs.memory_nodes import MemoryNodes, MemState
 from react_mem.graphs.reason import after_reason
 from react_mem.graphs.schemas import Schemas
+
+
+class RememberingGraph(CompiledStateGraph[Any, Any, Any, Any]):
+    """Compiled graph in which a caller's `recursion_limit` allows as many calls of tools as it does under `react`."""
+
+    def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
+        """Stream a run."""
+        return super().astream(input, _with_own_steps(config), **options)
+
+
+def _with_own_steps(config: RunnableConfig | None) -> RunnableConfig | None:
+    """Count memory's supersteps on top of a limit: one for each round of tools, and two for the turn."""
+    limit = (config or {}).get("recursion_limit", MOST_SUPERSTEPS)
+    if config is None or limit < 1 or limit >= MOST_SUPERSTEPS:
+        return config
+    rounds, rest = divmod(limit - 1, 2)
+    return {**config, "recursion_limit": 3 + 3 * rounds + rest}
 
 
 def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -51,4 +70,6 @@ def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> Comp
     graph.add_conditional_edges("update_working_memory", after_tools(agent, "extract"), ["reason", "extract"])
     graph.add_edge("extract", END)
 
-    return compile_graph(graph, schemas, agent, "react_mem", **options)
+    compiled = compile_graph(graph, schemas, agent, "react_mem", **options)
+    compiled.__class__ = RememberingGraph
+    return compiled

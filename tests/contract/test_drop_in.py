@@ -13,6 +13,7 @@ from langchain.agents.middleware.types import OmitFromInput, OmitFromOutput, Pri
 from langchain.tools import ToolRuntime, tool
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphRecursionError
 from typing_extensions import TypedDict
 
 import react_mem.agents.resolve
@@ -260,6 +261,30 @@ async def test_a_tool_sees_a_limit_of_steps_that_does_not_end_the_turn(build_any
 
     result = await ask(build_any([calls(("limit", {})), "ok"], [limit]))
     assert shape(result)[2] == ("tool", str(MOST_SUPERSTEPS))
+
+
+@pytest.mark.parametrize("mode", ["ainvoke", "astream_events"])
+@pytest.mark.parametrize("limit", [2, 3, 6, 9, 12, 25])
+async def test_a_limit_of_the_caller_means_the_same_under_both_managers(limit: int, mode: str) -> None:
+    def of(manager: str, rounds: int) -> Any:
+        return build_manager(manager, [*[LOOK] * rounds, "sunny"], [weather], store=memory_store())
+
+    async def answers(graph: Any) -> bool:
+        config = {**thread(), "recursion_limit": limit}
+        given = {"messages": [("user", "How is it?")]}
+        try:
+            if mode == "ainvoke":
+                await graph.ainvoke(given, config, context=ANN)
+            else:
+                async for _ in graph.astream_events(given, config, context=ANN, version="v2"):
+                    pass
+        except GraphRecursionError:
+            return False
+        return True
+
+    answered = [[await answers(of(manager, rounds)) for rounds in range(0, 9, 2)] for manager in ("react", "react_mem")]
+    assert answered[0] == answered[1]
+    assert answered[0] == sorted(answered[0], reverse=True)
 
 
 async def test_a_run_waits_before_the_tools_and_goes_on(build_any: Build) -> None:
