@@ -1,7 +1,7 @@
-"""The server's own HTTP routes: what `http.app` of langgraph.json names. The server merges them into its own.
+"""The server's own HTTP routes, as `http.app` of langgraph.json. The server merges them into its own.
 
-A server loads this file by its path, under a name that nothing can import: what has to be found by its name, such as
-the models of a request, is in the modules of the routes.
+A server loads this file by its path, under a name that cannot be imported: anything that has to be found by its name,
+such as the models of a request, is in the modules of the routes.
 """
 
 from __future__ import annotations
@@ -80,11 +80,7 @@ log = logging.getLogger(__name__)
 
 
 async def warn_of_changed_assistants(environ: Mapping[str, str] = os.environ) -> None:
-    """Log which default assistants are not as the deployment has them, where a server authenticates its users.
-
-    Args:
-        environ: The environment, where the server's own configuration is.
-    """
+    """Log the default assistants that differ from the deployment's, where a server authenticates its users."""
     if not authenticates(environ):
         return
     try:
@@ -108,7 +104,7 @@ async def warn_of_changed_assistants(environ: Mapping[str, str] = os.environ) ->
 
 
 def _differs(assistant: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Return whether an assistant has more than it was given; the server writes a context into the configuration."""
+    """Return true if an assistant has more than it was given; the server writes a context into the configuration."""
     own, told = dict(assistant.get("config") or {}), dict(given)
     context = assistant.get("context") or {}
     settings = own.pop("configurable", None) or {}
@@ -120,7 +116,7 @@ def _differs(assistant: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
 # `GET /memory/metrics`: what this server has measured, for Prometheus.
 
 TOKEN_VARIABLE = "METRICS_TOKEN"  # noqa: S105 - the name of a setting
-"""The environment variable with the token that a reader must send; without it anybody may read who can reach it."""
+"""The environment variable with the token of a reader; unset, anybody who can reach the metrics may read them."""
 
 router = APIRouter(tags=["Monitoring"])
 
@@ -149,7 +145,7 @@ def metrics(request: Request) -> Response:
 
 @dataclass
 class _NobodysType:
-    """Type that no graph keeps."""
+    """A type that no graph keeps."""
 
 
 def _is_news(record: logging.LogRecord) -> bool:
@@ -157,7 +153,7 @@ def _is_news(record: logging.LogRecord) -> bool:
 
 
 def warn_of_lenient_threads() -> None:
-    """Log what somebody could do who can write to the database of the server's threads, if it is anything."""
+    """Warn if a write to the database of the server's threads could run code here."""
     try:
         serialiser: Any = importlib.import_module("langgraph_api.serde").Serializer()
     except (ImportError, AttributeError, TypeError):  # not within a server, or within one of another version
@@ -190,7 +186,7 @@ refuse_exposed_server()
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Take the store that the server has opened, build what the first request waits for, and do the work behind turns.
+    """Take the server's store, build the parts that the first request would wait for, and run the worker.
 
     The server ends this before it closes the store. Every process of a deployment runs it, those of the run queue too.
     """
@@ -259,7 +255,7 @@ _REFUSED = {MemoryChanged: 412, MemoryFull: 413, LegalHoldError: 423}
 @app.exception_handler(MemoryFull)
 @app.exception_handler(LegalHoldError)
 async def say_that_it_is_refused(request: Request, error: ReactMemError) -> JSONResponse:
-    """Answer that memory is not as the request says it is, has no room for more, or is under a legal hold."""
+    """Answer that memory has changed, is full, or is under a legal hold."""
     return JSONResponse({"detail": str(error)}, status_code=_REFUSED[type(error)])
 
 
@@ -272,7 +268,7 @@ async def say_that_it_is_used_up(request: Request, error: QuotaExceeded) -> JSON
 
 @app.exception_handler(ReactMemError)
 async def say_what_failed(request: Request, error: ReactMemError) -> JSONResponse:
-    """Answer with an error of ours: 422 where the request is wrong, 503 where something does not work now."""
+    """Answer with an error of ours: 422 where the request is wrong, 503 where a part is out of order."""
     wrong = isinstance(error, InvalidInputError | ChoiceRefused | InvalidArgument)
     told = for_clients(error)
     if told is not error:
@@ -282,6 +278,6 @@ async def say_what_failed(request: Request, error: ReactMemError) -> JSONRespons
 
 @app.exception_handler(RequestValidationError)
 async def say_what_is_wrong(request: Request, error: RequestValidationError) -> JSONResponse:
-    """Answer 422 with the fields that are wrong, without what they hold: it may be long, and answers are logged."""
+    """Answer 422 with the wrong fields, without their content: it may be long, and answers are logged."""
     detail = [{"type": part["type"], "loc": part["loc"], "msg": part["msg"]} for part in error.errors()]
     return JSONResponse({"detail": detail}, status_code=422)

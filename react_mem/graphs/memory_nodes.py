@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 
 
 def tasks_of(agent: ResolvedAgent) -> TurnTasks | None:
-    """Return the tasks of an agent's turns, None where its policy has none."""
+    """Return the tasks of an agent's turns; None with the policy's tasks off."""
     policy = agent.config.memory
     if not policy.tasks.enabled:
         return None
@@ -84,12 +84,7 @@ def tasks_of(agent: ResolvedAgent) -> TurnTasks | None:
 
 
 def with_task(messages: Sequence[BaseMessage], notes: TaskNotes | None) -> list[BaseMessage]:
-    """Return the messages for the prompt, the task at the end of the user's message.
-
-    Args:
-        messages: The messages.
-        notes: The task.
-    """
+    """Return the messages for the prompt, the task at the end of the user's message."""
     asked = next((i for i in range(len(messages) - 1, -1, -1) if is_users(messages[i])), None)
     if asked is None or notes is None or not notes["shown"]:
         return list(messages)
@@ -97,14 +92,14 @@ def with_task(messages: Sequence[BaseMessage], notes: TaskNotes | None) -> list[
 
 
 class MemState(SwitchState):
-    """The state of `react_mem`: what is not in `AgentState` is private to it.
+    """The state of `react_mem`: every field beyond `AgentState` is private to it.
 
     Args:
-        layout: How the prompt of this turn is put together; None outside of one.
-        working_memory: The agent's notes on the steps of this turn; None before the first, and outside of one.
+        layout: Layout of this turn's prompt; None outside of a turn.
+        working_memory: The agent's notes on the steps of this turn; None before the first, and outside of a turn.
         remembered: The id of the last message of the thread that memory has stored.
-        task: The task that the conversation is about, with `tasks: {enabled: true}`.
-        recall_card: The memories in the prompt of this turn, with `cards: true`; None outside of one.
+        task: The conversation's task, with `tasks: {enabled: true}`.
+        recall_card: The memories in the prompt of this turn, with `cards: true`; None outside of a turn.
     """
 
     layout: NotRequired[Layout | None]
@@ -117,12 +112,9 @@ class MemState(SwitchState):
 class MemoryNodes:
     """The memory nodes of one agent.
 
-    Args:
-        agent: The agent; its policy says what is read and written.
-
     Attributes:
-        tools: What `act` runs.
-        switches: Whether tools or layers are chosen for a turn.
+        tools: The tools that `act` runs.
+        switches: True if tools or layers are chosen for a turn.
     """
 
     def __init__(self, agent: ResolvedAgent) -> None:
@@ -147,10 +139,10 @@ class MemoryNodes:
         agent.work.register(agent.config.name, runner)
 
     async def retrieve_context(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Find what memory and the web have on the question, make it durable, and lay out the prompt of the turn.
+        """Search memory and the web for the question, store the question, and lay out the prompt of the turn.
 
-        The tools and layers of the turn are chosen beside that: what the tools leave is room for memories, and the
-        layers that the request asks for get it first.
+        The tools and layers of the turn are chosen at the same time: the tokens that the tools leave are room for
+        memories, and the layers that the request asks for get it first.
         """
         thread, config = state["messages"], get_config()
         require_input(thread)
@@ -220,7 +212,7 @@ class MemoryNodes:
     def _withhold(
         self, recalled: Recalled, turns: Turns | None, thread: Sequence[AnyMessage]
     ) -> tuple[Recalled, list[str]]:
-        """Take out the skills that this turn has to do without, to compare; where outcomes are counted."""
+        """Take out the skills that this turn does without, for comparison, where outcomes are counted."""
         if turns is None or self._policy.learning.skills == "off":
             return recalled, []
         shown, kept_back = withhold(recalled.results, _turn_id(turns, thread))
@@ -264,7 +256,7 @@ class MemoryNodes:
         return await search_web(self._web, text_of(thread[-1]), private, models, writer)
 
     def compose(self, state: MemState, instructions: str | SystemMessage) -> list[BaseMessage]:
-        """Return the prompt: the instructions, what was retrieved, and the latest turns of the thread.
+        """Return the prompt: instructions, retrieved memories, and the latest turns of the thread.
 
         The beginning stays the same, byte for byte, within an invocation, so that provider caches hit.
         """
@@ -275,19 +267,19 @@ class MemoryNodes:
         return with_task(noted, state.get("task")) if self._tasks else noted
 
     async def reason(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Call the model; tools that only read may run ahead beside it."""
+        """Call the model; read-only tools may run ahead at the same time."""
         answer = partial(self._reason, state, runtime=runtime)
         return await (self._switching.beside(state, answer) if self._switching else answer())
 
     def offer(self, state: MemState) -> tuple[BaseTool, ...]:
-        """Return the tools for the model; from when its notes leave something out, also the one that has it whole."""
+        """Return the tools for the model, with `recall_step` once its notes leave something out."""
         tools = self._switching.offered(state) if self._switching else self._agent.tools
         notes = state.get("working_memory")
         cut = bool(notes and notes["compressed"] and notes["compressed"]["cut"])
         return (*tools, recall_step) if cut and not self._recalls else tools
 
     async def update_working_memory(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Note what the last steps did, for the task as well."""
+        """Note the last steps, for the task as well."""
         notes, layout = state.get("working_memory"), state.get("layout")
         settings = self._policy.context
         if layout is not None and layout["step_tokens"] < settings.compress_above:
@@ -308,7 +300,7 @@ class MemoryNodes:
         return {"working_memory": updated, "task": moved}
 
     async def extract(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Store the turn and draw from it; the notes of the turn are discarded."""
+        """Store the turn and extract from it; the notes of the turn are discarded."""
         thread, task, notes = state["messages"], state.get("task"), state.get("working_memory")
         cards = TurnCards(thread, drawn=self._policy.extracts) if self._agent.config.cards else None
         tell = cards.telling(runtime.stream_writer) if cards else None
@@ -358,7 +350,7 @@ class MemoryNodes:
         steps: Sequence[Mapping[str, Any]],
         task_type: str,
     ) -> None:
-        """Count what became of the turn for the skills that it was offered."""
+        """Count the outcome of the turn for the skills that it was offered."""
         if self._policy.learning.skills == "off" or not steps:
             return
         # an answer that the runtime gave in the model's place, such as that it stopped, is not a success

@@ -2,7 +2,7 @@
 
 - `react`, `react_mem`: the two managers, with the agents that are shipped for them
 - `agent`: any agent config, picked by `configurable.agent` or the context's `agent`
-- `maintenance`: what the server's worker does behind the turns, now, for a cron or by hand
+- `maintenance`: the work of the server's worker, run now, for a cron or by hand
 - `planner_worker`: an example of two agents over one memory
 - `smart_buyer`: an example of learning: a flow that plans until it knows
 - `chat_summary`: a conversation summed up, its newest message completed; also served as a route (see `graphs.http`)
@@ -74,7 +74,7 @@ class WorkDone(TypedDict):
 
 
 async def maintain(state: WorkDone, *, runtime: Runtime[MaintenanceContext]) -> WorkDone:
-    """Pick up what crashes left, conclude the conversations that have become quiet, and reflect."""
+    """Pick up the work that crashes left, conclude quiet conversations, and reflect."""
     if runtime.store is None:
         raise ValueError("there is no memory to work on: the graph has no store")
     config: RunnableConfig = get_config()
@@ -88,7 +88,7 @@ async def maintain(state: WorkDone, *, runtime: Runtime[MaintenanceContext]) -> 
 
 
 def build_maintenance() -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return the graph that concludes quiet conversations and picks up what was left."""
+    """Return the graph of maintenance."""
     graph = StateGraph(WorkDone, MaintenanceContext, input_schema=Nothing)
     graph.add_node("maintain", maintain)
     graph.add_edge(START, "maintain")
@@ -114,13 +114,10 @@ log = logging.getLogger(__name__)
 
 @cache
 def serve_agent(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return an agent's graph, built once; a config that is changed is read at the next start. Blocking.
-
-    Args:
-        name: The agent.
+    """Return an agent's graph, built once; a changed config is read at the next start. Blocking.
 
     Raises:
-        AgentConfigError: If there is no such agent; the message lists those there are.
+        AgentConfigError: If there is no such agent; the message lists the agents.
     """
     config = load_agent_config(name)
     return guard_clients(build_agent(resolve_agent(config, context_schema=offered_context(RunOffer.of([config])))))
@@ -128,13 +125,10 @@ def serve_agent(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
 
 @cache
 def serve_picked(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return the same graph, offered to callers who pick an agent: its context names all of them. Blocking.
-
-    Args:
-        name: The agent.
+    """Return the same graph for callers who pick an agent: its context names all of them. Blocking.
 
     Raises:
-        AgentConfigError: If there is no such agent; the message lists those there are.
+        AgentConfigError: If there is no such agent; the message lists the agents.
     """
     served = serve_agent(name)
     return served.copy({"context_schema": _context_of_all()})
@@ -142,10 +136,10 @@ def serve_picked(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
 
 @cache
 def serve_all() -> tuple[AgentConfig, ...]:
-    """Build every agent there is, so that no run waits for it; one that is broken is named and stops no other.
+    """Build every agent, so that no run waits for it; a broken one is logged and stops no other.
 
     Returns:
-        The configs of those that can run, the one that runs without a choice first.
+        The configs of the agents that can run, the default agent first.
     """
     configs = []
     for name in available_agents():
@@ -177,11 +171,8 @@ chat_summary = guard_clients(build_chat_summary(served))
 async def agent(config: RunnableConfig) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the graph of the agent that the run's config names.
 
-    Args:
-        config: The run's config.
-
     Raises:
-        AgentConfigError: If there is no such agent; the message lists those there are.
+        AgentConfigError: If there is no such agent; the message lists the agents.
     """
     name = (config.get("configurable") or {}).get("agent") or DEFAULT_AGENT
     # it reads files and opens TLS contexts: not on the event loop
