@@ -120,7 +120,7 @@ _UNKNOWN = "unknown_tool"
 
 
 def unreadable_answer(error: Exception) -> AIMessage | None:
-    """Return an answer in place of one whose tool arguments are JSON, but no object; None for any other error.
+    """Return an answer in place of one with tool arguments that are JSON, but no object; None for any other error.
 
     Where an answer comes in pieces, the client itself marks such a call as invalid; where it comes whole, or as events,
     the message cannot be built. Only the arguments are left of the answer, so its calls are marked as invalid: the

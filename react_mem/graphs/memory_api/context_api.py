@@ -1,4 +1,4 @@
-"""`/memory/v1/search`, `/context`: what a question finds, what a prompt would be, and why an answer was given."""
+"""`/memory/v1/search`, `/context`: a search, the prompt for a message, and the sources of an answer."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ MAX_QUERY = 4_000
 MAX_FOUND = 50
 
 SESSION = "search"
-"""The conversation that a search counts as: none of the owner's."""
+"""The conversation of a search: none of the owner's."""
 
 MAX_MESSAGE = 20_000
 
 MAX_TURNS = 200
-"""Turns of a conversation, the last, of which the prompt is made: more than any agent is shown by default."""
+"""Maximum number of turns, the last of a conversation, in the prompt: more than any agent is shown by default."""
 
 HIDDEN = "[instructions of the agent]"
-"""Text in the place of the instructions, which are the deployment's: they are shown to administrators."""
+"""Placeholder for the instructions, which are the deployment's: only administrators see them."""
 
 log = logging.getLogger(__name__)
 
@@ -241,7 +241,7 @@ def _agent(name: str) -> ResolvedAgent:
 
 
 async def _thread(asked: CallersMemory, session: str, agent: str) -> list[AnyMessage]:
-    """Return a conversation as memory has it, its last turns; its messages are named by their records."""
+    """Return the last turns of a stored conversation; its messages have the ids of their records."""
     told = await asked.memory.dialog.get_context(asked.owner, session, MAX_TURNS, agent_id=agent)
     if not told.messages:
         raise HTTPException(404, "this user has no such conversation that is remembered")

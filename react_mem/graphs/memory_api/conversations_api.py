@@ -1,4 +1,4 @@
-"""`/memory/v1/conversations`: the conversations that memory has of a user: listed, shown, forgotten, concluded."""
+"""`/memory/v1/conversations`: list, show, forget and conclude the conversations of a user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/memory/v1/forget`, `/erase` and `/feedback`: memories are forgotten, a user is erased, an answer is judged."""
+"""`/memory/v1/forget`, `/erase` and `/feedback`: forget memories, erase a user, rate an answer."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ async def forget_memory(body: ForgetBody, request: Request) -> ForgetAnswer:
 
 
 def _unknown(ids: Sequence[str], receipt: Receipt) -> list[str]:
-    """Return what is told of ids that were to be forgotten, and that nothing was found by."""
+    """Return a problem for each id that no memory was found under."""
     found = {id_ for part in (receipt.removed, receipt.rewritten) for named in part.values() for id_ in named}
     return [f"{id_}: this user has no such memory" for id_ in dict.fromkeys(ids) if id_ not in found]
 

@@ -1,4 +1,4 @@
-"""`/memory/v1/profile`, `/pending`, `/hidden`, `/skills`, `/graph`, `/usage`, `/export`: what else memory has."""
+"""`/memory/v1/profile`, `/pending`, `/hidden`, `/skills`, `/graph`, `/usage`, `/export`: further views of memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/memory/v1/memories`: what is remembered of a user: listed, told, shown, corrected, deleted."""
+"""`/memory/v1/memories`: list, add, show, correct and delete the memories of a user."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from react_mem.memory.runtime import FACT, MAX_PAGE, MemoryPage, OwnerId, WriteC
 DEFAULT_AGENT = "assistant"
 
 MAX_SAID = 2_000
-"""Characters of a fact."""
+"""Maximum characters of a fact."""
 
 router = APIRouter(tags=["Memory"], route_class=MemoryRoute)
 

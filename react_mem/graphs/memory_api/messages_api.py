@@ -1,4 +1,4 @@
-"""`POST /memory/v1/conversations/{thread_id}/messages`: what was said to an agent of another framework is stored."""
+"""`POST /memory/v1/conversations/{thread_id}/messages`: store messages of an agent of another framework."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from react_mem.memory.turns import AgentMemory, Identity
 MAX_MESSAGES = 100
 
 MAX_WORDS = 20_000
-"""Characters of a message."""
+"""Maximum characters of a message."""
 
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _SKEW = timedelta(minutes=5)
-"""By so much a client's clock may be ahead."""
+"""Tolerated lead of a client's clock."""
 
 router = APIRouter(tags=["Conversations"], route_class=MemoryRoute)
 
