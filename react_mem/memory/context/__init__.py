@@ -1,4 +1,4 @@
-"""Prompt of a turn: the question, memories, web pages and the conversation, in one window."""
+"""Prompt of a turn: question, memories, web pages and conversation, in one window."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Telemetry: what happens, how long it takes, what it costs and how it fails - never what was said, nor by whom.
+"""Telemetry: counts, durations, costs and failures - never a text, nor a user.
 
     telemetry.count("degradations", part="reranker")
     telemetry.record("read.results", 7)
     with telemetry.span("tool", tool="calculator"):
         ...
 
-`catalogue` declares every name, its unit and its labels. It goes to the global OpenTelemetry providers, if the
+`catalogue` declares every name, its unit and its labels. Everything goes to the global OpenTelemetry providers, if the
 deployment has set any, and to the Prometheus endpoint of the server.
 """
 
