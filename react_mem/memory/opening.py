@@ -1,6 +1,6 @@
-"""Opening storage and the memory on it: the store, in another vector store where one is set, and the checkpointer.
+"""Opening of storage and of the memory on it: the store, a vector store if one is set, and the checkpointer.
 
-`open_store` is what `langgraph.json` points to.
+`open_store` is the store of `langgraph.json`.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Storage:
 
     Args:
         store: Long-term memory.
-        memory: The same as graphs and the facade use it: searched in another vector store, where one is set.
+        memory: The same for graphs and the facade: searched in another vector store, where one is set.
         checkpointer: The threads.
-        pool: The connections that both share.
-        embedding: The model whose vectors the store holds.
+        pool: Connections of both.
+        embedding: Embedding model of the store.
     """
 
     store: MemoryStore
@@ -55,13 +55,9 @@ class Storage:
 @checked()
 @asynccontextmanager
 async def open_storage(settings: StorageSettings | None = None) -> AsyncIterator[Storage]:
-    """Open the store and the checkpointer, starting the embedded database if no other is configured.
+    """Open the store and the checkpointer; start the embedded database if no other is configured.
 
-    Args:
-        settings: How; from the environment by default.
-
-    Yields:
-        The storage, its tables up to date.
+    The settings are the environment's by default. The tables are brought up to date.
 
     Raises:
         StorageError: If it cannot be opened; the message names the cause and the fix.
@@ -76,9 +72,6 @@ async def open_storage(settings: StorageSettings | None = None) -> AsyncIterator
 async def open_store() -> AsyncIterator[BaseStore]:
     """Open the store alone, as a LangGraph server does, which brings its own checkpointer.
 
-    Yields:
-        The store, its tables up to date.
-
     Raises:
         ExposedServerError: If the server would serve everybody's memories to anybody.
         StorageError: If it cannot be opened; the message names the cause and the fix.
@@ -89,7 +82,7 @@ async def open_store() -> AsyncIterator[BaseStore]:
 
 
 async def _searched(store: MemoryStore, settings: StorageSettings | None) -> BaseStore:
-    """Return the store with the vector store that the settings name, if they name one."""
+    """Return the store with the vector store of the settings, if they name one."""
     wanted = (settings or StorageSettings.from_env()).vector_store
     if wanted is None:
         return store
@@ -108,11 +101,7 @@ async def _searched(store: MemoryStore, settings: StorageSettings | None) -> Bas
 
 
 async def refuse_unsealed(store: BaseStore, settings: StorageSettings | None = None) -> None:
-    """Refuse a store that seals nothing where a key says that memory is encrypted.
-
-    Args:
-        store: A store that was not opened here.
-        settings: Where the key is set; the environment by default.
+    """Refuse a store without encryption where an encryption key is set; the settings are the environment's by default.
 
     Raises:
         StorageError: If there is a key, and the store does not seal with one.
@@ -126,11 +115,7 @@ async def refuse_unsealed(store: BaseStore, settings: StorageSettings | None = N
 
 
 def refuse_unaudited(store: BaseStore, settings: StorageSettings | None = None) -> None:
-    """Refuse a store that keeps no audit log where one is wanted.
-
-    Args:
-        store: A store that was not opened here.
-        settings: Where it is said; the environment by default.
+    """Refuse a store without an audit log where the settings (by default the environment) want one.
 
     Raises:
         StorageError: If a log is wanted, and the store keeps none.
@@ -147,15 +132,15 @@ def refuse_unaudited(store: BaseStore, settings: StorageSettings | None = None) 
 
 @checked_calls
 class OpenedMemory(MemoryFacade):
-    """Memory that `open_memory` opened: the facade, which reads and writes, and what works over many turns."""
+    """Memory opened by `open_memory`: the facade, and learning from many turns."""
 
     async def learn(self, user_id: str, agent_id: str, tools: Collection[str]) -> Report:
-        """Learn skills from what an agent did for a user lately, without a model; what is known already stays.
+        """Learn skills from an agent's recent tasks for a user, without a model; known skills stay.
 
         Maintenance does the same by itself where an agent of a file has `learning: {skills: traces}`.
 
         Args:
-            user_id: The owner: what is learnt from one user is kept for this one only.
+            user_id: The owner: skills learnt from one user are kept for this one only.
             agent_id: The agent.
             tools: The names of the tools that it has: a skill takes no others.
 
@@ -180,17 +165,17 @@ async def open_memory(
             await memory.write(MemoryWriteEvent(...))
             found = await memory.read(MemoryQuery(user_id="ann", ..., scopes=[MemoryScope.SEMANTIC], query="tea"))
 
-    Closing waits a few seconds for what is still to be drawn from the turns, such as those of a `MemoryMiddleware`;
-    what is not done by then stays in the store, and is done the next time.
+    Closing waits a few seconds for pending extraction, such as that of a `MemoryMiddleware`;
+    unfinished work stays in the store, and is done the next time.
 
     Compile your graph with `memory.store` (and `memory.checkpointer`), so that both are on the same database.
 
     Args:
-        policy: What may be read and written; by default everything that costs nothing.
+        policy: Policy of reading and writing; by default everything that costs nothing.
         store: Your own store: no database is opened.
         checkpointer: Keeps the threads of your graph, so that forgetting a user reaches them; of a database that is
             opened here it is that database's.
-        settings: Which database to open; by default what the environment says.
+        settings: Settings of the database; by default the environment's.
 
     Yields:
         The memory, with a store and, where there is one, a checkpointer.
