@@ -45,6 +45,9 @@ may name a host or a file: the clients of a server get `for_clients` instead.
     ├── NotThere (LookupError)           a missing attachment or hidden memory
     ├── LegalHoldError                   a removal under a legal hold
     ├── MemoryChanged                    a change based on an outdated view
+    ├── WriteConflict                    a write that lost against concurrent ones, again and again
+    ├── UnfitMessageError (ValueError)   a message of a client that cannot be stored
+    │   └── OtherWordsError              a message under an id that stands for other words
     ├── ProjectError                     a new project that cannot be written
     └── MemoryCommandError               a command of the terminal that cannot be carried out
 """
@@ -286,6 +289,30 @@ class MemoryChanged(ReactMemError):
 
     def __init__(self) -> None:
         super().__init__("the memory has changed since you looked at it; look at it again, and nothing was changed now")
+
+
+class WriteConflict(ReactMemError):
+    """Concurrent writes to the same memory won every time; nothing was written, and the call can be repeated."""
+
+
+class UnfitMessageError(ReactMemError, ValueError):
+    """A message of a client cannot be stored; nothing of the call is.
+
+    Args:
+        place: Its place in the call.
+        why: The cause and the fix.
+    """
+
+    def __init__(self, place: int, why: str) -> None:
+        super().__init__(why)
+        self.place = place
+
+
+class OtherWordsError(UnfitMessageError):
+    """The id of a message stands for other words, or for another author's."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(place, "a message of this id is there with other words; give what is new an id of its own")
 
 
 class MemoryFull(ReactMemError, ValueError):

@@ -36,9 +36,11 @@ from react_mem.errors import (
     MemoryChanged,
     MemoryFull,
     ModelConfigError,
+    NotThere,
     QuotaExceeded,
     ReactMemError,
     ToolConfigError,
+    WriteConflict,
 )
 from react_mem.installation import of_extra
 
@@ -248,32 +250,24 @@ for mounted in (
 app.router.routes.extend([mcp_route, memory_page])
 
 
-_REFUSED = {MemoryChanged: 412, MemoryFull: 413, LegalHoldError: 423}
-
-
-@app.exception_handler(MemoryChanged)
-@app.exception_handler(MemoryFull)
-@app.exception_handler(LegalHoldError)
-async def say_that_it_is_refused(request: Request, error: ReactMemError) -> JSONResponse:
-    """Answer that memory has changed, is full, or is under a legal hold."""
-    return JSONResponse({"detail": str(error)}, status_code=_REFUSED[type(error)])
-
-
-@app.exception_handler(QuotaExceeded)
-async def say_that_it_is_used_up(request: Request, error: QuotaExceeded) -> JSONResponse:
-    """Answer 429 where a quota of the day is used up, with the seconds until it is free again."""
-    seconds = max(1, math.ceil((error.free_at - datetime.now(UTC)).total_seconds()))
-    return JSONResponse({"detail": str(error)}, status_code=429, headers={"retry-after": str(seconds)})
+_REFUSED = {MemoryChanged: 412, MemoryFull: 413, LegalHoldError: 423, NotThere: 404}
 
 
 @app.exception_handler(ReactMemError)
 async def say_what_failed(request: Request, error: ReactMemError) -> JSONResponse:
-    """Answer with an error of ours: 422 where the request is wrong, 503 where a part is out of order."""
-    wrong = isinstance(error, InvalidInputError | ChoiceRefused | InvalidArgument)
+    """Answer with an error of ours: 4xx where the request or its user is the cause, else 503."""
+    if isinstance(error, QuotaExceeded):
+        seconds = max(1, math.ceil((error.free_at - datetime.now(UTC)).total_seconds()))
+        return JSONResponse({"detail": str(error)}, 429, {"retry-after": str(seconds)})
+    if isinstance(error, WriteConflict):
+        return JSONResponse({"detail": f"{error}; ask again"}, 503, {"retry-after": "1"})
+    if status := _REFUSED.get(type(error)):
+        return JSONResponse({"detail": str(error)}, status)
     told = for_clients(error)
     if told is not error:
         log.error("a request could not be answered: %s", cause_of(error))
-    return JSONResponse({"detail": scrub(told)}, status_code=422 if wrong else 503)
+    wrong = isinstance(error, InvalidInputError | ChoiceRefused | InvalidArgument)
+    return JSONResponse({"detail": scrub(told)}, 422 if wrong else 503)
 
 
 @app.exception_handler(RequestValidationError)

@@ -124,7 +124,6 @@ if TYPE_CHECKING:
     from react_mem.memory.store.statistics import holders as holders
     from react_mem.memory.store.statistics import server_of as server_of
     from react_mem.memory.store.thread_owners import note_thread as note_thread
-    from react_mem.memory.store.transactions import WriteConflict as WriteConflict
     from react_mem.memory.store.variable_names import misspelt as misspelt
     from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer as ChatSummarizer
     from react_mem.memory.write.chat_summary.summary_form import ChatSummary as ChatSummary
@@ -135,9 +134,6 @@ if TYPE_CHECKING:
     from react_mem.memory.write.storing import END_CONVERSATION as END_CONVERSATION
     from react_mem.memory.write.storing import last_id as last_id
     from react_mem.memory.write.told_conversation import ClientMessage as ClientMessage
-    from react_mem.memory.write.told_conversation import OtherWordsError as OtherWordsError
-    from react_mem.memory.write.told_conversation import TakenMessage as TakenMessage
-    from react_mem.memory.write.told_conversation import UnfitMessageError as UnfitMessageError
     from react_mem.memory.write.told_conversation import store_told as store_told
     from react_mem.memory.write.turns import Turns as Turns
     from react_mem.memory.write.unfolding import Unfolded as Unfolded

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from itertools import islice
-from typing import Annotated, Any, ClassVar, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar, get_args
 
 from fastapi import Depends, Header, HTTPException, Request, Response
 from fastapi.dependencies.models import Dependant
@@ -24,7 +24,6 @@ from react_mem.graphs.callers import names_user, owner_of
 from react_mem.graphs.chat_summary_route import BoundedRoute
 from react_mem.graphs.etags import is_the_same
 from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import WriteConflict
 
 # Routes that refuse what they do not know: a typo changes nothing in silence.
 
@@ -34,6 +33,7 @@ _MOST = 5
 _NAME_CHARS = 64
 
 _Place: TypeAlias = tuple[str | int, ...]
+_T = TypeVar("_T")
 
 
 class AlsoTaken(BaseModel):
@@ -180,9 +180,15 @@ def tagged(what: str) -> dict[str, Any]:
     return {"headers": {"ETag": {"description": what, "schema": {"type": "string"}}}}
 
 
-def retried(error: WriteConflict) -> HTTPException:
-    """Return the answer 503 to a request that lost against concurrent writes to the owner's memory."""
-    return HTTPException(503, f"{error}; ask again", {"retry-after": "1"})
+def found(one: _T | None, name: str) -> _T:
+    """Return one of the caller's, such as a memory.
+
+    Raises:
+        HTTPException: If there is none: 404.
+    """
+    if one is None:
+        raise HTTPException(404, f"this user has no such {name}")
+    return one
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from react_mem.graphs.memory_api.callers_memory import (
     MemoryRoute,
     administers,
     agent_named,
+    found,
     memory_of,
     problems,
     wrong,
@@ -122,13 +123,10 @@ async def search_memories(body: SearchBody, request: Request) -> SearchAnswer:
         query=body.query,
         as_of=body.as_of,
     )
-    try:
-        found = await memory.read(query)
-    except ValueError as error:
-        raise HTTPException(422, str(error)) from None
-    listed = [item for item in found if item.id and kind_named(item.source).listed]
+    results = await memory.read(query)
+    listed = [item for item in results if item.id and kind_named(item.source).listed]
     listed.sort(key=lambda item: -(item.score or 0.0))
-    return SearchAnswer(items=[_shown(item) for item in listed], missing=found.missing)
+    return SearchAnswer(items=[_shown(item) for item in listed], missing=results.missing)
 
 
 def _shown(item: MemoryResultItem) -> FoundItem:
@@ -228,10 +226,7 @@ async def explain_answer(
     asked: Asked,
 ) -> AnswerSources:
     """Return why an answer was given: the memories that stood in its prompt, as they are now."""
-    told = await asked.memory.explain_answer(asked.owner, thread_id, message_id)
-    if told is None:
-        raise HTTPException(404, "this user has no such answer that is remembered")
-    return told
+    return found(await asked.memory.explain_answer(asked.owner, thread_id, message_id), "answer that is remembered")
 
 
 @cache
@@ -243,8 +238,7 @@ def _agent(name: str) -> ResolvedAgent:
 async def _thread(asked: CallersMemory, session: str, agent: str) -> list[AnyMessage]:
     """Return the last turns of a stored conversation; its messages have the ids of their records."""
     told = await asked.memory.dialog.get_context(asked.owner, session, MAX_TURNS, agent_id=agent)
-    if not told.messages:
-        raise HTTPException(404, "this user has no such conversation that is remembered")
+    found(told.messages or None, "conversation that is remembered")
     kinds: dict[str, Any] = {"user": HumanMessage}
     return [kinds.get(one.role, AIMessage)(whole_text(vars(one)), id=one.id) for one in told.messages]
 

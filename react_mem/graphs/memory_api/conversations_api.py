@@ -13,12 +13,12 @@ from pydantic import BaseModel, Field
 
 from react_mem.graphs.callers import may_name_user
 from react_mem.graphs.chat_summary_route import BoundedRoute
-from react_mem.graphs.memory_api.callers_memory import PREFIX, Asked, MemoryRoute, memory_of, problems, retried
+from react_mem.graphs.memory_api.callers_memory import PREFIX, Asked, MemoryRoute, found, memory_of, problems
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
 from react_mem.graphs.server_threads import ServerThreads
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import MAX_PAGE, ConversationDetail, ConversationPage, OwnerId, WriteConflict
+from react_mem.memory.runtime import MAX_PAGE, ConversationDetail, ConversationPage, OwnerId
 from react_mem.memory.turns import cause_of, conclude_soon
 
 router = APIRouter(tags=["Conversations"], route_class=MemoryRoute)
@@ -27,6 +27,8 @@ ending = APIRouter(tags=["Conversations"], route_class=BoundedRoute)
 log = logging.getLogger(__name__)
 
 ThreadId = Annotated[str, Path(min_length=1, max_length=512, description="The conversation: the id of its thread.")]
+
+_CONVERSATION = "conversation that is remembered"
 
 _Cursor = Annotated[str, Query(max_length=2_000, description="The `next_cursor` of the page before.")]
 
@@ -46,10 +48,7 @@ async def list_conversations(
 
     One that goes on while the pages are turned moves to the first of them.
     """
-    try:
-        return await asked.memory.conversations(asked.owner, limit=limit, cursor=cursor)
-    except ValueError as error:
-        raise HTTPException(422, str(error)) from None
+    return await asked.memory.conversations(asked.owner, limit=limit, cursor=cursor)
 
 
 @router.get(
@@ -66,15 +65,8 @@ async def show_conversation(
     first_turn: Annotated[int, Query(ge=0, description="Where the messages begin: a summary says its own.")] = 0,
 ) -> ConversationDetail:
     """Show a conversation with the tree of its summaries and a page of its messages, the oldest first."""
-    try:
-        told = await asked.memory.conversation(
-            asked.owner, thread_id, limit=limit, cursor=cursor, first_turn=first_turn
-        )
-    except ValueError as error:
-        raise HTTPException(422, str(error)) from None
-    if told is None:
-        raise _no_conversation()
-    return told
+    told = await asked.memory.conversation(asked.owner, thread_id, limit=limit, cursor=cursor, first_turn=first_turn)
+    return found(told, _CONVERSATION)
 
 
 @router.delete(
@@ -85,25 +77,18 @@ async def show_conversation(
 )
 async def forget_conversation(thread_id: ThreadId, asked: Asked, request: Request) -> ForgetAnswer:
     """Forget a conversation for good: its messages, its thread on this server, and what was derived from it alone."""
-    if await asked.memory.conversation(asked.owner, thread_id, limit=1) is None:
-        raise _no_conversation()
+    found(await asked.memory.conversation(asked.owner, thread_id, limit=1), _CONVERSATION)
     try:
         # no key of the environment: it is the server itself that is asked
         async with get_client(api_key=None) as client:
             threads = ServerThreads(client, asked.owner, authenticates=not may_name_user(request))
             memory = MemoryFacade(asked.memory.store, checkpointer=threads)
             receipt = await memory.delete_session(asked.owner, thread_id)
-    except WriteConflict as error:
-        raise retried(error) from None
     except HTTPError as error:
         log.warning("a conversation stays: the server's threads cannot be reached: %s", cause_of(error))
         raise HTTPException(503, "the server's threads cannot be reached: ask again") from None
     await asyncio.to_thread(forget_owed, asked.owner, thread_id)
-    return ForgetAnswer(receipt=receipt, problems=list(receipt.problems), unclear=[])
-
-
-def _no_conversation() -> HTTPException:
-    return HTTPException(404, "this user has no such conversation that is remembered")
+    return ForgetAnswer.of(receipt)
 
 
 class EndBody(BaseModel):
@@ -143,6 +128,5 @@ async def end_conversation(
     The user can still go on with it; it is then concluded again.
     """
     asked = memory_of(request, body.user_id if body else None)
-    if not await conclude_soon(asked.memory.store, asked.owner, thread_id):
-        raise _no_conversation()
+    found(await conclude_soon(asked.memory.store, asked.owner, thread_id) or None, _CONVERSATION)
     return EndedConversation(status="ending")

@@ -20,6 +20,7 @@ from react_mem.graphs.memory_api.callers_memory import (
     AlsoTaken,
     CallersMemory,
     MemoryRoute,
+    found,
     memory_of,
     problems,
 )
@@ -75,6 +76,11 @@ class ForgetAnswer(BaseModel):
         "the words of one of these."
     )
 
+    @classmethod
+    def of(cls, receipt: Receipt) -> Self:
+        """Return the answer to a request that was clear."""
+        return cls(receipt=receipt, problems=list(receipt.problems), unclear=[])
+
 
 @router.post(f"{PREFIX}/forget", operation_id="forget_memory", summary="Forget something", responses=problems(413, 423))
 async def forget_memory(body: ForgetBody, request: Request) -> ForgetAnswer:
@@ -90,8 +96,7 @@ async def forget_memory(body: ForgetBody, request: Request) -> ForgetAnswer:
         receipt, unclear = done.receipt, list(done.unclear)
     else:
         receipt, unclear = await asked.memory.forget(asked.owner, *body.ids), []
-    if not (receipt.removed or receipt.rewritten or unclear):
-        raise HTTPException(404, "this user has no such memory")
+    found(receipt.removed or receipt.rewritten or unclear or None, "memory")
     return ForgetAnswer(receipt=receipt, problems=[*_unknown(body.ids, receipt), *receipt.problems], unclear=unclear)
 
 
@@ -274,7 +279,6 @@ async def give_feedback(body: FeedbackBody, request: Request) -> FeedbackAnswer:
         report = await asked.memory.feedback(asked.owner, body.verdict or 0, **turn, key=body.key)
     except ValueError as error:
         raise HTTPException(409, str(error)) from None
-    if report is None:
-        raise HTTPException(404, "this user has no such answer that is remembered")
+    report = found(report, "answer that is remembered")
     names: dict[int, Literal["up", "down", "none"]] = {1: "up", -1: "down", 0: "none"}
     return FeedbackAnswer(verdict=names[report.verdict], memories=report.memories, skills=report.skills)

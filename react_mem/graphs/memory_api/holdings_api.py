@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, HTTPException, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from react_mem.errors import NotThere
 from react_mem.graphs.memory_api.callers_memory import (
     PREFIX,
     Asked,
@@ -18,7 +17,6 @@ from react_mem.graphs.memory_api.callers_memory import (
     MemoryRoute,
     administers,
     problems,
-    retried,
 )
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
 from react_mem.memory.records import AuditActor, AuditReason, acting
@@ -30,7 +28,6 @@ from react_mem.memory.runtime import (
     ShownGraph,
     SkillList,
     WaitingTurns,
-    WriteConflict,
     check_health,
     count_usage,
     list_skills,
@@ -95,12 +92,7 @@ async def hidden(asked: Asked) -> HiddenMemories:
 )
 async def undo_hidden(hidden_id: HiddenId, asked: Asked) -> HiddenMemory:
     """Bring back what is hidden; what has changed since keeps that."""
-    try:
-        return await asked.memory.undo(asked.owner, hidden_id)
-    except NotThere as error:
-        raise HTTPException(404, str(error)) from None
-    except WriteConflict as error:
-        raise retried(error) from None
+    return await asked.memory.undo(asked.owner, hidden_id)
 
 
 @router.delete(
@@ -111,13 +103,7 @@ async def undo_hidden(hidden_id: HiddenId, asked: Asked) -> HiddenMemory:
 )
 async def erase_hidden(hidden_id: HiddenId, asked: Asked) -> ForgetAnswer:
     """Erase what is hidden for good, before its day is over."""
-    try:
-        receipt = await asked.memory.erase(asked.owner, hidden_id)
-    except NotThere as error:
-        raise HTTPException(404, str(error)) from None
-    except WriteConflict as error:
-        raise retried(error) from None
-    return ForgetAnswer(receipt=receipt, problems=list(receipt.problems), unclear=[])
+    return ForgetAnswer.of(await asked.memory.erase(asked.owner, hidden_id))
 
 
 @router.get(f"{PREFIX}/skills", operation_id="list_skills", summary="List skills", responses=problems())

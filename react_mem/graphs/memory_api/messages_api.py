@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import AfterValidator, BaseModel, Field
 
 from react_mem.agents.context_preview import REMEMBERING
+from react_mem.errors import OtherWordsError, UnfitMessageError
 from react_mem.graphs.memory_api.callers_memory import (
     PREFIX,
     USER_ID,
@@ -17,18 +18,13 @@ from react_mem.graphs.memory_api.callers_memory import (
     agent_named,
     memory_of,
     problems,
-    retried,
     wrong,
 )
 from react_mem.graphs.memory_api.conversations_api import ThreadId
 from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
 from react_mem.memory.runtime import (
     ClientMessage,
-    OtherWordsError,
     OwnerId,
-    TakenMessage,
-    UnfitMessageError,
-    WriteConflict,
     now,
     store_told,
     with_zone,
@@ -149,14 +145,12 @@ async def store_messages(
     )
     told = [ClientMessage(one.role, one.content, one.id, one.created_at) for one in body.messages]
     try:
-        taken: list[TakenMessage] = await store_told(turns, told)
+        taken = await store_told(turns, told)
     except OtherWordsError as error:
         raise HTTPException(409, f"messages.{error.place}.id: {error}") from None
     except UnfitMessageError as error:
         where = ("body", "messages", error.place, "content")
         raise RequestValidationError([{"type": "value_error", "loc": where, "msg": str(error)}]) from None
-    except WriteConflict as error:
-        raise retried(error) from None
     if all(one.outcome != "new" for one in taken):
         response.status_code = 200
     waiting = await turns.memory.pending(asked.owner)
