@@ -23,7 +23,7 @@ from react_mem.agents.resolve import AgentTool, CompileOptions, ResolvedAgent, b
 from react_mem.errors import AgentConfigError
 from react_mem.memory import StorageSettings
 from react_mem.memory.records import checked
-from react_mem.memory.runtime import AgentRunner, RetentionSettings, open_storage, refuse_unaudited, refuse_unsealed
+from react_mem.memory.runtime import AgentRunner, RetentionSettings, open_storage, refuse_unfit_store
 from react_mem.memory.turns import AgentMemory
 
 
@@ -99,8 +99,7 @@ async def open_agent(
     )
     if store is not None:
         check_embedding(config, store)
-        await refuse_unsealed(store, settings)
-        refuse_unaudited(store, settings)
+        await refuse_unfit_store(store, settings)
     if store is not None and checkpointer is not None:
         graph = build_agent(resolved, **options)
         async with resolved.work.running(store, _keeper(checkpointer)):

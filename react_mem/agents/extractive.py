@@ -35,6 +35,7 @@ from react_mem.agents.quoting import (
     read_lines,
     read_memories,
 )
+from react_mem.memory import Message
 from react_mem.memory.context import NOTICE, PREAMBLE, is_users
 from react_mem.memory.language import (
     LANGUAGES,
@@ -51,7 +52,7 @@ from react_mem.memory.language import (
     to_forget,
 )
 from react_mem.memory.records import record_id
-from react_mem.memory.runtime import MESSAGE, Capabilities, says
+from react_mem.memory.runtime import Capabilities, says
 from react_mem.prompts import load_prompt
 from react_mem.tools.memory_tools import FORGOTTEN, MORE, forget_said, list_known
 
@@ -426,7 +427,7 @@ class _Turn:
         return said
 
     def _quoted(self, quote: Quote) -> str:
-        kind = "said" if quote.source.kind in (MESSAGE.name, SAID) and quote.source.by_user else "fact"
+        kind = "said" if quote.source.kind in (Message.kind_name(), SAID) and quote.source.by_user else "fact"
         # what was said in this very conversation needs no date: that of a fact of the same words is there to order by
         date = f" ({quote.source.date})" if quote.source.date and quote.source.kind != SAID else ""
         return self.phrases[kind if quote.sure else "closest"].format(date=date, quote=_in_quotes(quote.text))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from react_mem.memory import Fact, Message, Profile, Summary
 from react_mem.memory.language import (
     LANGUAGES,
     SINGLE,
@@ -21,7 +22,6 @@ from react_mem.memory.language import (
     statements_in,
     words,
 )
-from react_mem.memory.runtime import FACT, MESSAGE, PROFILE, SUMMARY
 
 _BLOCK = re.compile(r"^<memories>[ \t]*$(.*?)^</memories>[ \t]*$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^# .*$", re.MULTILINE)
@@ -50,7 +50,7 @@ OWN_ANSWER = re.compile(
 SAID = "said"
 """The kind of a statement made earlier in this conversation: one sentence, already told apart from questions."""
 
-_BY_USER = frozenset({FACT.name, MESSAGE.name, SAID})
+_BY_USER = frozenset({Fact.kind_name(), Message.kind_name(), SAID})
 _SECOND_HAND = 0.5
 """A summary, an episode or what the assistant said counts half of what the user said: it often repeats questions."""
 
@@ -192,8 +192,8 @@ def all_told(remembered: Sequence[Remembered]) -> list[str]:
     """
     told: dict[str, tuple[str, str]] = {}
     for memory in _dated(remembered):
-        if memory.by_user or memory.kind == PROFILE.name:
-            told_in = statements_in(memory.text) if memory.kind == MESSAGE.name else _quotable(memory, "")
+        if memory.by_user or memory.kind == Profile.kind_name():
+            told_in = statements_in(memory.text) if memory.kind == Message.kind_name() else _quotable(memory, "")
             for sentence in told_in:
                 known = told.get(normalise(sentence))
                 if known is None or known[0] < memory.order:
@@ -218,7 +218,7 @@ def _quotable(memory: Remembered, question: str) -> Iterator[str]:
         yield memory.text
         return
     # a summary that no model made quotes its speakers; an answer does not
-    text = _SPEAKER.sub("", memory.text) if memory.kind == SUMMARY.name else memory.text
+    text = _SPEAKER.sub("", memory.text) if memory.kind == Summary.kind_name() else memory.text
     for sentence in sentences(text):
         said = not is_question(sentence) and not is_pleasantry(sentence) and not is_request(sentence)
         if said and normalise(sentence) != normalise(question):

@@ -43,6 +43,7 @@ from react_mem.errors import (
     WriteConflict,
 )
 from react_mem.installation import of_extra
+from react_mem.server_exposure import authenticates, is_development, refuse_exposed_server
 
 with of_extra("server"):
     from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
@@ -64,15 +65,7 @@ from react_mem.graphs.memory_api.messages_api import router as messages
 from react_mem.graphs.this_machine import OnlyThisMachine
 from react_mem.integrations.memory_page.document import PATH
 from react_mem.integrations.memory_page.document import route as memory_page
-from react_mem.memory.runtime import (
-    CLOSING_SECONDS,
-    Worker,
-    authenticates,
-    is_development,
-    refuse_exposed_server,
-    refuse_unaudited,
-    refuse_unsealed,
-)
+from react_mem.memory.runtime import Worker, refuse_unfit_store
 from react_mem.memory.telemetry import CONTENT_TYPE, exposition, start_counting
 from react_mem.memory.turns import cause_of, for_clients, scrub
 
@@ -207,8 +200,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             "(run `react-mem worker`), and chat summaries go without profiles and stored prompts"
         )
     else:
-        await refuse_unsealed(app.state.store)
-        refuse_unaudited(app.state.store)
+        await refuse_unfit_store(app.state.store)
         await check_served_embeddings(app.state.store)
     try:
         await asyncio.to_thread(summarizer_for, DEFAULT_AGENT)
@@ -223,7 +215,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             yield
         finally:
             app.state.worker = None
-            await worker.close(CLOSING_SECONDS)
+            await worker.close()
 
 
 # The server serves the documentation of all routes itself, at /docs and /openapi.json.

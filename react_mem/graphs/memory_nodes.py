@@ -48,10 +48,8 @@ from react_mem.memory.context import (
     tool_tokens,
 )
 from react_mem.memory.runtime import (
-    TASK_TOKENS,
     AgentRunner,
     Asker,
-    Reflecting,
     TaskNotes,
     Turns,
     TurnTasks,
@@ -60,7 +58,6 @@ from react_mem.memory.runtime import (
     last_id,
     record_turn,
     switched_off,
-    taken_steps,
     withhold,
 )
 from react_mem.memory.turns import Identity, Recalled, TurnMemory, identify
@@ -131,11 +128,11 @@ class MemoryNodes:
         # of a turn without a layout, nothing has been counted: a command of the caller has led straight to the model
         self._reason = Reason(agent, self.compose, self.offer, lambda state: state.get("layout") is None)
         self._tasks = tasks_of(agent)
-        self._task_tokens = TASK_TOKENS if self._tasks else 0
+        self._task_tokens = self._tasks.tokens if self._tasks else 0
         self._memory = agent.remembering()
-        reflecting = Reflecting(agent.with_stand_ins(agent.small_model), tuple(tool.name for tool in agent.tools))
+        models, tools = agent.with_stand_ins(agent.small_model), tuple(tool.name for tool in agent.tools)
         # a flow keeps nothing longer than its agent
-        runner = AgentRunner(self._memory.turns, reflecting, agent.config.memory.retention)
+        runner = AgentRunner(self._memory.turns, models, tools, agent.config.memory.retention)
         agent.work.register(agent.config.name, runner)
 
     async def retrieve_context(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
@@ -329,7 +326,7 @@ class MemoryNodes:
                 thread,
                 state.get("remembered"),
                 steps,
-                taken_steps(task),
+                TurnTasks.taken_steps(task),
                 searched=layout.get("searched", False),
                 snapshot=layout.get("snapshot", False),
                 task_type=kind,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from langchain_core.language_models import BaseChatModel
@@ -16,7 +17,7 @@ from langgraph.types import StreamWriter
 from react_mem.graphs import events
 from react_mem.memory import MemoryResultItem, MemoryScope, Profile, telemetry
 from react_mem.memory.context import WebAnswer
-from react_mem.memory.runtime import Turns, now
+from react_mem.memory.runtime import Turns
 from react_mem.memory.turns import Recalled, cause_of
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ async def search_web(
         writer: The custom stream.
     """
     try:
-        answer = await web.search(question, profile_values=profile, models=models, now=now())
+        answer = await web.search(question, profile_values=profile, models=models, now=datetime.now(UTC))
     except Exception as error:
         # it has failures of its own for everything it meets; this is one nobody has thought of
         # without what it says: that may be content

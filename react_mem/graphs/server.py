@@ -32,8 +32,9 @@ from react_mem.graphs.chat_summary import build_chat_summary
 from react_mem.graphs.client_errors import errors_for_clients, guard_clients
 from react_mem.graphs.planner_worker import shipped_team
 from react_mem.graphs.smart_buyer import shipped_buyer
-from react_mem.memory.runtime import TurnReport, is_nobodys, maintain_all, refuse_exposed_server
+from react_mem.memory.runtime import TurnReport, is_nobodys, maintain_all
 from react_mem.memory.turns import identify, why_off
+from react_mem.server_exposure import refuse_exposed_server
 
 # The graph `maintenance`: concludes the conversations that have gone quiet, and reflects, now.
 

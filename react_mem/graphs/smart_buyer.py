@@ -32,18 +32,10 @@ from react_mem.graphs.hooks import Remember, with_memory
 from react_mem.graphs.model_call import ModelCall
 from react_mem.graphs.reason import require_input
 from react_mem.graphs.schemas import AgentInput, AgentOutput, AgentState
-from react_mem.memory import MemoryResultItem, MemoryScope, telemetry
+from react_mem.memory import Document, MemoryResultItem, MemoryScope, telemetry
 from react_mem.memory.context import followed_by, render_memories, text_of
-from react_mem.memory.runtime import (
-    DOCUMENT,
-    EXPERIENCE,
-    AgentRunner,
-    Metering,
-    Reflecting,
-    Turns,
-    record_turn,
-    withhold,
-)
+from react_mem.memory.records import record_id
+from react_mem.memory.runtime import AgentRunner, Metering, Turns, record_turn, withhold
 from react_mem.memory.turns import AgentMemory, TurnMemory, scrub
 from react_mem.prompts import load_prompt
 
@@ -121,7 +113,7 @@ class Buyer:
         if self._learns:
             # what is done behind the turns: reflection on what was logged
             tools = tuple(one.name for one in buyer.tools)
-            runner = AgentRunner(self._memory.turns, Reflecting(tools=tools), buyer.config.memory.retention)
+            runner = AgentRunner(self._memory.turns, tools=tools, retention=buyer.config.memory.retention)
             buyer.work.register(self.agent_id, runner)
         self._tools = {one.name: one for one in buyer.tools}
 
@@ -146,7 +138,7 @@ class Buyer:
         return {
             "plan": steps,
             "offered": [skill.id for skill in skills],
-            "read": [item.payload["text"] for item in memories if item.source == DOCUMENT.name],
+            "read": [item.payload["text"] for item in memories if item.source == Document.kind_name()],
             "asked": cost,
             "known": {"query": request},
             "steps": [],
@@ -174,7 +166,7 @@ class Buyer:
         turn_id, place, step = str(state["messages"][-1].id), len(state["steps"]), result["steps"][-1]
         data = {
             # the same step of the same request is one, however often the node runs
-            "id": EXPERIENCE.id(FLOW, turn_id, str(place)),
+            "id": record_id(FLOW, turn_id, str(place)),
             "task_type": FLOW,
             "tool": step["action"],
             "input": step["arguments"],

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from react_mem.memory.runtime import is_loopback
+from react_mem.server_exposure import is_loopback
 
 _WRONG_NAME = (
     "this server authenticates nobody, and answers only to the names of this machine: call it as localhost or "

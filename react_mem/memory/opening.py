@@ -19,9 +19,7 @@ from langgraph.store.base import BaseStore
 from react_mem.errors import StorageError
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.checked_calls import checked, checked_calls
-from react_mem.memory.maintenance.agent import CLOSING_SECONDS
-from react_mem.memory.maintenance.worker import close_workers
-from react_mem.memory.model.identity import refuse_exposed_server
+from react_mem.memory.maintenance.worker import CLOSING_SECONDS, close_workers
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.reflect.driver import Report, run
 from react_mem.memory.reflect.skills.learner import Learning
@@ -31,6 +29,7 @@ from react_mem.memory.store.keys.master_key import master_key_from_env
 from react_mem.memory.store.postgres import MemoryStore, Pool
 from react_mem.memory.store.postgres_server import open_database
 from react_mem.memory.store.storage_settings import StorageSettings
+from react_mem.server_exposure import refuse_exposed_server
 
 
 @dataclass(frozen=True)
@@ -100,11 +99,11 @@ async def _searched(store: MemoryStore, settings: StorageSettings | None) -> Bas
         raise StorageError(f"VECTOR_STORE: {error}") from error
 
 
-async def refuse_unsealed(store: BaseStore, settings: StorageSettings | None = None) -> None:
-    """Refuse a store without encryption where an encryption key is set; the settings are the environment's by default.
+async def refuse_unfit_store(store: BaseStore, settings: StorageSettings | None = None) -> None:
+    """Refuse a foreign store without the encryption or the audit log of the settings (by default the environment's).
 
     Raises:
-        StorageError: If there is a key, and the store does not seal with one.
+        StorageError: If there is a key and the store does not seal with one, or it keeps no wanted log.
     """
     master = await asyncio.to_thread(settings.master_key if settings is not None else master_key_from_env)
     if master is not None and (not isinstance(store, MemoryStore) or store.keys is None):
@@ -112,14 +111,6 @@ async def refuse_unsealed(store: BaseStore, settings: StorageSettings | None = N
             f"A MEMORY_ENCRYPTION_KEY is set, and a {type(store).__name__} would keep memories in plain. Open the "
             "database by settings, without a store of your own, or unset the key."
         )
-
-
-def refuse_unaudited(store: BaseStore, settings: StorageSettings | None = None) -> None:
-    """Refuse a store without an audit log where the settings (by default the environment) want one.
-
-    Raises:
-        StorageError: If a log is wanted, and the store keeps none.
-    """
     said = os.environ.get("MEMORY_AUDIT", "").strip()
     # not all of the environment: who brings a store may have named no database
     wanted = (settings or StorageSettings.model_validate({"audit": said} if said else {})).audit
@@ -188,8 +179,7 @@ async def open_memory(
             storage = await opened.enter_async_context(open_storage(settings or StorageSettings.from_env()))
             store, checkpointer = storage.memory, checkpointer or storage.checkpointer
         else:
-            await refuse_unsealed(store, settings)
-            refuse_unaudited(store, settings)
+            await refuse_unfit_store(store, settings)
         try:
             yield OpenedMemory(store, policy, checkpointer=checkpointer)
         finally:

@@ -23,57 +23,38 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.calls import say as say
     from react_mem.memory.llm.calls import without_retries as without_retries
     from react_mem.memory.llm.causes import without_secrets as without_secrets
-    from react_mem.memory.maintenance.agent import CLOSING_SECONDS as CLOSING_SECONDS
     from react_mem.memory.maintenance.agent import AgentWork as AgentWork
     from react_mem.memory.maintenance.everything import MemoryHealth as MemoryHealth
     from react_mem.memory.maintenance.everything import check_health as check_health
     from react_mem.memory.maintenance.everything import maintain_all as maintain_all
     from react_mem.memory.maintenance.everything import retain_all as retain_all
-    from react_mem.memory.maintenance.reflecting import Reflecting as Reflecting
     from react_mem.memory.maintenance.runner import AgentRunner as AgentRunner
     from react_mem.memory.maintenance.worker import Worker as Worker
     from react_mem.memory.merging.skill_life import withhold as withhold
     from react_mem.memory.model.external import ModelChoice as ModelChoice
     from react_mem.memory.model.external import ModelEndpoint as ModelEndpoint
-    from react_mem.memory.model.identity import authenticates as authenticates
     from react_mem.memory.model.identity import development_user as development_user
-    from react_mem.memory.model.identity import is_development as is_development
-    from react_mem.memory.model.identity import is_loopback as is_loopback
     from react_mem.memory.model.identity import is_nobodys as is_nobodys
     from react_mem.memory.model.identity import named as named
-    from react_mem.memory.model.identity import refuse_exposed_server as refuse_exposed_server
     from react_mem.memory.model.identity import switched_off as switched_off
     from react_mem.memory.model.identity import unfit as unfit
     from react_mem.memory.model.interface import OwnerId as OwnerId
-    from react_mem.memory.model.kinds import CONVERSATION as CONVERSATION
-    from react_mem.memory.model.kinds import DOCUMENT as DOCUMENT
-    from react_mem.memory.model.kinds import EXPERIENCE as EXPERIENCE
-    from react_mem.memory.model.kinds import FACT as FACT
-    from react_mem.memory.model.kinds import MESSAGE as MESSAGE
-    from react_mem.memory.model.kinds import PROFILE as PROFILE
-    from react_mem.memory.model.kinds import SUMMARY as SUMMARY
     from react_mem.memory.model.kinds import searched_scopes as searched_scopes
-    from react_mem.memory.model.kinds import title_of as title_of
     from react_mem.memory.model.namespaces import BoundedLoader as BoundedLoader
     from react_mem.memory.model.namespaces import encode as encode
     from react_mem.memory.model.namespaces import memory_namespace as memory_namespace
     from react_mem.memory.model.namespaces import terminal_namespace as terminal_namespace
     from react_mem.memory.model.policy import ContextSettings as ContextSettings
-    from react_mem.memory.model.records import now as now
-    from react_mem.memory.model.records import with_zone as with_zone
     from react_mem.memory.model.retention_settings import RetentionSettings as RetentionSettings
     from react_mem.memory.model.setting_names import in_place as in_place
     from react_mem.memory.model.shown import MemoryPage as MemoryPage
     from react_mem.memory.model.skills import StepExperience as StepExperience
     from react_mem.memory.opening import open_storage as open_storage
-    from react_mem.memory.opening import refuse_unaudited as refuse_unaudited
-    from react_mem.memory.opening import refuse_unsealed as refuse_unsealed
+    from react_mem.memory.opening import refuse_unfit_store as refuse_unfit_store
     from react_mem.memory.reflect.skills.outcomes import kind_followed as kind_followed
     from react_mem.memory.reflect.skills.outcomes import record_turn as record_turn
-    from react_mem.memory.reflect.tasks.turn_tasks import TASK_TOKENS as TASK_TOKENS
     from react_mem.memory.reflect.tasks.turn_tasks import TaskNotes as TaskNotes
     from react_mem.memory.reflect.tasks.turn_tasks import TurnTasks as TurnTasks
-    from react_mem.memory.reflect.tasks.turn_tasks import taken_steps as taken_steps
     from react_mem.memory.rights.conversations_shown import AnswerSources as AnswerSources
     from react_mem.memory.rights.conversations_shown import ConversationDetail as ConversationDetail
     from react_mem.memory.rights.conversations_shown import ConversationPage as ConversationPage
@@ -89,7 +70,6 @@ if TYPE_CHECKING:
     from react_mem.memory.rights.holdings_shown import show_graph as show_graph
     from react_mem.memory.rights.holdings_shown import show_profile as show_profile
     from react_mem.memory.rights.holds import all_holds as all_holds
-    from react_mem.memory.rights.holds import refuse_held as refuse_held
     from react_mem.memory.rights.portability import own_records as own_records
     from react_mem.memory.rights.readable_export import markdown_export as markdown_export
     from react_mem.memory.rights.readable_export import readable_export as readable_export

@@ -19,9 +19,9 @@ from react_mem.agents.context_preview import REMEMBERING, preview_context, shown
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.agents.terminal.output import print_json, printable
 from react_mem.errors import MemoryCommandError
-from react_mem.memory import MemoryFacade, MemoryScope, StorageSettings
+from react_mem.memory import MemoryFacade, StorageSettings
 from react_mem.memory.context import Assembled, Frame, Section, is_users
-from react_mem.memory.runtime import CONVERSATION, open_storage
+from react_mem.memory.runtime import open_storage
 from react_mem.memory.turns import Identity
 
 _NAMED = 5
@@ -76,10 +76,8 @@ def _asked(messages: Sequence[AnyMessage], query: str | None) -> list[AnyMessage
 
 
 async def _no_thread(store: BaseStore, arguments: argparse.Namespace) -> str:
-    states = await MemoryFacade(store).list_records(arguments.user, [MemoryScope.STATE])
-    held = [item.payload for item in states if item.source == CONVERSATION.name]
-    latest = sorted(held, key=lambda value: str(value["last_said_at"]), reverse=True)[:_NAMED]
-    named = ", ".join(str(value["session_id"]) for value in latest)
+    held = await MemoryFacade(store).dialog.conversations(arguments.user)
+    named = ", ".join(one.id for one in held[:_NAMED])
     return (
         f"nothing was said in the thread {arguments.thread!r}: give a --query, or one of the threads of "
         f"{arguments.user}: {named or 'there are none yet'}"

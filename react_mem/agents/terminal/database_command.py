@@ -17,7 +17,6 @@ from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import (
-    CLOSING_SECONDS,
     KeyRing,
     MemoryStore,
     Worker,
@@ -202,7 +201,7 @@ async def run_worker(settings: StorageSettings, console: Console) -> int:
             await stopped.wait()
         finally:
             # what is not finished by then is taken over by another worker
-            await worker.close(CLOSING_SECONDS)
+            await worker.close()
     return 0
 
 

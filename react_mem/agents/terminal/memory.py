@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import dataclasses
-import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
 
@@ -24,26 +24,19 @@ from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import (
     Fact,
     MemoryFacade,
+    MemoryItem,
     MemoryPolicy,
     MemoryQuery,
     MemoryResultItem,
     MemoryScope,
+    Message,
     Receipt,
     StorageSettings,
 )
 from react_mem.memory.context import is_over, labelled
 from react_mem.memory.language import is_question
 from react_mem.memory.records import KINDS, AuditActor, AuditReason, acting, kind_named
-from react_mem.memory.runtime import (
-    MESSAGE,
-    markdown_export,
-    now,
-    open_storage,
-    own_records,
-    readable_export,
-    searched_scopes,
-    title_of,
-)
+from react_mem.memory.runtime import markdown_export, open_storage, own_records, readable_export, searched_scopes
 
 SESSION = "terminal"
 """The conversation that a search from the command line counts as."""
@@ -334,12 +327,13 @@ def rank(item: MemoryResultItem) -> tuple[int, int]:
     """Return where a memory stands among what was found: by its kind, and what is over or asks behind what says."""
     payload = item.payload
     past = _is_past(payload)
-    asks = MESSAGE.matches(payload) and (payload.get("role") != "user" or is_question(str(payload.get("text", ""))))
+    is_message = payload.get("kind") == Message.kind_name()
+    asks = is_message and (payload.get("role") != "user" or is_question(str(payload.get("text", ""))))
     return place(item.source), int(past or asks)
 
 
 def _is_past(payload: Mapping[str, Any]) -> bool:
-    return payload.get("current") is False or is_over(payload, now())
+    return payload.get("current") is False or is_over(payload, datetime.now(UTC))
 
 
 def _short(id_: str) -> str:
@@ -351,8 +345,7 @@ def _text(item: MemoryResultItem) -> str:
         # without the mark, a fact and the one that replaced it would look equally true
         mark = "(past) " if _is_past(item.payload) else ""
         return mark + labelled(item.payload, str(item.payload["text"]))
-    title = title_of(item.payload)
-    return title if isinstance(title, str) else json.dumps(title, ensure_ascii=False)
+    return MemoryItem.of(item.scope, item.id, item.payload, datetime.now(UTC)).title
 
 
 def _day(when: Any) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from datetime import UTC, datetime
 from typing import Any
 
 from react_mem.agents.terminal.render import Agent
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade, Receipt
-from react_mem.memory.runtime import encode, now, terminal_namespace
+from react_mem.memory.runtime import terminal_namespace
 from react_mem.memory.turns import conclude_soon
 
 _LAST = "last"
@@ -28,7 +29,7 @@ class Sessions:
         self._agent = agent
         self._store: Any = agent.store
         self._user_id = user_id
-        self._namespace = (*terminal_namespace(user_id), encode(name))
+        self._namespace = terminal_namespace(user_id, name)
 
     async def last(self) -> tuple[str, list[str]]:
         """Return the conversation that the user left, which goes on where it stopped, and what they said in it."""
@@ -44,7 +45,7 @@ class Sessions:
         thread_id = str(uuid.uuid4())
         # kept one by one: an agent without memory leaves no other trace of whose a thread is
         for key in (thread_id, _LAST):
-            value = {"thread_id": thread_id, "started": now().isoformat()}
+            value = {"thread_id": thread_id, "started": datetime.now(UTC).isoformat()}
             await self._store.aput(self._namespace, key, value, index=False)
         return thread_id
 

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 
 from react_mem.errors import ServerAuthError
 from react_mem.graphs.auth.permissions import unauthorized
-from react_mem.memory.runtime import is_loopback
+from react_mem.server_exposure import is_loopback
 
 # Settings of the authentication by signed tokens, from the environment.
 

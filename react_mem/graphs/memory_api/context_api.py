@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any
 
@@ -36,7 +36,7 @@ from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
 from react_mem.memory import MemoryFacade, MemoryItem, MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.context import Section, whole_text
 from react_mem.memory.records import kind_named
-from react_mem.memory.runtime import AnswerSources, OwnerId, now, searched_scopes
+from react_mem.memory.runtime import AnswerSources, OwnerId, searched_scopes
 from react_mem.memory.turns import Identity, for_clients
 
 MAX_QUERY = 4_000
@@ -131,7 +131,7 @@ async def search_memories(body: SearchBody, request: Request) -> SearchAnswer:
 
 def _shown(item: MemoryResultItem) -> FoundItem:
     return FoundItem(
-        memory=MemoryItem.of(item.scope, item.id, item.payload, now()),
+        memory=MemoryItem.of(item.scope, item.id, item.payload, datetime.now(UTC)),
         score=item.score,
         similarity=item.similarity,
         arms={arm.value: part for arm, part in item.arms.items()},

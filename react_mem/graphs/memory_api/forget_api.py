@@ -28,7 +28,7 @@ from react_mem.graphs.server_threads import ServerThreads
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade, Receipt
 from react_mem.memory.records import AuditActor, AuditReason, acting
-from react_mem.memory.runtime import OwnerId, SignedReceipt, refuse_held
+from react_mem.memory.runtime import OwnerId, SignedReceipt
 from react_mem.memory.turns import cause_of
 
 MAX_IDS = 100
@@ -151,9 +151,6 @@ async def _erased(asked: CallersMemory, client: LangGraphClient, *, authenticate
     threads = ServerThreads(client, asked.owner, authenticates=authenticates)
     memory = MemoryFacade(asked.memory.store, checkpointer=threads)
     with acting(AuditActor.USER, AuditReason.REQUEST):
-        for hold in await memory.holds(asked.owner):
-            # before the threads go
-            refuse_held(hold)
         spoken = await memory.forget_user(asked.owner, proof=True)
     await asyncio.to_thread(forget_owed, asked.owner)
     return EraseAnswer(

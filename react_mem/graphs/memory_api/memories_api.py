@@ -27,8 +27,8 @@ from react_mem.graphs.memory_api.callers_memory import (
     wrong,
 )
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
-from react_mem.memory import MemoryDetail, MemoryFacade, MemoryItem, MemoryScope, Origin
-from react_mem.memory.runtime import FACT, MAX_PAGE, MemoryPage, OwnerId, remember
+from react_mem.memory import Fact, MemoryDetail, MemoryFacade, MemoryItem, MemoryScope, Origin
+from react_mem.memory.runtime import MAX_PAGE, MemoryPage, OwnerId, remember
 
 DEFAULT_AGENT = "assistant"
 
@@ -44,7 +44,7 @@ _Name = Annotated[str, Field(max_length=100)]
 _ITEM: dict[str, Any] = {
     "id": "1f3c0a5d-5a57-5d0e-9f0c-6d1b6f9f7b11",
     "scope": "semantic",
-    "kind": FACT.name,
+    "kind": Fact.kind_name(),
     "text": "I live in Hue.",
     "title": "I live in Hue.",
     "created_at": "2026-11-22T09:00:00Z",

@@ -22,13 +22,7 @@ from react_mem.graphs.memory_api.callers_memory import (
 )
 from react_mem.graphs.memory_api.conversations_api import ThreadId
 from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
-from react_mem.memory.runtime import (
-    ClientMessage,
-    OwnerId,
-    now,
-    store_told,
-    with_zone,
-)
+from react_mem.memory.runtime import ClientMessage, OwnerId, store_told
 from react_mem.memory.turns import AgentMemory, Identity
 
 MAX_MESSAGES = 100
@@ -44,10 +38,10 @@ router = APIRouter(tags=["Conversations"], route_class=MemoryRoute)
 
 
 def _said_before(at: datetime) -> datetime:
-    told = with_zone(at)
+    told = at if at.tzinfo else at.replace(tzinfo=UTC)
     if told < _EARLIEST:
         raise ValueError("it is before 1970; leave it out where nobody knows when it was said")
-    if told > now() + _SKEW:
+    if told > datetime.now(UTC) + _SKEW:
         raise ValueError("it is in the future; send an ISO 8601 time with a zone, or leave it out")
     return told
 
