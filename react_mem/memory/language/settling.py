@@ -1,4 +1,4 @@
-"""Statements that close or decide something, in any language with a file."""
+"""Decisions: messages that close or decide something, in any language with a file."""
 
 from __future__ import annotations
 
@@ -12,14 +12,11 @@ from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.statements import is_question, sentences
 
 _MOST_CHARS = 4_000
-"""Characters that are looked at: who decides something says so in a short message, or where a long one begins."""
+"""Characters read: a decision is a short message or the beginning of a long one."""
 
 
 def settles(text: str) -> bool:
-    """Return whether a message closes or decides something: a moment to keep.
-
-    Args:
-        text: What the user says; what they only quote or ask decides nothing.
+    """Return true for a message that closes or decides something; quotations and questions decide nothing.
 
     >>> settles("OK, let's go with PostgreSQL."), settles("Chốt phương án hai nhé."), settles("Have we decided yet?")
     (True, True, False)

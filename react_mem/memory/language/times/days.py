@@ -1,4 +1,4 @@
-"""Days of the calendar, and what comes back every year."""
+"""Calendar days, and yearly recurrences."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Period:
 
 
 Recurring = Callable[[int], Period | None]
-"""Yearly recurrence: the period by the year; None in a year that has none."""
+"""Yearly recurrence: year -> period; None in a year without one."""
 
 
 def shift(day: date, days: int) -> date:
-    """Return the day so many days later, as far as the calendar goes."""
+    """Return the day so many days later, within the calendar."""
     return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))
 
 
@@ -31,7 +31,7 @@ def _month_of(day: date, offset: int) -> Period:
 
 
 def of_unit(day: date, unit: str, offset: int) -> Period:
-    """Return the day, week, weekend, month or year so many of them from the one that a day is in."""
+    """Return the day, week, weekend, month or year at an offset from the one around a day."""
     match unit:
         case "day":
             moved = shift(day, offset)
@@ -48,12 +48,12 @@ def of_unit(day: date, unit: str, offset: int) -> Period:
 
 
 def day_of(month: Period, number: int) -> Period | None:
-    """Return the day of a month that has this number, if it has one."""
+    """Return the numbered day of a month, if it has one."""
     return days_of_year(month.start.month, number)(month.start.year)
 
 
 def months_of_year(first: int, count: int = 1) -> Recurring:
-    """Return the period of so many months from the first, by the year in which it starts."""
+    """Return the recurrence of so many months from the first, by the year of its start."""
 
     def of(year: int) -> Period | None:
         over, last = divmod(first + count - 2, 12)
@@ -66,7 +66,7 @@ def months_of_year(first: int, count: int = 1) -> Recurring:
 
 
 def days_of_year(month: int, day: int, last: int | None = None, last_month: int | None = None) -> Recurring:
-    """Return the period from a day of a year to another, the same day where no other is given."""
+    """Return the recurrence from a day of a year to another; by default the same day."""
 
     def of(year: int) -> Period | None:
         try:

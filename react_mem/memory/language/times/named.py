@@ -1,4 +1,4 @@
-"""A period that a question names, before it is known what the rest of the question makes of it."""
+"""A named period of a question, before the rest of the question changes it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from typing import Literal
 from react_mem.memory.language.times.days import Period
 
 REACH_YEARS = 10
-"""Years in which a month without a year is looked for, and that "before 2020" and "after 2020" reach."""
+"""Years searched for a month without a year, and the reach of "before 2020" and "after 2020"."""
 CONTEXT_CHARS = 40
-"""Characters before a named period that may say more about it: "the very beginning of"."""
+"""Characters before a named period that may change it: "the very beginning of"."""
 
 Holder = Literal["week", "month", "year"]
-"""Unit that holds a weekday, a day by its number or a month."""
+"""Unit that holds a weekday, a numbered day or a month."""
 Side = Literal["at", "since", "from", "until", "to", "by", "before", "after"]
-"""Relation of a text to a period: in it, or on a side of it. `from` and `to` are ends of something too, or only words
-for where it comes from and goes."""
+"""Relation of a text to a period: in it, or on a side. `from` and `to` also mark a route, "from Hue to Hoi An"."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A question, folded, and when it is asked; `bare` where it is written without diacritics."""
+    """A folded question and its day; `bare` is true without diacritics."""
 
     said: str
     today: date
@@ -36,12 +35,12 @@ class Named:
     """Period named at a place of the question.
 
     Args:
-        periods: What it may mean.
-        holds: What it is that another may be in.
-        held_by: What it may be in.
-        within: The period that it is in one of those.
-        start: Where it begins in the question.
-        end: Where it ends.
+        periods: Its possible periods.
+        holds: The unit it is, which may hold another.
+        held_by: The unit that may hold it.
+        within: Returns its period within such a holder.
+        start: Its start in the question.
+        end: Its end.
     """
 
     periods: Sequence[Period]

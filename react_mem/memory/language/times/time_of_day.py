@@ -1,4 +1,4 @@
-"""The time of day that a text names."""
+"""Times of day in a text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CLOCK = [
 
 
 def time_of_day(text: str) -> time | None:
-    """Return the time of day that a text names; None where it leaves open which half of the day it means.
+    """Return the time of day in a text; None where the half of the day is open.
 
     >>> time_of_day("on Friday at 3pm"), time_of_day("明天下午三点半"), time_of_day("at 3")
     (datetime.time(15, 0), datetime.time(15, 30), None)
