@@ -1,4 +1,4 @@
-"""The command `react-mem`: it runs what its arguments name."""
+"""The command `react-mem`: it dispatches to the subcommands."""
 
 from __future__ import annotations
 
@@ -21,14 +21,7 @@ from react_mem.memory import StorageSettings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command.
-
-    Args:
-        argv: The arguments; by default those of the process.
-
-    Returns:
-        The exit code: 2 if it could not begin.
-    """
+    """Run the command with `argv` or the process's arguments; return the exit code, 2 for an error before the start."""
     load_dotenv(find_dotenv(usecwd=True))
     # On the handler: some libraries set the level of their loggers themselves. What a user can do about comes as an
     # event or an error. Where somebody else has set up logging, it is theirs.

@@ -1,4 +1,4 @@
-"""The built-in chat model for when there is none: it generates nothing and quotes what is remembered."""
+"""The keyless chat model: it generates nothing and quotes remembered sentences."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ from react_mem.tools.memory_tools import FORGOTTEN, MORE, forget_said, list_know
 
 
 class AnsweringModel(BaseChatModel):
-    """A chat model that knows its whole answer at once. A subclass says what it answers."""
+    """Base of the project's own chat models, which know their whole answer at once and stream it in pieces."""
 
     @property
     def _llm_type(self) -> str:
@@ -67,7 +67,7 @@ class AnsweringModel(BaseChatModel):
 
     @abstractmethod
     def _answer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
-        """Return the answer to messages, with the tools and other options that were bound."""
+        """Return the answer to messages, with the bound tools and other options."""
 
     def _generate(
         self,
@@ -114,7 +114,7 @@ class AnsweringModel(BaseChatModel):
 
 
 def _last_chunk(message: AIMessage) -> ChatGenerationChunk:
-    """Return all of a message but its text, which has been streamed."""
+    """Return a message without its text, which has been streamed."""
     calls = [*message.tool_calls, *message.invalid_tool_calls]
     return ChatGenerationChunk(
         message=AIMessageChunk(
@@ -138,13 +138,13 @@ def _last_chunk(message: AIMessage) -> ChatGenerationChunk:
 
 
 _EDGE_CHARS = 4_000
-"""Of a long message its beginning and its end are read: what is said and what is asked stands there."""
+"""Characters read at either end of a long message, where statements and questions stand."""
 
 _CONVERSATION_CHARS = 30_000
-"""Characters of the conversation that are searched: a few tens of milliseconds, whatever its length."""
+"""Characters searched of the conversation: a few tens of milliseconds, whatever its length."""
 
 _MEMORY_OFF = load_prompt("memory_off")
-"""In a prompt, it says that nothing is kept."""
+"""The part of a prompt that turns memory off."""
 
 _QUOTED = 3
 _TOLD = 12
@@ -163,15 +163,15 @@ _DATE = re.compile(r"\d{1,4}/\d{1,2}/\d{1,4}")
 
 
 class ExtractiveChatModel(AnsweringModel):
-    """A chat model that generates nothing: it quotes the remembered sentence that answers best.
+    """A chat model that generates nothing: it quotes the best matching remembered sentence.
 
-    A question is answered with a quote from the memories in the prompt or from this conversation, a statement is
-    acknowledged. It calls `retrieve_facts` when the prompt does not answer a question, `current_time` and `calculator`
-    when just that is asked, and `forget_said` when the user asks to forget something, each only if it is bound. The
-    same messages always give the same reply.
+    It answers a question with a quote from the memories in the prompt or from this conversation, and acknowledges a
+    statement. It calls `retrieve_facts` when the prompt does not answer a question, `current_time` and `calculator`
+    when the user asks for just that, and `forget_said` for a request to forget, each only if it is bound. The same
+    messages always give the same reply.
 
     Args:
-        stands_in: Whether it answers while a language model cannot: every answer says so.
+        stands_in: True while it replaces an unreachable language model: every answer says so.
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities(follows_instructions=False)
@@ -185,22 +185,14 @@ class ExtractiveChatModel(AnsweringModel):
         tool_choice: str | dict[str, Any] | bool | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Return the model with tools that it may call.
-
-        Raises:
-            NotImplementedError: If a call is demanded: it has no way to fill arguments in.
-        """
+        """Return the model with tools to call. A forced call, which needs arguments, raises `NotImplementedError`."""
         if tool_choice not in (None, False, "auto", "none"):
             _cannot_fill()
         usable = [] if tool_choice == "none" else tools
         return self.bind(tools=[convert_to_openai_tool(tool) for tool in usable], **kwargs)
 
     def with_structured_output(self, *args: Any, **kwargs: Any) -> Runnable[LanguageModelInput, Any]:
-        """Refuse.
-
-        Raises:
-            NotImplementedError: Always: it quotes and cannot fill a schema.
-        """
+        """Raise `NotImplementedError`: it quotes and cannot fill in a schema."""
         _cannot_fill()
 
     def _answer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
@@ -234,7 +226,7 @@ def _answer(messages: Sequence[BaseMessage], options: dict[str, Any], stands_in:
 
 
 class _Turn:
-    """Turn to be answered, read from a list of messages."""
+    """The turn to answer, read from a list of messages."""
 
     def __init__(self, messages: Sequence[BaseMessage], tools: set[str], *, stands_in: bool) -> None:
         self.tools = tools
@@ -264,7 +256,7 @@ class _Turn:
             self.question = self.question.removeprefix(statement).lstrip(" ,;:–—-")
 
     def reply(self) -> tuple[str, list[ToolCall]]:
-        """Return the text and the tool calls that answer the turn."""
+        """Return the text and the tool calls of the answer."""
         observation = next((message for message in reversed(self.since) if isinstance(message, ToolMessage)), None)
         call = self._call() if observation is None else None
         if call is not None:
@@ -275,14 +267,14 @@ class _Turn:
         return "\n".join(parts), []
 
     def banner(self) -> list[str]:
-        """Return what the model says of itself before its first answer, or before each while it stands in."""
+        """Return the model's introduction before its first answer, or before each while it stands in."""
         if self.stands_in:
             return [self.phrases["stands_in"]]
         first = not any(isinstance(message, AIMessage) for message in self.earlier)
         return [self.phrases["banner"]] if first else []
 
     def forgotten(self) -> list[str]:
-        """Return what was forgotten, to be shown: it is not to be remembered again."""
+        """Return the forgotten texts for display; they are not to be remembered again."""
         gone = next((m.artifact for m in reversed(self.since) if isinstance(m, ToolMessage) and m.artifact), None)
         texts = list(dict.fromkeys(map(str, gone))) if isinstance(gone, list) else []
         more = self.phrases["more"] if len(texts) > _TOLD else ""
@@ -319,7 +311,7 @@ class _Turn:
         return any(language.asks_time.search(self.text) for language in languages_of(self.text))
 
     def _from_tool(self, observation: ToolMessage) -> str:
-        """Return the answer that a tool's result is; empty where memory has to be asked."""
+        """Return the answer made of a tool's result; empty where memory has to be asked."""
         calls = [call for message in self.since if isinstance(message, AIMessage) for call in message.tool_calls]
         call = next((call for call in calls if call["id"] == observation.tool_call_id), None)
         name = call["name"] if call else observation.name or ""
@@ -367,7 +359,7 @@ class _Turn:
         return self.phrases["not_forgotten"].format(quotes=" ".join(map(_in_quotes, meant[:_QUOTED])))
 
     def _listed(self, known: str) -> str:
-        """Return an overview of what is known of the user."""
+        """Return an overview of the user's memories."""
         lines = [f"- {_shortened(memory.text)}" for memory in read_lines(known, other=None)]
         if not lines:
             return self.phrases["overview_empty"]
@@ -376,7 +368,7 @@ class _Turn:
         return "\n".join((self.phrases["overview"], *lines, *more))
 
     def _told(self) -> str:
-        """Return an overview of what the user has told, as far as it was retrieved."""
+        """Return an overview of the user's retrieved statements."""
         told = all_told([*self._memories(), *self._conversation()])
         lines = [f"- {_shortened(text)}" for text in told[:_TOLD]]
         return "\n".join((self.phrases["overview"], *lines)) if lines else self.phrases["overview_empty"]
@@ -401,12 +393,12 @@ class _Turn:
         return best_quote(self.question, [*self._memories(), *extra, *self._conversation()])
 
     def _memories(self) -> list[Remembered]:
-        """Return what the prompt has of earlier conversations, without what this model said in them."""
+        """Return the memories in the prompt, without this model's own answers."""
         memories = (memory for message in self.system for memory in read_memories(message.text))
         return [memory for memory in memories if not OWN_ANSWER.match(memory.text)]
 
     def _conversation(self) -> list[Remembered]:
-        """Return what the user has said in this conversation, this message included."""
+        """Return the user's statements in this conversation, this message included."""
         said: list[Remembered] = [Remembered(statement, SAID) for statement in self.said]
         room = _CONVERSATION_CHARS
         forgotten: list[str] = []
@@ -433,7 +425,7 @@ class _Turn:
 
 
 def _arithmetic(text: str) -> str:
-    """Return the expression that is all a message asks for; empty where it is something else.
+    """Return the expression that is all a message asks for; empty for another message.
 
     >>> _arithmetic("What is 2 + 3 * 4?"), _arithmetic("2026-11-22"), _arithmetic("I have 2 + 3 cats")
     ('2 + 3 * 4', '', '')

@@ -1,7 +1,4 @@
-"""The agent in a terminal: a demonstration, and a conversation that goes on across processes.
-
-A command is imported when it is first run: none waits for what another needs.
-"""
+"""The terminal: the subcommands of `react-mem`, each imported when it first runs."""
 
 from __future__ import annotations
 

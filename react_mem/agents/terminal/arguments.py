@@ -16,7 +16,7 @@ from react_mem.memory.runtime import Graph, to_html, to_json
 from react_mem.tools.registry import valid_names
 
 FORMATS: dict[str, Callable[[Graph], str]] = {"html": to_html, "json": to_json}
-"""Forms of `react-mem memory graph`."""
+"""Formats of `react-mem memory graph`."""
 
 
 def command_line() -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""`react-mem chat`: a conversation that goes on across processes."""
+"""`react-mem chat`: a conversation across processes."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LOOK = 0.2
-"""Seconds between two looks for Ctrl-C: pressed just before a wait begins it does not end that wait, nor on Windows."""
+"""Seconds between two checks for Ctrl-C: pressed just before a wait, it does not end that wait, nor on Windows."""
 
 
 class LoopThread:
-    """Runs coroutines for the main thread, one after the other; use as a context manager.
+    """Event loop in a thread of its own, which runs coroutines for the main thread one by one; a context manager.
 
-    The main thread waits for keys and is where Ctrl-C arrives. With the loop there too, extraction behind a turn would
-    stand still between two turns, and find its time limits passed at the next.
+    The main thread waits for keys and receives Ctrl-C. With the loop there too, extraction behind a turn would stand
+    still between two turns, and exceed its time limits.
     """
 
     def __init__(self) -> None:
@@ -58,16 +58,9 @@ class LoopThread:
         self._thread.join()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine to its end.
+        """Run a coroutine to its end and return its result.
 
-        Args:
-            work: The coroutine.
-
-        Returns:
-            What it returns.
-
-        Raises:
-            KeyboardInterrupt: If Ctrl-C is pressed; the coroutine has been cancelled, and has ended.
+        Raises `KeyboardInterrupt` on Ctrl-C, after the coroutine was cancelled and has ended.
         """
         started: Future[asyncio.Task[T]] = Future()
         ended: Future[asyncio.Task[T]] = Future()
@@ -121,13 +114,13 @@ class Chat:
 
     Args:
         config: The agent.
-        user_id: Whose memory to use.
-        settings: Where memory is kept.
-        console: Where to draw.
+        user_id: The owner of the memory.
+        settings: The database.
+        console: The terminal.
         verbose: Show every step, not the answers alone.
 
     Raises:
-        ExtraMissing: At a terminal, if what reads from it is not installed.
+        ExtraMissing: At a terminal, if the library that reads from it is not installed.
     """
 
     def __init__(
@@ -156,8 +149,7 @@ class Chat:
     def run(self) -> int:
         """Talk until the user leaves, the input ends, or nobody reads the output.
 
-        Returns:
-            The exit code: 1 if a piped message could not be answered, or its answer could not be written.
+        Returns the exit code: 1 if a piped message could not be answered, or its answer could not be written.
         """
         with LoopThread() as loop:
             stack = AsyncExitStack()
@@ -224,7 +216,7 @@ class Chat:
         return answer.strip().lower() in {"y", "yes"}
 
     def _do(self, loop: LoopThread, agent: Agent, sessions: Sessions, line: str, thread_id: str) -> str:
-        """Do what a line asks, whatever comes of it; return the conversation to go on with."""
+        """Carry out a line, catching every error; return the conversation to go on with."""
         outcome = TurnProgress()
         try:
             return loop.run(self._handle(agent, sessions, line, thread_id, outcome))
@@ -279,7 +271,7 @@ class Chat:
         return thread_id
 
     async def _judge(self, agent: Agent, thread_id: str, score: Literal[-1, 1]) -> None:
-        """Tell memory what the user thinks of the last answer; words beside it are for nobody to keep."""
+        """Record the user's verdict on the last answer; words after it are dropped."""
         assert agent.store is not None  # noqa: S101 - narrows for the type checker
         report = await MemoryFacade(agent.store).feedback(self._user_id, score, session_id=thread_id)
         if report is None:

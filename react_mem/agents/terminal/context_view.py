@@ -1,6 +1,6 @@
-"""`react-mem context`: the prompt that an agent would be given for a question, with the tokens of each part of it.
+"""`react-mem context`: the prompt for a question, with the tokens of each part. No model is called, nothing is written.
 
-No model is called for it and nothing is written. The web is not searched either: what a search would bring is missing.
+The web is not searched either, so its pages are missing.
 """
 
 from __future__ import annotations
@@ -25,27 +25,16 @@ from react_mem.memory.runtime import CONVERSATION, open_storage
 from react_mem.memory.turns import Identity
 
 _NAMED = 5
-"""Conversations that are named where the one asked for does not exist."""
+"""Conversations listed where the wanted one does not exist."""
 
 
 async def run_context(
     arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
 ) -> int:
-    """Show a context.
+    """Show a context; return the exit code.
 
-    Args:
-        arguments: As `command_line` read them.
-        config: The agent.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        MemoryCommandError: If there is no such conversation, or the agent has no memory.
-        StorageError: If the database cannot be opened.
-        ModelConfigError: If the agent's model cannot be loaded: the context has to fit into its window.
+    Raises `MemoryCommandError` for an unknown conversation or an agent without memory, and `ModelConfigError` if the
+    agent's model, whose window limits the context, cannot be loaded.
     """
     if config.manager != REMEMBERING:
         raise MemoryCommandError(
@@ -68,7 +57,7 @@ async def run_context(
 
 
 def _asked(messages: Sequence[AnyMessage], query: str | None) -> list[AnyMessage]:
-    """Return a thread up to its question: the one given, or the last one in it."""
+    """Return a thread up to its question: the given one, or the last one in it."""
     if query is not None and query.strip():
         return [*messages, HumanMessage(query, id="question")]
     asked = [place for place, message in enumerate(messages) if is_users(message)]
@@ -87,7 +76,7 @@ async def _no_thread(store: BaseStore, arguments: argparse.Namespace) -> str:
 
 
 class _View:
-    """One context, to be shown."""
+    """The view of one context."""
 
     def __init__(self, console: Console, frame: Frame, assembled: Assembled, prompt: Sequence[BaseMessage]) -> None:
         self._console = console
@@ -96,7 +85,6 @@ class _View:
         self._prompt = prompt
 
     def json(self) -> None:
-        """Print all of it as JSON."""
         window = self._frame.window
         data = {
             "window": {"tokens": window.tokens, "known": window.known, "answer": window.tokens - self._frame.available},
@@ -113,7 +101,7 @@ class _View:
         print_json(self._console, data)
 
     def draw(self, *, searches: bool) -> None:
-        """Draw the messages, then what each section takes."""
+        """Draw the messages, then the tokens of each section."""
         for message in self._prompt:
             self._console.print(Text(f"[{message.type}]", style="bold"), soft_wrap=True)
             for line in shown_message(message).split("\n"):

@@ -1,4 +1,4 @@
-"""`react-mem database`: what is done with the database as a whole."""
+"""`react-mem database`, `keys`, `worker` and `maintain`."""
 
 from __future__ import annotations
 
@@ -39,19 +39,7 @@ from react_mem.memory.runtime import (
 
 
 async def run_database(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
-    """Carry out one of the commands.
-
-    Args:
-        arguments: The command's.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        StorageError: If it cannot be done here.
-    """
+    """Run `react-mem database`; return the exit code. Raises `StorageError` if it cannot be done here."""
     match arguments.verb:
         case "distribute":
             await _distribute(settings, console, quiet=arguments.quiet)
@@ -89,19 +77,9 @@ async def _reembed(spec: str, settings: StorageSettings, console: Console, *, qu
 
 
 async def run_keys(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
-    """Carry out one of the commands.
+    """Run `react-mem keys`; return the exit code.
 
-    Args:
-        arguments: The command's.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        MemoryCommandError: If no key is set.
-        StorageError: If the database cannot be opened, or the key is wrong.
+    Raises `MemoryCommandError` without a key, and `StorageError` for a wrong one.
     """
     if arguments.verb == "new":
         console.print(Text(new_master_key()), soft_wrap=True)
@@ -177,19 +155,7 @@ def _ring(store: MemoryStore) -> KeyRing:
 
 
 async def run_worker(settings: StorageSettings, console: Console) -> int:
-    """Work until the process is told to stop.
-
-    Args:
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        AgentConfigError: If the folder of the agents does not exist.
-        StorageError: If the database cannot be opened.
-    """
+    """Run the background work of all agents until the process is told to stop; return the exit code."""
     stopped = asyncio.Event()
     for name in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # on Windows Ctrl-C cancels us
@@ -207,21 +173,7 @@ async def run_worker(settings: StorageSettings, console: Console) -> int:
 
 
 async def run_maintain(user_id: str | None, settings: StorageSettings, console: Console, *, quiet: bool) -> int:
-    """Pick up what crashes left, conclude what has gone quiet, and reflect.
-
-    Args:
-        user_id: The one user whose memory to work on; None for everybody.
-        settings: The database.
-        console: Where to draw.
-        quiet: Whether no progress is shown.
-
-    Returns:
-        The exit code: 1 if something could not be done.
-
-    Raises:
-        AgentConfigError: If the folder of the agents does not exist.
-        StorageError: If the database cannot be opened.
-    """
+    """Recover after crashes, conclude quiet conversations and reflect, for a user or all; return 1 after a problem."""
     runners = await asyncio.to_thread(ConfiguredRunners)
     with Progress("Maintaining", "users", quiet=quiet) as progress:
         async with open_storage(settings) as storage:

@@ -1,6 +1,6 @@
-"""`react-mem demo`: an agent learns something in one conversation and uses it in the next, in another process.
+"""`react-mem demo`: an agent learns in one conversation and remembers in the next, in another process; `react-mem new`.
 
-Where there is no database, as after a plain install, both are held in this process, in a memory that ends with it.
+Without a database, as after a plain install, both run in this process, in a memory that ends with it.
 """
 
 from __future__ import annotations
@@ -51,14 +51,9 @@ Nothing of it is kept. For a memory that outlives the process, with an embedded 
 
 
 def run_demo(settings: StorageSettings, console: Terminal) -> int:
-    """Hold the conversations, each in a process of its own; in this one if there is no database.
+    """Hold the conversations, each in a process of its own; in this one without a database.
 
-    Args:
-        settings: Where memory is kept.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 0 if the second conversation used what the first taught.
+    Returns the exit code: 0 if the second conversation used the memories of the first.
     """
     # a user of its own, so that what you told the agent before neither helps nor harms
     user_id = f"demo-{uuid.uuid4().hex[:8]}"
@@ -113,16 +108,9 @@ def _in_this_process(user_id: str, console: Terminal) -> int:
 
 
 async def hold_conversation(number: int, user_id: str, settings: StorageSettings, console: Terminal) -> int:
-    """Hold one of the conversations.
+    """Hold a conversation of the demonstration by its number, from 1; the last one ends by forgetting the user.
 
-    Args:
-        number: Which, from 1.
-        user_id: The user of the demonstration, who is forgotten after the last conversation.
-        settings: Where memory is kept.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 1 if a turn failed, or a later conversation found nothing that an earlier one taught.
+    Returns the exit code: 1 if a turn failed, or a later conversation found nothing from an earlier one.
     """
     config = await asyncio.to_thread(_config)
     async with open_agent(config, settings=settings) as agent:
@@ -174,18 +162,7 @@ Next:
 
 
 def run_new(name: str, console: Console) -> int:
-    """Carry the command out.
-
-    Args:
-        name: What the project is to be called.
-        console: Where to draw.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        ProjectError: If it cannot be written as it is called, or not here; nothing is.
-    """
+    """Write a project of the user's own; return the exit code. Raises `ProjectError`."""
     files = write_project(name, Path.cwd())
     lines = [f"Written: {name}", *(f"  {file}" for file in files), _NEXT.format(name=name)]
     console.print(Text("\n".join(lines)), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`react-mem users` and `react-mem doctor`: whose memories there are, what is used, and what is off and why."""
+"""`react-mem users` and `react-mem doctor`: owners of memories, the configuration in use, and its gaps."""
 
 from __future__ import annotations
 
@@ -34,24 +34,16 @@ from react_mem.memory.runtime import (
 _PACKAGES = ("langgraph", "langchain-core", "psycopg")
 _NAMED = 10
 _CHECK_SECONDS = 30.0
-"""Seconds for a model to say a word: one that takes longer does not serve a conversation."""
+"""Seconds for a model to say a word: a slower one does not serve a conversation."""
 
 _MAKING = frozenset({"chat", "database", "demo", "doctor", "hook", "import", "mcp", "new", "receipt", "worker"}) | {
     *("hold set", "keys new", "memory import", "skills import")
 }
-"""Commands, with their verbs, that need no database or make one: the others do something with what is there."""
+"""Commands, with their verbs, that need no database or make one."""
 
 
 def refuse_nothing(arguments: argparse.Namespace, settings: StorageSettings) -> None:
-    """Refuse a command that reads where there is no database yet, in place of making one.
-
-    Args:
-        arguments: The command's.
-        settings: Which database.
-
-    Raises:
-        MemoryCommandError: If there is none; the message says where it would be.
-    """
+    """Refuse a reading command where there is no database yet, in place of making one. Raises `MemoryCommandError`."""
     names = {arguments.command, f"{arguments.command} {getattr(arguments, 'verb', None)}"}
     reads = _MAKING.isdisjoint(names) and not getattr(arguments, "store", None)
     embedded = settings.database_url is None and has_embedded_server()
@@ -63,12 +55,7 @@ def refuse_nothing(arguments: argparse.Namespace, settings: StorageSettings) -> 
 
 
 async def nothing_of(user: str, settings: StorageSettings) -> str:
-    """Return what to say where nothing was found of a user: of whom there is something, and where.
-
-    Args:
-        user: The user.
-        settings: Which database.
-    """
+    """Return the message for a user without memories: the users with some, and the place."""
     async with connected(settings) as conn:
         found = await holders(conn)
     if any(one.user == user for one in found):
@@ -78,19 +65,7 @@ async def nothing_of(user: str, settings: StorageSettings) -> str:
 
 
 async def run_users(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
-    """Show the users of whom something is remembered.
-
-    Args:
-        arguments: The command's.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        StorageError: If the database cannot be opened.
-    """
+    """Show the users with memories; return the exit code."""
     async with connected(settings) as conn:
         found = await holders(conn)
     where = place_in_words(settings)
@@ -104,15 +79,7 @@ async def run_users(arguments: argparse.Namespace, settings: StorageSettings, co
 
 
 async def run_doctor(arguments: argparse.Namespace, console: Console) -> int:
-    """Show what is used here and what is wrong. Nothing is made, and no model is asked without `--check`.
-
-    Args:
-        arguments: The command's.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 1 if something is wrong.
-    """
+    """Show the configuration and its errors; return 1 for any. No model is asked without `--check`."""
     lines = {
         "versions": ", ".join(
             [f"react-mem {version('react-mem')}", f"Python {platform.python_version()}"]
@@ -155,7 +122,7 @@ async def run_doctor(arguments: argparse.Namespace, console: Console) -> int:
 
 
 async def _database(settings: StorageSettings) -> dict[str, str]:
-    """Return what is said about the database and what it holds."""
+    """Return the lines on the database and its content."""
     off = {
         "encryption": await asyncio.to_thread(settings.master_key) is None and "MEMORY_ENCRYPTION_KEY is not set",
         "audit log": not settings.audit and "MEMORY_AUDIT is not 1",
@@ -179,7 +146,7 @@ async def _database(settings: StorageSettings) -> dict[str, str]:
 
 
 async def _silent(lines: dict[str, str]) -> list[str]:
-    """Ask the models for the vector of a text and a short answer, and return why one gives none."""
+    """Return the errors of the models, asked for one vector and one short answer."""
 
     async def embed(name: str) -> None:
         model = await asyncio.to_thread(load_embedding_model, name)

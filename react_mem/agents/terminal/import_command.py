@@ -1,4 +1,4 @@
-"""`react-mem import`: memories of other systems, and exports of this one."""
+"""`react-mem import`, `skills` and `mcp`: imports from other systems and exports, skill files, an MCP server."""
 
 from __future__ import annotations
 
@@ -30,26 +30,15 @@ from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.runtime import open_storage
 
 _OWNERS = 10
-"""Owners that are named; --json has all of them."""
+"""Owners that are listed; --json has all of them."""
 
 
 async def run_import(
     arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
 ) -> int:
-    """Carry the command out.
+    """Import memories; return the exit code, 1 if everything was skipped.
 
-    Args:
-        arguments: The command's.
-        config: The agent.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 1 if it could be read, and all of it was skipped for want of room or of somebody whose it is.
-
-    Raises:
-        MemoryCommandError: If what is there cannot be read, or has nothing to import; nothing is imported.
-        StorageError: If the database cannot be opened.
+    Raises `MemoryCommandError` if the source cannot be read or is empty; then nothing is imported.
     """
     is_file = arguments.system != "langmem" and arguments.where != "-"
     if is_file and not await asyncio.to_thread(Path(arguments.where).exists):
@@ -84,7 +73,7 @@ async def run_import(
 
 
 def _placed(where: str, message: str) -> str:
-    """Return a message about a file that names the file once, as the user did."""
+    """Return a message that names the file once, as the user did."""
     name = STANDARD_INPUT if where == "-" else Path(where).name
     rest = message.removeprefix(name)
     if rest != message and rest[:1] in {":", ",", " "}:
@@ -93,7 +82,7 @@ def _placed(where: str, message: str) -> str:
 
 
 def _in_words(outcome: ImportOutcome, user_id: str) -> str:
-    """Return an outcome as a person reads it, who said whose it becomes or did not."""
+    """Return an import's outcome for a reader; `user_id` is the user who was named as owner of everything."""
     added, updated, same = outcome.added.total(), outcome.updated.total(), outcome.same.total()
     known = outcome.known.total() - same
     kinds = ", ".join(counted(count, kind) for kind, count in sorted(outcome.kinds.items()) if count)
@@ -141,20 +130,9 @@ def _same_in_words(same: int) -> str:
 async def run_skills(
     arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
 ) -> int:
-    """Carry the command out.
+    """Export or import skills; return the exit code, 1 where one was skipped.
 
-    Args:
-        arguments: The command's.
-        config: The agent.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 1 where something was skipped.
-
-    Raises:
-        MemoryCommandError: If the file or folder cannot be read or written at all.
-        StorageError: If the database cannot be opened.
+    Raises `MemoryCommandError` if the file or folder cannot be read or written at all.
     """
     out = Output(console, as_json=arguments.json)
     async with open_storage(settings) as storage:
@@ -204,18 +182,9 @@ _PIECE = 1 << 16
 
 
 async def run_mcp(user_id: str, config: AgentConfig, settings: StorageSettings) -> int:
-    """Serve a client until it closes our input, or the process is told to stop.
+    """Serve an MCP client until it closes our input, or the process is told to stop; return the exit code.
 
-    Args:
-        user_id: Whose memory.
-        config: The agent whose policy says what is read and written.
-        settings: The database.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        MemoryCommandError: If the protocol is not installed.
+    Raises `MemoryCommandError` if the protocol is not installed.
     """
     if importlib.util.find_spec("mcp") is None:
         raise MemoryCommandError(f"the Model Context Protocol is an extra: {pip_install('mcp')}")
@@ -240,9 +209,9 @@ async def run_mcp(user_id: str, config: AgentConfig, settings: StorageSettings) 
 
 @contextlib.contextmanager
 def _input_until_stopped() -> Iterator[None]:
-    """Have the standard input end when the process is told to stop, as if the client had closed it.
+    """End the standard input when the process is told to stop, as if the client had closed it.
 
-    A thread that waits for input is not to be interrupted; so it waits for that of a socket, which can be ended.
+    A thread that waits for input cannot be interrupted; so it waits for a socket, which can be closed.
     """
     if sys.platform == "win32":
         # Ctrl-C cancels us

@@ -1,4 +1,4 @@
-"""`react-mem audit quality`: duplicates, contradictions, what is stale, secret or never recalled, and growth."""
+"""`react-mem audit quality`: duplicates, contradictions, stale, secret or never recalled items, and growth."""
 
 from __future__ import annotations
 
@@ -35,19 +35,9 @@ _WORDS: dict[QualityCheck, str] = {
 
 
 async def run_quality(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
-    """Print the report.
+    """Print the report; return 1 if a check of `--fail-on` found more than it allows.
 
-    Args:
-        arguments: The command's.
-        settings: The database, where no store is named.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 1 if a check of `--fail-on` found more than it allows.
-
-    Raises:
-        MemoryCommandError: If the store that is named cannot be opened.
-        StorageError: If the database cannot be opened.
+    Raises `MemoryCommandError` if the named store cannot be opened.
     """
     prefix = memory_namespace(arguments.user)
     quiet = arguments.quiet or arguments.json

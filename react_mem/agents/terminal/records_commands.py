@@ -38,19 +38,9 @@ from react_mem.memory.runtime import (
 
 
 async def run_hold(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
-    """Carry out one of the commands.
+    """Set, list or lift legal holds; return the exit code, 1 for no such hold to lift.
 
-    Args:
-        arguments: The command's.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 1 if there is no such hold to lift.
-
-    Raises:
-        MemoryCommandError: If the reference cannot be used.
-        StorageError: If the database cannot be opened.
+    Raises `MemoryCommandError` for an unusable reference.
     """
     async with open_storage(settings) as storage:
         memory = MemoryFacade(storage.memory)
@@ -86,20 +76,7 @@ _COUNTS = ("users", "rewritten", "conversations", "threads", "held")
 
 
 async def run_retention(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
-    """Remove what is older or more than the agents keep, or say what would be removed.
-
-    Args:
-        arguments: The command's.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 1 if something could not be done.
-
-    Raises:
-        AgentConfigError: If the config of an agent is not valid.
-        StorageError: If the database cannot be opened.
-    """
+    """Remove expired memories, or count them; return the exit code, 1 if something could not be done."""
     policies = await asyncio.to_thread(_policies)
     dry_run: bool = arguments.dry_run
     output = Output(console, as_json=arguments.json)
@@ -146,19 +123,9 @@ _MAX_CHARS = 50_000_000
 
 
 async def run_receipt(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
-    """Carry out one of the commands.
+    """Print the key of receipts, or verify one; return 1 for a false receipt, or one that leaves rows.
 
-    Args:
-        arguments: The command's.
-        settings: The database, which is not opened where the key is given, or the operator's own is set.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 1 if the receipt is not what it claims to be, or does not say that the rows are gone.
-
-    Raises:
-        MemoryCommandError: If the file cannot be read.
-        StorageError: If the database cannot be opened.
+    The database is not opened where the key is given, or the operator's own is set.
     """
     if arguments.verb == "key":
         console.print(Text(await _key_of(settings)), soft_wrap=True)
@@ -184,7 +151,7 @@ async def _key_of(settings: StorageSettings) -> str:
 
 
 def _wrong(receipt: SignedReceipt, key: str, user_id: str | None) -> str:
-    """Return why a receipt is not what it claims to be; empty where it is."""
+    """Return the error of a receipt; empty for a valid one."""
     if not receipt.is_signed_by(key):
         other = receipt.is_signed_by(receipt.public_key)
         return f"was signed by another key, {receipt.public_key}" if other else "was changed after it was signed"
@@ -194,7 +161,7 @@ def _wrong(receipt: SignedReceipt, key: str, user_id: str | None) -> str:
 
 
 class _SavedAnswer(BaseModel):
-    """Answer of the route that erases, saved as it came."""
+    """Answer of the route that erases, as saved by a client."""
 
     receipt: SignedReceipt
 
@@ -221,20 +188,9 @@ def _read(file: str) -> SignedReceipt:
 
 
 async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
-    """Print the audit log, the oldest entry first, or verify it.
+    """Print the audit log, the oldest entry first, or verify it; return the exit code.
 
-    Args:
-        arguments: The command's.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        AuditBroken: If the log is not as it was written.
-        MemoryCommandError: If the known end is none.
-        StorageError: If the database cannot be opened.
+    Raises `AuditBroken` for a changed log, and `MemoryCommandError` for a malformed known end.
     """
     known, after = _head(arguments.head), _head(arguments.after)
     if known is not None and after is not None and known.seq < after.seq:
