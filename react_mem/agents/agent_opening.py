@@ -18,7 +18,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
 from react_mem.agents.config import AgentConfig, available_agents, load_agent, load_agent_config
-from react_mem.agents.embedding import check_embedding
+from react_mem.agents.embedding import check_embedding, with_embedding_of
 from react_mem.agents.resolve import AgentTool, CompileOptions, ResolvedAgent, build_agent, resolve_agent
 from react_mem.errors import AgentConfigError
 from react_mem.memory import StorageSettings
@@ -106,10 +106,7 @@ async def open_agent(
         async with resolved.work.running(store, _keeper(checkpointer)):
             yield graph
         return
-    settings = settings or StorageSettings.from_env()
-    if config.models.embedding != "auto":
-        settings = settings.model_copy(update={"embedding": config.models.embedding})
-    async with open_storage(settings) as storage:
+    async with open_storage(with_embedding_of(config, settings or StorageSettings.from_env())) as storage:
         memory = store or storage.memory
         options["store"] = memory
         options["checkpointer"] = checkpointer or storage.checkpointer
@@ -185,10 +182,7 @@ async def open_agent_memory(agent: str) -> AsyncIterator[OpenAgentMemory]:
         ReactMemError: If the agent cannot be loaded or the database cannot be opened; the message names the fix.
     """
     config, resolved, remembering = await asyncio.to_thread(_load, agent)
-    settings = StorageSettings.from_env()
-    if config.models.embedding != "auto":
-        settings = settings.model_copy(update={"embedding": config.models.embedding})
-    async with open_storage(settings) as storage:
+    async with open_storage(with_embedding_of(config, StorageSettings.from_env())) as storage:
         # who does the work behind the turns is said where the graph is built
         await asyncio.to_thread(build_agent, resolved, store=storage.memory, checkpointer=storage.checkpointer)
         # loaded by its first text, for which no prompt is to wait

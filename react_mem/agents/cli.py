@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import inspect
 import logging
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from rich.text import Text
 
 from react_mem.agents import terminal
 from react_mem.agents.config import load_agent
+from react_mem.agents.embedding import with_embedding_of
 from react_mem.agents.terminal.arguments import command_line
 from react_mem.errors import ConfigError, LegalHoldError, MemoryCommandError, ProjectError, StorageError
 from react_mem.integrations.coding_hooks import hook_client
@@ -46,52 +48,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: argparse.Namespace, settings: StorageSettings, console: terminal.Terminal) -> int:
     terminal.refuse_nothing(arguments, settings)
-    match arguments.command:
-        case "hook":
-            return hook_client.run(arguments.user, arguments.agent, arguments.seconds)
-        case "demo" if arguments.conversation is None:
-            return terminal.run_demo(settings, console)
-        case "demo":
-            return asyncio.run(terminal.hold_conversation(arguments.conversation, arguments.user, settings, console))
-        case "new":
-            return terminal.run_new(arguments.name, console)
-        case "users":
-            return asyncio.run(terminal.run_users(arguments, settings, console))
-        case "database":
-            return asyncio.run(terminal.run_database(arguments, settings, console))
-        case "audit" if arguments.verb == "quality":
-            return asyncio.run(terminal.run_quality(arguments, settings, console))
-        case "audit":
-            return asyncio.run(terminal.run_audit(arguments, settings, console))
-        case "keys":
-            return asyncio.run(terminal.run_keys(arguments, settings, console))
-        case "retention":
-            return asyncio.run(terminal.run_retention(arguments, settings, console))
-        case "hold":
-            return asyncio.run(terminal.run_hold(arguments, settings, console))
-        case "receipt":
-            return asyncio.run(terminal.run_receipt(arguments, settings, console))
-        case "worker":
-            return asyncio.run(terminal.run_worker(settings, console))
-        case "maintain":
-            return asyncio.run(terminal.run_maintain(arguments.user, settings, console, quiet=arguments.quiet))
-    config = load_agent(arguments.agent)
-    if config.models.embedding != "auto":
-        settings = settings.model_copy(update={"embedding": config.models.embedding})
-    match arguments.command:
-        case "memory" if arguments.verb == "import":
-            return asyncio.run(terminal.run_import(arguments, config, settings, console))
-        case "import":
-            return asyncio.run(terminal.run_import(arguments, config, settings, console))
-        case "memory":
-            return asyncio.run(terminal.run_memory(arguments, config, settings, console))
-        case "context":
-            return asyncio.run(terminal.run_context(arguments, config, settings, console))
-        case "skills":
-            return asyncio.run(terminal.run_skills(arguments, config, settings, console))
-        case "mcp":
-            return asyncio.run(terminal.run_mcp(arguments.user, config, settings))
-    return terminal.Chat(config, arguments.user, settings, console, verbose=arguments.verbose).run()
+    if arguments.command == "hook":
+        return hook_client.run(arguments.user, arguments.agent, arguments.seconds)
+    # a verb of `audit` may be left out, so that it is none of argparse's subcommands
+    is_quality = arguments.command == "audit" and arguments.verb == "quality"
+    run = getattr(terminal, "run_quality" if is_quality else arguments.run)
+    if "agent" in arguments:
+        config = load_agent(arguments.agent)
+        done = run(arguments, config, with_embedding_of(config, settings), console)
+    else:
+        done = run(arguments, settings, console)
+    return asyncio.run(done) if inspect.iscoroutine(done) else done
 
 
 def _settings() -> StorageSettings:

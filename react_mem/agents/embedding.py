@@ -9,6 +9,7 @@ from langgraph.store.base import BaseStore
 
 from react_mem.agents.config import AgentConfig, available_agents, load_agent_config
 from react_mem.errors import AgentConfigError
+from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import embedding_of, means_same_embedding
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,13 @@ def check_embedding(config: AgentConfig, store: BaseStore) -> None:
         f"store has one embedding model for all agents. Write auto, or set EMBEDDING_MODEL={wanted} and re-embed what "
         f"is there: react-mem database reembed --to {wanted}"
     )
+
+
+def with_embedding_of(config: AgentConfig, settings: StorageSettings) -> StorageSettings:
+    """Return settings with the embedding model of an agent's config; `auto` leaves them unchanged."""
+    if config.models.embedding == "auto":
+        return settings
+    return settings.model_copy(update={"embedding": config.models.embedding})
 
 
 async def check_served_embeddings(store: BaseStore) -> None:

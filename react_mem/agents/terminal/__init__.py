@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from react_mem._lazy import door
 
 if TYPE_CHECKING:
-    from react_mem.agents.terminal.chat import Chat as Chat
+    from react_mem.agents.terminal.chat import run_chat as run_chat
     from react_mem.agents.terminal.context_view import run_context as run_context
     from react_mem.agents.terminal.database_command import run_database as run_database
     from react_mem.agents.terminal.database_command import run_keys as run_keys
     from react_mem.agents.terminal.database_command import run_maintain as run_maintain
     from react_mem.agents.terminal.database_command import run_worker as run_worker
-    from react_mem.agents.terminal.demo import hold_conversation as hold_conversation
     from react_mem.agents.terminal.demo import run_demo as run_demo
     from react_mem.agents.terminal.demo import run_new as run_new
     from react_mem.agents.terminal.doctor_command import refuse_nothing as refuse_nothing

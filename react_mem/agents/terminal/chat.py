@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import sys
@@ -109,19 +110,13 @@ _SPEECH_COLUMN = 8  # of "memory  "
 _MEMORY_COLUMN = 21  # of "  2026-01-31 episode "
 
 
-class Chat:
-    """A conversation at a terminal, or over a pipe.
+def run_chat(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal) -> int:
+    """Hold a conversation; return the exit code. Raises `ExtraMissing` at a terminal without its input library."""
+    return _Chat(config, arguments.user, settings, console, verbose=arguments.verbose).run()
 
-    Args:
-        config: The agent.
-        user_id: The owner of the memory.
-        settings: The database.
-        console: The terminal.
-        verbose: Show every step, not the answers alone.
 
-    Raises:
-        ExtraMissing: At a terminal, if the library that reads from it is not installed.
-    """
+class _Chat:
+    """A conversation at a terminal, or over a pipe; `verbose` shows every step."""
 
     def __init__(
         self,
@@ -130,7 +125,7 @@ class Chat:
         settings: StorageSettings,
         console: Terminal,
         *,
-        verbose: bool = False,
+        verbose: bool,
     ) -> None:
         self._config = config
         self._user_id = user_id

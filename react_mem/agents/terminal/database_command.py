@@ -154,7 +154,7 @@ def _ring(store: MemoryStore) -> KeyRing:
 # `react-mem worker` and `react-mem maintain`: the work behind the turns, in a process of its own, or once and now.
 
 
-async def run_worker(settings: StorageSettings, console: Console) -> int:
+async def run_worker(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
     """Run the background work of all agents until the process is told to stop; return the exit code."""
     stopped = asyncio.Event()
     for name in (signal.SIGINT, signal.SIGTERM):
@@ -172,12 +172,12 @@ async def run_worker(settings: StorageSettings, console: Console) -> int:
     return 0
 
 
-async def run_maintain(user_id: str | None, settings: StorageSettings, console: Console, *, quiet: bool) -> int:
+async def run_maintain(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
     """Recover after crashes, conclude quiet conversations and reflect, for a user or all; return 1 after a problem."""
     runners = await asyncio.to_thread(ConfiguredRunners)
-    with Progress("Maintaining", "users", quiet=quiet) as progress:
+    with Progress("Maintaining", "users", quiet=arguments.quiet) as progress:
         async with open_storage(settings) as storage:
-            done = await maintain_all(storage.memory, runners, user_id, progress)
+            done = await maintain_all(storage.memory, runners, arguments.user, progress)
     counts = f"new in memory: {len(done.stored)} · no longer believed: {len(done.retired)} · waiting: {done.waiting}"
     console.print(Text(counts))
     if done.problem:

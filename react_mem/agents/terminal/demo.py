@@ -5,6 +5,7 @@ Without a database, as after a plain install, both run in this process, in a mem
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import subprocess
 import sys
@@ -50,11 +51,13 @@ Nothing of it is kept. For a memory that outlives the process, with an embedded 
 """
 
 
-def run_demo(settings: StorageSettings, console: Terminal) -> int:
+def run_demo(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Hold the conversations, each in a process of its own; in this one without a database.
 
     Returns the exit code: 0 if the second conversation used the memories of the first.
     """
+    if arguments.conversation is not None:
+        return asyncio.run(_hold_stored(arguments.conversation, arguments.user, settings, console))
     # a user of its own, so that what you told the agent before neither helps nor harms
     user_id = f"demo-{uuid.uuid4().hex[:8]}"
     if settings.database_url is None and not has_embedded_server():
@@ -107,11 +110,7 @@ def _in_this_process(user_id: str, console: Terminal) -> int:
     return 0
 
 
-async def hold_conversation(number: int, user_id: str, settings: StorageSettings, console: Terminal) -> int:
-    """Hold a conversation of the demonstration by its number, from 1; the last one ends by forgetting the user.
-
-    Returns the exit code: 1 if a turn failed, or a later conversation found nothing from an earlier one.
-    """
+async def _hold_stored(number: int, user_id: str, settings: StorageSettings, console: Terminal) -> int:
     config = await asyncio.to_thread(_config)
     async with open_agent(config, settings=settings) as agent:
         return await _hold(number, user_id, agent, console)
@@ -161,8 +160,9 @@ Next:
   make dev       # a LangGraph server: http://127.0.0.1:2024, or the address that it prints where that port is taken"""
 
 
-def run_new(name: str, console: Console) -> int:
+def run_new(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
     """Write a project of the user's own; return the exit code. Raises `ProjectError`."""
+    name: str = arguments.name
     files = write_project(name, Path.cwd())
     lines = [f"Written: {name}", *(f"  {file}" for file in files), _NEXT.format(name=name)]
     console.print(Text("\n".join(lines)), soft_wrap=True)

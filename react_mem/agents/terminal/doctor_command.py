@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.config import load_agent
+from react_mem.agents.embedding import with_embedding_of
 from react_mem.agents.models import EXTRACTIVE, explain_model_error, load_chat_model, resolve_chat_spec
 from react_mem.agents.terminal.output import Output, place_in_words, printable
 from react_mem.errors import MemoryCommandError, ReactMemError
@@ -36,16 +37,10 @@ _NAMED = 10
 _CHECK_SECONDS = 30.0
 """Seconds for a model to say a word: a slower one does not serve a conversation."""
 
-_MAKING = frozenset({"chat", "database", "demo", "doctor", "hook", "import", "mcp", "new", "receipt", "worker"}) | {
-    *("hold set", "keys new", "memory import", "skills import")
-}
-"""Commands, with their verbs, that need no database or make one."""
-
 
 def refuse_nothing(arguments: argparse.Namespace, settings: StorageSettings) -> None:
     """Refuse a reading command where there is no database yet, in place of making one. Raises `MemoryCommandError`."""
-    names = {arguments.command, f"{arguments.command} {getattr(arguments, 'verb', None)}"}
-    reads = _MAKING.isdisjoint(names) and not getattr(arguments, "store", None)
+    reads = arguments.reads and not getattr(arguments, "store", None)
     embedded = settings.database_url is None and has_embedded_server()
     if reads and embedded and not has_cluster(settings.embedded_folder()):
         raise MemoryCommandError(
@@ -88,19 +83,16 @@ async def run_doctor(arguments: argparse.Namespace, console: Console) -> int:
         "user": f"{arguments.user}, unless --user names another",
     }
     wrong = []
-    embedder = ""
+    config = None
     try:
         config = await asyncio.to_thread(load_agent, arguments.agent)
-        embedder = config.models.embedding
         lines["model"] = resolve_chat_spec(config.models.chat)
     except ReactMemError as error:
         wrong.append(str(error))
     try:
         with warnings.catch_warnings(action="ignore"):
             settings = StorageSettings.from_env()
-        if embedder not in ("", "auto"):
-            settings = settings.model_copy(update={"embedding": embedder})
-        lines |= await _database(settings)
+        lines |= await _database(settings if config is None else with_embedding_of(config, settings))
     except (ReactMemError, ValueError) as error:
         wrong.append(str(error))
     wrong += [

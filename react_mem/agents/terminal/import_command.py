@@ -181,7 +181,9 @@ def _listed(skipped: Mapping[str, str]) -> Sequence[str]:
 _PIECE = 1 << 16
 
 
-async def run_mcp(user_id: str, config: AgentConfig, settings: StorageSettings) -> int:
+async def run_mcp(
+    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
+) -> int:
     """Serve an MCP client until it closes our input, or the process is told to stop; return the exit code.
 
     Raises `MemoryCommandError` if the protocol is not installed.
@@ -200,7 +202,7 @@ async def run_mcp(user_id: str, config: AgentConfig, settings: StorageSettings) 
     kept = KeptOpen(opening)
     kept.begin()
     try:
-        with calling(ClientUser(user_id, config, kept.opened)), _input_until_stopped():
+        with calling(ClientUser(arguments.user, config, kept.opened)), _input_until_stopped():
             await memory_server().run_stdio_async()
     finally:
         await kept.close()
