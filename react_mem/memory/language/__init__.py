@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -19,11 +19,11 @@ from react_mem._lazy import door
 from react_mem.memory.language.folding import unmarked
 
 if TYPE_CHECKING:
+    from react_mem.memory.language.cues import settles as settles
     from react_mem.memory.language.folding import MAX_INDEXED_CHARS as MAX_INDEXED_CHARS
     from react_mem.memory.language.folding import fold as fold
     from react_mem.memory.language.folding import normalise as normalise
     from react_mem.memory.language.own_words import own_words_in as own_words_in
-    from react_mem.memory.language.settling import settles as settles
     from react_mem.memory.language.standing import standing_in as standing_in
     from react_mem.memory.language.statements import asks_for_overview as asks_for_overview
     from react_mem.memory.language.statements import cue as cue
@@ -329,6 +329,13 @@ def number_words(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     return (tuple(one.replace("_", " ").split("/")) for one in str(data.get("number_words") or "").split())
 
 
+def either(sources: Iterable[str], *, unspaced: bool) -> str:
+    """Return the source of a pattern for any of the sources, whole words where there are spaces."""
+    found = "|".join(sources)
+    # between letters without spaces there is no end of a word
+    return f"(?:{found})" if unspaced else rf"\b(?:{found})\b"
+
+
 def _read_all() -> dict[str, dict[str, Any]]:
     found = resources.files("react_mem.memory.language").iterdir()
     files = sorted((file for file in found if _FILE.fullmatch(file.name)), key=lambda file: file.name)
@@ -352,3 +359,20 @@ OTHERS = {
 
 FORGETTING = tuple(_File(data).one_of("forgetting") for data in FILES.values())
 """Patterns of words that ask to forget, one of each language with a file."""
+
+
+def words_under(name: str) -> frozenset[str]:
+    """Return the words under a name in all files."""
+    return frozenset(word for data in FILES.values() for word in str(data.get(name) or "").split())
+
+
+def patterns_under(topic: str) -> list[dict[str, re.Pattern[str]]]:
+    """Return the patterns of a topic by name, of each file that has it."""
+    return [
+        {
+            name: re.compile(either(sources, unspaced=bool(data.get("unspaced"))), re.IGNORECASE)
+            for name, sources in data[topic].items()
+        }
+        for data in FILES.values()
+        if topic in data
+    ]

@@ -15,12 +15,12 @@ import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from react_mem.memory.language import FILES, LANGUAGES
 from react_mem.memory.language.folding import unmarked
-
-Span = tuple[int, int]
+from react_mem.memory.language.shown_parts import Span
 
 _DATA: Sequence[tuple[dict[str, Any], bool]] = [
     (dict(data["shows"]), bool(data.get("typed_plain"))) for data in FILES.values() if "shows" in data
@@ -94,7 +94,8 @@ def announced(text: str, taken: Iterable[Span] = ()) -> Iterator[Span]:
         line = text[begin : min(end, begin + 2 * _MAX_LEAD)]
         if not line.strip():
             continue
-        if (looked := looked + _may_lead(text, line, end)) > _MOST_LEADS:
+        may_lead = ":" in line or "：" in line or text.startswith("\n", end)
+        if (looked := looked + may_lead) > _MOST_LEADS:
             return
         material = _after_lead(text, begin, end, line)
         if material is None:
@@ -172,10 +173,6 @@ def chats(text: str) -> Iterator[Span]:
         yield stamped[0][0], _closing(text[: last + 1] if last >= 0 else text, stamped[-1][1], blank=False)
 
 
-def _may_lead(text: str, line: str, end: int) -> bool:
-    return ":" in line or "：" in line or text.startswith("\n", end)
-
-
 def _after_lead(text: str, begin: int, end: int, line: str) -> int | None:
     """Return the start of the text that a line announces; None for no announcement."""
     bare = line.rstrip()
@@ -210,7 +207,8 @@ def _is_own(lead: str) -> bool:
 
 def _is_shaped(text: str, place: int) -> bool:
     """Return true at the start of a document: a heading with others behind it, or labels with an address or a time."""
-    lines = [text[begin:end].strip() for begin, end in _few_lines(text, place)]
+    few = islice(_lines(text, place), _HEAD_LINES)
+    lines = [text[begin : min(end, begin + _MAX_LEAD)].strip() for begin, end in few]
     lines = lines[1:] if lines and not lines[0] else lines
     if not lines:
         return False
@@ -223,15 +221,6 @@ def _is_shaped(text: str, place: int) -> bool:
 
 
 _HEAD_LINES = 8
-
-
-def _few_lines(text: str, place: int) -> list[Span]:
-    spans: list[Span] = []
-    while place < len(text) and len(spans) < _HEAD_LINES:
-        end = text.find("\n", place) + 1 or len(text)
-        spans.append((place, min(end, place + _MAX_LEAD)))
-        place = end
-    return spans
 
 
 def _closing(text: str, begin: int, *, blank: bool = True) -> int:
@@ -255,8 +244,7 @@ def _quoted_to(text: str, begin: int) -> int:
     return _closing(text, begin)
 
 
-def _lines(text: str) -> Iterator[Span]:
-    place = 0
+def _lines(text: str, place: int = 0) -> Iterator[Span]:
     while place < len(text):
         end = text.find("\n", place) + 1 or len(text)
         yield place, end

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Self
+from typing import Any
 
 from react_mem.memory.language import FILES, known_language, languages_of, length, other_language
 from react_mem.memory.language.declarations import declares, ends_in_name, has_structure
@@ -49,10 +49,6 @@ class SentencePart:
         return self.bare[:1]
 
     @property
-    def ends_asking(self) -> bool:
-        return self.words.endswith(("?", "？"))
-
-    @property
     def ends_short(self) -> bool:
         """Return true for a short last word in small letters, as words of grammar are in most languages."""
         *_, last = self.words.split() or [""]
@@ -81,7 +77,7 @@ class SentencePart:
     def runs_on(self) -> bool:
         """Return true for an end that no sentence has: "in", "của", "の"."""
         bare = self.words.rstrip("\"'”’»")
-        return any(one.ends.search(bare) for one in self._halves) and not ends_in_name(bare)
+        return any(ends.search(bare) for _, ends in self._halves) and not ends_in_name(bare)
 
     @cached_property
     def stands(self) -> bool:
@@ -93,36 +89,25 @@ class SentencePart:
 
     def _begins_a_part(self, bare: str) -> bool:
         first = re.match(r"[^\W_]+", bare)
-        return bool(first and joins(first[0])) or any(one.begins.match(bare) for one in self._halves)
+        return bool(first and joins(first[0])) or any(begins.match(bare) for begins, _ in self._halves)
 
     @cached_property
-    def _halves(self) -> Sequence[_Halves]:
+    def _halves(self) -> Sequence[tuple[re.Pattern[str], re.Pattern[str]]]:
         """Return the patterns of the sentence's language; of all languages where its small words do not tell."""
         language = known_language(self.words)
         code = language.code if language is not None else other_language(self.words)
         return (_HALVES[code],) if code in _HALVES else tuple(_HALVES.values())
 
 
-@dataclass(frozen=True)
-class _Halves:
-    """Patterns of a language for the beginning and the end of a half sentence."""
-
-    begins: re.Pattern[str]
-    ends: re.Pattern[str]
-
-    @classmethod
-    def of(cls, runs_on: Mapping[str, Sequence[str]], *, unspaced: bool) -> Self:
-        begins, ends = ("|".join(runs_on[name]) for name in ("begins", "ends"))
-        # between letters without spaces there is no end of a word
-        bound = "" if unspaced else r"\b"
-        return cls(re.compile(f"(?:{begins}){bound}", re.IGNORECASE), re.compile(f"{bound}(?:{ends})$", re.IGNORECASE))
+def _halves(data: Mapping[str, Any]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns of a language for the beginning and the end of a half sentence."""
+    begins, ends = ("|".join(data["runs_on"][name]) for name in ("begins", "ends"))
+    # between letters without spaces there is no end of a word
+    bound = "" if data.get("unspaced") else r"\b"
+    return re.compile(f"(?:{begins}){bound}", re.IGNORECASE), re.compile(f"{bound}(?:{ends})$", re.IGNORECASE)
 
 
-_HALVES = {
-    code: _Halves.of(data["runs_on"], unspaced=bool(data.get("unspaced")))
-    for code, data in FILES.items()
-    if "runs_on" in data
-}
+_HALVES = {code: _halves(data) for code, data in FILES.items() if "runs_on" in data}
 
 
 _BREAK = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -308,7 +293,7 @@ class _Paragraph:
             return True
         if is_wrapped:
             # "I live in Hue, please be quick" may be wrapped before what asks, and is no question
-            return following.ends_asking and following.asks and said.stands and not said.asks
+            return following.words.endswith(("?", "？")) and following.asks and said.stands and not said.asks
         self.asked -= 1
         if following.asks and said.stands:
             return True

@@ -7,37 +7,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
 from react_mem.memory.language import FILES, languages_of
 
 _READ = 400
 """Characters read: a clause is no longer."""
-
-
-@dataclass(frozen=True)
-class Cues:
-    """Patterns of one language's file.
-
-    Args:
-        conditions: Finds a word that makes a clause, and the clause behind it, a supposition: "if".
-        hypothetical: Finds a word that makes a sentence hypothetical: "suppose".
-        supposes: Finds a word that makes its own clause a supposition: "maybe".
-        takes_back: Matches the beginning of a clause that retracts the one before: "just kidding", "no wait".
-        contrasts: Matches the beginning of a clause set against the one before: "but".
-        asks: Finds an end that only a question has, with its mark or without.
-        own_subject: Matches the beginning of a clause with the speaker as its subject: "I", and not "my".
-    """
-
-    writes: re.Pattern[str]
-    conditions: re.Pattern[str]
-    hypothetical: re.Pattern[str]
-    supposes: re.Pattern[str]
-    takes_back: re.Pattern[str]
-    contrasts: re.Pattern[str]
-    asks: re.Pattern[str]
-    own_subject: re.Pattern[str]
 
 
 def is_condition(text: str) -> bool:
@@ -46,7 +21,7 @@ def is_condition(text: str) -> bool:
     >>> is_condition("Wenn ich im Lotto gewinne"), is_condition("要是我去了新西兰"), is_condition("I live in Hue")
     (True, True, False)
     """
-    return any(one.conditions.search(folded) for one, folded in _told(text))
+    return any(one["conditions"].search(folded) for one, folded in _told(text))
 
 
 def is_supposed(text: str) -> bool:
@@ -55,7 +30,7 @@ def is_supposed(text: str) -> bool:
     >>> is_supposed("ojalá viviera en la playa"), is_supposed("Jess would kill me"), is_supposed("I'd like to sleep")
     (True, True, False)
     """
-    return any(one.conditions.search(folded) or one.supposes.search(folded) for one, folded in _told(text))
+    return any(one["conditions"].search(folded) or one["supposes"].search(folded) for one, folded in _told(text))
 
 
 def is_hypothetical(sentence: str) -> bool:
@@ -70,7 +45,7 @@ def is_hypothetical(sentence: str) -> bool:
     (True, False)
     """
     return any(
-        one.hypothetical.search(folded) or (one.conditions.search(folded) and one.supposes.search(folded))
+        one["hypothetical"].search(folded) or (one["conditions"].search(folded) and one["supposes"].search(folded))
         for one, folded in _told(sentence)
     )
 
@@ -81,7 +56,7 @@ def contrasts(text: str) -> bool:
     >>> contrasts("but I rent"), contrasts("I would rent")
     (True, False)
     """
-    return any(one.contrasts.search(folded) for one, folded in _told(text))
+    return any(one["contrasts"].search(folded) for one, folded in _told(text))
 
 
 def takes_back(text: str) -> bool:
@@ -90,7 +65,7 @@ def takes_back(text: str) -> bool:
     >>> takes_back("haha just kidding"), takes_back("äh Quatsch, nach Rügen"), takes_back("I never joke")
     (True, True, False)
     """
-    return any(one.takes_back.search(folded) for one, folded in _told(text))
+    return any(one["takes_back"].search(folded) for one, folded in _told(text))
 
 
 def ends_as_question(text: str) -> bool:
@@ -99,7 +74,7 @@ def ends_as_question(text: str) -> bool:
     >>> ends_as_question("转行会太晚吗"), ends_as_question("我的衣服")
     (True, False)
     """
-    return any(one.asks.search(folded) for one, folded in _told(text))
+    return any(one["asks"].search(folded) for one, folded in _told(text))
 
 
 def is_of_oneself(text: str) -> bool:
@@ -108,7 +83,7 @@ def is_of_oneself(text: str) -> bool:
     >>> is_of_oneself("I got promoted"), is_of_oneself("Yo no sé jugar"), is_of_oneself("My sister got promoted")
     (True, True, False)
     """
-    return any(one.own_subject.search(folded) for one, folded in _told(text))
+    return any(one["own_subject"].search(folded) for one, folded in _told(text))
 
 
 def is_oneself(name: str) -> bool:
@@ -122,13 +97,13 @@ def is_oneself(name: str) -> bool:
     return any(one.unspaced and one.first_person.fullmatch(name) for one in languages_of(name))
 
 
-def _told(text: str) -> Iterator[tuple[Cues, str]]:
+def _told(text: str) -> Iterator[tuple[Mapping[str, re.Pattern[str]], str]]:
     folded = unicodedata.normalize("NFC", text[:_READ]).casefold()
-    return ((one, folded) for one in CUES if one.writes.search(folded))
+    return ((one, folded) for one in _CUES if one["writes"].search(folded))
 
 
-CUES = tuple(
-    Cues(**{name: re.compile(data["lowers"][name], re.I | re.X) for name in Cues.__dataclass_fields__})
+_CUES = [
+    {name: re.compile(source, re.I | re.X) for name, source in data["lowers"].items()}
     for data in FILES.values()
     if "lowers" in data
-)
+]

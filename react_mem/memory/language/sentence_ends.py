@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from react_mem.memory.language import FILES, languages_of
+from react_mem.memory.language import FILES, languages_of, words_under
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 
 # From the first sign of a run on and without looking back: a line may be a megabyte of dots.
@@ -17,7 +17,7 @@ _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？
 
 def _listed(name: str) -> str:
     """Return the source of a pattern for the words that the files list under a name."""
-    return "|".join(sorted(word for data in FILES.values() for word in str(data.get(name) or "").split())) or "(?!)"
+    return "|".join(sorted(words_under(name))) or "(?!)"
 
 
 _ABBREVIATED, _BEFORE_NUMBERS = _listed("abbreviations"), _listed("abbreviations_before_numbers")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from react_mem.memory.language import FILES, UNSPACED, denial_of, number_words
+from react_mem.memory.language import FILES, UNSPACED, denial_of, number_words, words_under
 from react_mem.memory.language.comparison import words
 
 
@@ -92,12 +92,8 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(rf"(?<![^\W{UNSPACED}])(?:{spaced})", flags), re.compile(unspaced, flags)
 
 
-def _listed(name: str) -> frozenset[str]:
-    return frozenset(word for data in FILES.values() for word in str(data.get(name) or "").split())
-
-
 _ASKING = _patterns()
-_JOINING, _DENYING, _ASSENTING = _listed("joins"), _listed("denying"), _listed("assenting")
+_JOINING, _DENYING, _ASSENTING = words_under("joins"), words_under("denying"), words_under("assenting")
 _COUNTING = {
     word: str(number) for data in FILES.values() for number, words in enumerate(number_words(data)) for word in words
 }

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from react_mem.memory.language import FILES, length
 from react_mem.memory.language.folding import has_words
@@ -44,13 +44,6 @@ class Standing:
     topic: str
 
 
-@dataclass(frozen=True)
-class _StandingCues:
-    instructs: re.Pattern[str]
-    topics: tuple[re.Pattern[str], ...]
-    preferred: tuple[re.Pattern[str], ...]
-
-
 def standing_in(text: str) -> Standing | None:
     """Return the standing part of a user's message: the first instruction, else the first preference.
 
@@ -74,7 +67,7 @@ def standing_in(text: str) -> Standing | None:
     preference = None
     for sentence in sentences(own_words_in(shown)):
         folded = _folded(sentence[:_SENTENCE_CHARS]).strip(" \t\n-*•\"'“”‘’.!…。！")
-        if not is_question(sentence) and any(one.instructs.search(folded) for one in _CUES):
+        if not is_question(sentence) and _INSTRUCTS.search(folded):
             return Standing("instruction", sentence, _topic(folded))
         if preference is None and (preferred := _preferred(folded)) is not None:
             preference = Standing("preference", sentence, preferred)
@@ -105,12 +98,12 @@ def _folded(text: str) -> str:
 
 
 def _topic(folded: str) -> str:
-    found = (match["topic"] for one in _CUES for topic in one.topics if (match := topic.search(folded)))
+    found = (match["topic"] for topic in _TOPICS if (match := topic.search(folded)))
     return next(filter(None, map(_cut, found)), "")
 
 
 def _preferred(folded: str) -> str | None:
-    found = (match["topic"] for one in _CUES for topic in one.preferred if (match := topic.search(folded)))
+    found = (match["topic"] for topic in _PREFERRED if (match := topic.search(folded)))
     return next(map(_cut, found), None)
 
 
@@ -118,24 +111,14 @@ def _cut(topic: str) -> str:
     return topic.strip(" ,;.!?，。！？、")[:MAX_TOPIC_CHARS]
 
 
-def _either(sources: list[str]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{source})" for source in sources))
+def _listed(name: str) -> list[str]:
+    return [one for data in FILES.values() for one in data.get("standing", {}).get(name, ())]
 
 
-def _cues(data: dict[str, list[str]]) -> _StandingCues:
-    return _StandingCues(
-        _either(data["instructs"]),
-        tuple(map(re.compile, data["topics"])),
-        tuple(map(re.compile, data["prefers"])),
-    )
-
-
-def _listed() -> list[dict[str, Any]]:
-    return [data["standing"] for data in FILES.values() if "standing" in data]
-
-
-_CUES = tuple(map(_cues, _listed()))
-_ANY = re.compile("|".join(re.escape(word) for data in _listed() for word in data["hints"]))
+_ANY = re.compile("|".join(map(re.escape, _listed("hints"))))
+_INSTRUCTS = re.compile("|".join(f"(?:{source})" for source in _listed("instructs")))
+_TOPICS = [re.compile(source) for source in _listed("topics")]
+_PREFERRED = [re.compile(source) for source in _listed("prefers")]
 
 
 # Preferences in what is said, in any language with a file.

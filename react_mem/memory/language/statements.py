@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Literal
 
-from react_mem.memory.language import FORGETTING, LANGUAGES, languages_of, length
+from react_mem.memory.language import FORGETTING, LANGUAGES, either, languages_of, length
 from react_mem.memory.language.declarations import declares
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS, has_words, normalise
 from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
@@ -307,11 +307,7 @@ def phrases(name: str) -> str:
 
     Each phrase is a pattern itself; without any, nothing is found.
     """
-    found = [
-        f"(?:{listed})" if one.unspaced else rf"\b(?:{listed})\b"
-        for one in LANGUAGES
-        if (listed := "|".join(one.cues.get(name, ())))
-    ]
+    found = [either(one.cues[name], unspaced=one.unspaced) for one in LANGUAGES if one.cues.get(name)]
     return f"(?:{'|'.join(found) or '(?!)'})"
 
 
@@ -333,25 +329,3 @@ def listed(topic: Literal["web", "fields"], name: str) -> list[str]:
     """Return the entries under a topic in all files: patterns, or lines of words."""
     found = [getattr(one, topic).get(name, ()) for one in LANGUAGES]
     return [entry for one in found for entry in ([one] if isinstance(one, str) else one)]
-
-
-# Detection of questions about the past, by the phrases of the languages' files.
-
-_MAX_QUESTION = 2_000
-_LENGTH = cue("no_past")
-_OF_A_THING = cue("past_of_a_thing")
-_PAST = cue("past")
-
-
-def asks_about_the_past(question: str) -> bool:
-    """Return true for a question about a former state: "where did I live before?".
-
-    >>> asks_about_the_past("Where did I live before?"), asks_about_the_past("Where do I live?")
-    (True, False)
-    >>> asks_about_the_past("How old am I?"), asks_about_the_past("What is my old address?")
-    (False, True)
-    >>> asks_about_the_past("Trước đây tôi sống ở đâu?"), asks_about_the_past("以前はどこに住んでいましたか")
-    (True, True)
-    """
-    asked = _LENGTH.sub(" ", normalise(question[:_MAX_QUESTION]))
-    return bool(_PAST.search(asked) or _OF_A_THING.search(asked))
