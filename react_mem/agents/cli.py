@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     handler.setLevel(logging.ERROR)
     logging.basicConfig(handlers=[handler])
     arguments = command_line().parse_args(argv)
-    console = terminal.Terminal()
+    console = terminal.Terminal(as_json=getattr(arguments, "json", False))
     try:
         if arguments.command == "doctor":
             # settings that cannot be used are what it is there to tell

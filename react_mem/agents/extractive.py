@@ -196,33 +196,28 @@ class ExtractiveChatModel(AnsweringModel):
         _cannot_fill()
 
     def _answer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
-        return _answer(messages, options, self.stands_in)
+        if options.get("response_format"):
+            _cannot_fill()
+        tools = {spec["function"]["name"] for spec in options.get("tools", ())}
+        turn = _Turn(messages, tools, stands_in=self.stands_in)
+        text, calls = turn.reply()
+        preamble = "" if calls else _lines(turn.banner(), turn.forgotten())
+        marks: dict[str, Any] = {PREAMBLE: preamble} if preamble else {}
+        if turn.is_off and turn.phrases["off"] in text:
+            # the conversation may go on with memory on, which then has nothing to remember of this
+            marks[NOTICE] = True
+        return AIMessage(
+            _lines(preamble, text),
+            tool_calls=calls,
+            # no tokens were read or written: nothing was sent anywhere
+            usage_metadata=UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0),
+            response_metadata={"model_name": "extractive"},
+            additional_kwargs=marks,
+        )
 
 
 def _cannot_fill() -> NoReturn:
     raise NotImplementedError("extractive cannot fill a schema: it only quotes; configure a language model for that")
-
-
-def _answer(messages: Sequence[BaseMessage], options: dict[str, Any], stands_in: bool) -> AIMessage:
-    if options.get("response_format"):
-        _cannot_fill()
-    tools = {spec["function"]["name"] for spec in options.get("tools", ())}
-    turn = _Turn(messages, tools, stands_in=stands_in)
-    text, calls = turn.reply()
-    preamble = "" if calls else "\n".join([*turn.banner(), *turn.forgotten()])
-    marks: dict[str, Any] = {PREAMBLE: preamble} if preamble else {}
-    if turn.is_off and turn.phrases["off"] in text:
-        # the conversation may go on with memory on, which then has nothing to remember of this
-        marks[NOTICE] = True
-    # No tokens were read or written: nothing was sent anywhere.
-    usage = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
-    return AIMessage(
-        "\n".join(filter(None, (preamble, text))),
-        tool_calls=calls,
-        usage_metadata=usage,
-        response_metadata={"model_name": "extractive"},
-        additional_kwargs=marks,
-    )
 
 
 class _Turn:
@@ -261,26 +256,23 @@ class _Turn:
         call = self._call() if observation is None else None
         if call is not None:
             return (self.phrases["looking"] if call["name"] == "retrieve_facts" else ""), [call]
+        unseen = self.phrases["unseen"] if self.unseen else ""
+        if unseen and not self.text:
+            return unseen, []
         answer = self._from_tool(observation) if observation is not None else ""
-        parts = [self.phrases["unseen"]] if self.unseen else []
-        parts += [answer or self._from_memory(observation)] if self.text or not self.unseen else []
-        return "\n".join(parts), []
+        return _lines(unseen, answer or self._from_memory(observation)), []
 
-    def banner(self) -> list[str]:
+    def banner(self) -> str:
         """Return the model's introduction before its first answer, or before each while it stands in."""
         if self.stands_in:
-            return [self.phrases["stands_in"]]
-        first = not any(isinstance(message, AIMessage) for message in self.earlier)
-        return [self.phrases["banner"]] if first else []
+            return self.phrases["stands_in"]
+        return "" if any(isinstance(message, AIMessage) for message in self.earlier) else self.phrases["banner"]
 
-    def forgotten(self) -> list[str]:
+    def forgotten(self) -> str:
         """Return the forgotten texts for display; they are not to be remembered again."""
         gone = next((m.artifact for m in reversed(self.since) if isinstance(m, ToolMessage) and m.artifact), None)
         texts = list(dict.fromkeys(map(str, gone))) if isinstance(gone, list) else []
-        more = self.phrases["more"] if len(texts) > _TOLD else ""
-        return [self.phrases["forgotten_what"].format(quotes=" ".join(map(_in_quotes, texts[:_TOLD])) + more)] * bool(
-            texts
-        )
+        return self.phrases["forgotten_what"].format(quotes=self._quotes(texts, _TOLD)) if texts else ""
 
     def _call(self) -> ToolCall | None:
         name, args = "", {}
@@ -319,9 +311,13 @@ class _Turn:
         if observation.status == "error":
             return self.phrases["failed"].format(tool=name, result=result)
         if name == forget_said.name:
-            return "\n".join(filter(None, (self._forgotten(result), self._noted())))
+            return _lines(self._forgotten(result), self._noted())
         if name == list_known.name:
-            return "\n".join(filter(None, (self._noted(), self._listed(observation.text))))
+            known = observation.text
+            last = known.rpartition("\n")[2]
+            more = self.phrases["overview_more"].format(count=last.removeprefix(MORE)) if last.startswith(MORE) else ""
+            listed = [memory.text for memory in read_lines(known, other=None)]
+            return _lines(self._noted(), self._overview(listed, more))
         if name == "current_time":
             return self.phrases["time"].format(result=result)
         if name == "calculator":
@@ -337,51 +333,39 @@ class _Turn:
         if self.forgets or self.forgets_all:
             return self.phrases["forget_all" if self.forgets_all else "cannot_forget"]
         if self.overview:
-            return "\n".join(filter(None, (noted, self._told())))
+            told = all_told([*self._memories(), *self._conversation()])
+            return _lines(noted, self._overview(told[:_TOLD]))
         if not self.question:
             return noted or self.phrases["request" if self.requests else "small_talk"]
         quote = self._quote(read_lines(_edges(observation.text)) if observation is not None else [])
         if quote is None:
             unknown = self.phrases["small_talk" if self._small_talk() else "off" if self.is_off else "unknown"]
-            if noted == unknown:
-                return unknown
-            return f"{noted}\n{unknown}" if noted else unknown
-        if noted and quote.text not in self.said:
-            return f"{noted}\n{self._quoted(quote)}"
-        return self._quoted(quote)
+            return _lines(noted if noted != unknown else "", unknown)
+        return _lines(noted if quote.text not in self.said else "", self._quoted(quote))
 
     def _forgotten(self, result: str) -> str:
         if result == FORGOTTEN:
             return self.phrases["forgotten"]
-        meant = [memory.text for memory in read_lines(result) if result.find(f"- {memory.text}") >= 0]
+        meant = [memory.text for memory in read_lines(result) if f"- {memory.text}" in result]
         if not meant:
             return self.phrases["nothing_to_forget"]
         return self.phrases["not_forgotten"].format(quotes=" ".join(map(_in_quotes, meant[:_QUOTED])))
 
-    def _listed(self, known: str) -> str:
-        """Return an overview of the user's memories."""
-        lines = [f"- {_shortened(memory.text)}" for memory in read_lines(known, other=None)]
-        if not lines:
+    def _overview(self, texts: Sequence[str], more: str = "") -> str:
+        if not texts:
             return self.phrases["overview_empty"]
-        last = known.rpartition("\n")[2]
-        more = [self.phrases["overview_more"].format(count=last.removeprefix(MORE))] if last.startswith(MORE) else []
-        return "\n".join((self.phrases["overview"], *lines, *more))
-
-    def _told(self) -> str:
-        """Return an overview of the user's retrieved statements."""
-        told = all_told([*self._memories(), *self._conversation()])
-        lines = [f"- {_shortened(text)}" for text in told[:_TOLD]]
-        return "\n".join((self.phrases["overview"], *lines)) if lines else self.phrases["overview_empty"]
+        return _lines(self.phrases["overview"], *(f"- {_shortened(text)}" for text in texts), more)
 
     def _noted(self) -> str:
         if not self.said:
             return ""
         if self.is_off:
             return self.phrases["off"]
-        quotes = " ".join(map(_in_quotes, self.said[:_QUOTED])) + (
-            self.phrases["more"] if len(self.said) > _QUOTED else ""
-        )
-        return self.phrases["noted"].format(quotes=quotes)
+        return self.phrases["noted"].format(quotes=self._quotes(self.said, _QUOTED))
+
+    def _quotes(self, texts: Sequence[str], most: int) -> str:
+        more = self.phrases["more"] if len(texts) > most else ""
+        return " ".join(map(_in_quotes, texts[:most])) + more
 
     def _small_talk(self) -> bool:
         return any(language.small_talk.search(self.question) for language in languages_of(self.question))
@@ -434,6 +418,10 @@ def _arithmetic(text: str) -> str:
     if match is None or not _OPERATOR.search(match[1]) or _DATE.fullmatch(text.strip()):
         return ""
     return match[1].strip()
+
+
+def _lines(*parts: str) -> str:
+    return "\n".join(filter(None, parts))
 
 
 def _edges(text: str) -> str:

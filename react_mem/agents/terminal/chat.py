@@ -163,7 +163,7 @@ class _Chat:
                     if not line:
                         continue
                     if line == "/forget" and not self._is_sure():
-                        self._console.print(Text(NOT_FORGOTTEN, style="dim"))
+                        self._console.say(NOT_FORGOTTEN, "dim")
                         continue
                     thread_id = self._do(loop, agent, sessions, line, thread_id)
             finally:
@@ -181,7 +181,7 @@ class _Chat:
         self._console.print(Text(HELP, style="dim"))
         if said:
             shown = one_line(said, max(self._console.width - 42, 10))
-            self._console.print(Text(f"Going on where you left, at “{shown}”", style="dim"), soft_wrap=True)
+            self._console.say(f"Going on where you left, at “{shown}”", "dim")
         self._console.print()
 
     def _read(self) -> str | None:
@@ -217,7 +217,7 @@ class _Chat:
             return loop.run(self._handle(agent, sessions, line, thread_id, outcome))
         except KeyboardInterrupt:
             kept = "; what you said is remembered" if outcome.durable else ""
-            self._console.print(Text(f"stopped{kept}", style="yellow"))
+            self._console.say(f"stopped{kept}", "yellow")
         except Exception as error:
             self._failed = True
             self._console.failure(error)
@@ -232,25 +232,25 @@ class _Chat:
         elif line == "/new":
             await sessions.end(thread_id)
             thread_id = await sessions.new()
-            self._console.print(Text("a new conversation", style="dim"))
+            self._console.say("a new conversation", "dim")
         elif line == "/forget":
             try:
                 receipt = await sessions.forget()
             except LegalHoldError as held:
-                self._console.print(Text(str(held), style="yellow"), soft_wrap=True)
+                self._console.say(str(held), "yellow")
                 return thread_id
             if self._prompt is not None:
                 self._prompt.forget()
             thread_id = await sessions.new()
-            self._console.print(Text(f"forgotten: {receipt.in_short()}", style="dim"))
+            self._console.say(f"forgotten: {receipt.in_short()}", "dim")
         elif line == "/help":
             self._console.print(Text(HELP, style="dim"))
         elif line.split()[0] in _VERDICTS:
             await self._judge(agent, thread_id, _VERDICTS[line.split()[0]])
         elif line.split()[0] in COMMANDS:
-            self._console.print(Text(f"{line.split()[0]} takes nothing after it", style="yellow"))
+            self._console.say(f"{line.split()[0]} takes nothing after it", "yellow")
         elif line.startswith("/") and " " not in line and line.count("/") == 1:
-            self._console.print(Text(f"unknown command {one_line(line, 40)}", style="yellow"))
+            self._console.say(f"unknown command {one_line(line, 40)}", "yellow")
             self._console.print(Text(HELP, style="dim"))
         else:
             await run_turn(
@@ -270,17 +270,17 @@ class _Chat:
         assert agent.store is not None  # noqa: S101 - narrows for the type checker
         report = await MemoryFacade(agent.store).feedback(self._user_id, score, session_id=thread_id)
         if report is None:
-            self._console.print(Text("there is no answer yet that is remembered", style="yellow"))
+            self._console.say("there is no answer yet that is remembered", "yellow")
             return
         counts = "more" if score > 0 else "less"
         said = f"noted: {report.memories} memories count {counts}" if report.memories else "noted"
-        self._console.print(Text(said, style="dim"))
+        self._console.say(said, "dim")
 
     async def _show_threads(self, agent: Agent) -> None:
         assert agent.store is not None  # noqa: S101 - narrows for the type checker
         for held in (await MemoryFacade(agent.store).dialog.conversations(self._user_id))[:_SHOWN]:
             about = one_line(held.about, max(self._console.width - 26, 10))
-            self._console.print(Text(f"  {held.last[:16].replace('T', ' ')}  {held.id[:8]}  {about}", style="dim"))
+            self._console.say(f"  {held.last[:16].replace('T', ' ')}  {held.id[:8]}  {about}", "dim")
 
     async def _show_memory(self, agent: Agent) -> None:
         assert agent.store is not None  # noqa: S101 - narrows for the type checker
@@ -299,7 +299,7 @@ class _Chat:
             text = labelled(item.payload, str(item.payload.get("text", "")))
             Column(self._console, _MEMORY_COLUMN).whole(text)
         if not results:
-            self._console.print(Text("  nothing yet", style="dim"))
+            self._console.say("  nothing yet", "dim")
         if waiting := await facade.pending(self._user_id):
             why = "`react-mem memory pending` says why, if it lasts"
-            self._console.print(Text(f"  waiting to be read: {len(waiting)} ({why})", style="yellow"))
+            self._console.say(f"  waiting to be read: {len(waiting)} ({why})", "yellow")

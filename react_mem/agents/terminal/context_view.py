@@ -11,13 +11,11 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 from langgraph.store.base import BaseStore
-from rich.console import Console
-from rich.text import Text
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context_preview import REMEMBERING, preview_context, shown_message
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.agents.terminal.output import print_json, printable
+from react_mem.agents.terminal.output import Terminal, printable
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import MemoryFacade, MemoryScope, StorageSettings
 from react_mem.memory.context import Assembled, Frame, Section, is_users
@@ -29,7 +27,7 @@ _NAMED = 5
 
 
 async def run_context(
-    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
+    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
 ) -> int:
     """Show a context; return the exit code.
 
@@ -78,7 +76,7 @@ async def _no_thread(store: BaseStore, arguments: argparse.Namespace) -> str:
 class _View:
     """The view of one context."""
 
-    def __init__(self, console: Console, frame: Frame, assembled: Assembled, prompt: Sequence[BaseMessage]) -> None:
+    def __init__(self, console: Terminal, frame: Frame, assembled: Assembled, prompt: Sequence[BaseMessage]) -> None:
         self._console = console
         self._frame = frame
         self._assembled = assembled
@@ -98,14 +96,14 @@ class _View:
             },
             "messages": [{"role": message.type, "content": shown_message(message)} for message in self._prompt],
         }
-        print_json(self._console, data)
+        self._console.json(data)
 
     def draw(self, *, searches: bool) -> None:
         """Draw the messages, then the tokens of each section."""
         for message in self._prompt:
-            self._console.print(Text(f"[{message.type}]", style="bold"), soft_wrap=True)
+            self._console.say(f"[{message.type}]", "bold")
             for line in shown_message(message).split("\n"):
-                self._console.print(Text(printable(line)), soft_wrap=True)
+                self._console.say(printable(line))
             self._console.print()
         tokens, budget, dropped = self._assembled.tokens, self._assembled.budget, self._assembled.dropped
         self._row("section", "tokens", "may take", "dropped", style="dim")
@@ -125,7 +123,7 @@ class _View:
 
     def _row(self, section: str, tokens: str, budget: str, dropped: str, style: str = "") -> None:
         line = f"{section.ljust(16)}{tokens.rjust(9)}{budget.rjust(10)}{dropped.rjust(9)}"
-        self._console.print(Text(line.rstrip(), style=style), soft_wrap=True)
+        self._console.say(line.rstrip(), style=style)
 
     def _note(self, text: str) -> None:
-        self._console.print(Text(text, style="dim"), soft_wrap=True)
+        self._console.say(text, "dim")

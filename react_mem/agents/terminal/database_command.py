@@ -8,11 +8,8 @@ import contextlib
 import signal
 from collections.abc import Callable
 
-from rich.console import Console
-from rich.text import Text
-
 from react_mem.agents.agent_opening import ConfiguredRunners
-from react_mem.agents.terminal.output import counted, print_json
+from react_mem.agents.terminal.output import Terminal, counted
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import StorageSettings
@@ -38,7 +35,7 @@ from react_mem.memory.runtime import (
 # Progress of long work, on standard error: a bar with the time left on a terminal, a line now and then elsewhere.
 
 
-async def run_database(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+async def run_database(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Run `react-mem database`; return the exit code. Raises `StorageError` if it cannot be done here."""
     match arguments.verb:
         case "distribute":
@@ -48,7 +45,7 @@ async def run_database(arguments: argparse.Namespace, settings: StorageSettings,
     return 0
 
 
-async def _distribute(settings: StorageSettings, console: Console, *, quiet: bool) -> None:
+async def _distribute(settings: StorageSettings, console: Terminal, *, quiet: bool) -> None:
     steps: list[str] = []
     # what was done is told behind the bar, which both would otherwise be drawn over
     together = "Tables are distributed all together or not at all; the same command does what is left."
@@ -57,32 +54,29 @@ async def _distribute(settings: StorageSettings, console: Console, *, quiet: boo
             await distribute(settings, steps.append, progress)
     finally:
         for step in steps:
-            console.print(Text(step), soft_wrap=True)
+            console.say(step)
     if not steps:
-        console.print(Text("the database is distributed already; there was nothing to do"))
+        console.say("the database is distributed already; there was nothing to do")
 
 
-async def _reembed(spec: str, settings: StorageSettings, console: Console, *, quiet: bool) -> None:
+async def _reembed(spec: str, settings: StorageSettings, console: Terminal, *, quiet: bool) -> None:
     go_on = "What is left is found by its words; the same command goes on from there."
     with Progress("Embedding", "texts", quiet=quiet, go_on=go_on) as progress:
         model = await asyncio.to_thread(load_embedding_model, spec)
         done = await reembed(settings, model, progress)
-    console.print(
-        Text(f"{done} texts embedded. The memories are now of {model.name}: set EMBEDDING_MODEL={model.name}"),
-        soft_wrap=True,
-    )
+    console.say(f"{done} texts embedded. The memories are now of {model.name}: set EMBEDDING_MODEL={model.name}")
 
 
 # `react-mem keys`: the master key that memory is encrypted under, and the data keys of owners.
 
 
-async def run_keys(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+async def run_keys(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Run `react-mem keys`; return the exit code.
 
     Raises `MemoryCommandError` without a key, and `StorageError` for a wrong one.
     """
     if arguments.verb == "new":
-        console.print(Text(new_master_key()), soft_wrap=True)
+        console.say(new_master_key())
         return 0
     if arguments.verb == "status":
         async with open_storage(settings) as storage:
@@ -99,14 +93,14 @@ async def run_keys(arguments: argparse.Namespace, settings: StorageSettings, con
     finally:
         # behind the bar, which is drawn over what is printed meanwhile
         for line in told:
-            console.print(Text(line), soft_wrap=True)
+            console.say(line)
     return 0
 
 
-async def _status(store: MemoryStore, console: Console) -> None:
+async def _status(store: MemoryStore, console: Terminal) -> None:
     found = await key_counts(store.pool)
     master = store.keys.master.id if store.keys is not None else None
-    print_json(console, {"master_key": master, **found._asdict()})
+    console.json({"master_key": master, **found._asdict()})
 
 
 async def _rotate(store: MemoryStore, progress: Progress, tell: Callable[[str], None], *, data_keys: bool) -> None:
@@ -154,7 +148,7 @@ def _ring(store: MemoryStore) -> KeyRing:
 # `react-mem worker` and `react-mem maintain`: the work behind the turns, in a process of its own, or once and now.
 
 
-async def run_worker(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+async def run_worker(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Run the background work of all agents until the process is told to stop; return the exit code."""
     stopped = asyncio.Event()
     for name in (signal.SIGINT, signal.SIGTERM):
@@ -163,7 +157,7 @@ async def run_worker(arguments: argparse.Namespace, settings: StorageSettings, c
     runners = await asyncio.to_thread(ConfiguredRunners)
     async with open_storage(settings) as storage:
         worker = Worker(storage.memory, runners, checkpointer=storage.checkpointer)
-        console.print(Text(f"working for {', '.join(runners.names())}; Ctrl-C stops", style="dim"), soft_wrap=True)
+        console.say(f"working for {', '.join(runners.names())}; Ctrl-C stops", "dim")
         try:
             await stopped.wait()
         finally:
@@ -172,14 +166,14 @@ async def run_worker(arguments: argparse.Namespace, settings: StorageSettings, c
     return 0
 
 
-async def run_maintain(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+async def run_maintain(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Recover after crashes, conclude quiet conversations and reflect, for a user or all; return 1 after a problem."""
     runners = await asyncio.to_thread(ConfiguredRunners)
     with Progress("Maintaining", "users", quiet=arguments.quiet) as progress:
         async with open_storage(settings) as storage:
             done = await maintain_all(storage.memory, runners, arguments.user, progress)
     counts = f"new in memory: {len(done.stored)} · no longer believed: {len(done.retired)} · waiting: {done.waiting}"
-    console.print(Text(counts))
+    console.say(counts)
     if done.problem:
-        console.print(Text(done.problem, style="yellow"), soft_wrap=True)
+        console.say(done.problem, "yellow")
     return 1 if done.problem else 0

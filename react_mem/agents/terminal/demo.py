@@ -14,7 +14,6 @@ from pathlib import Path
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.agent_opening import open_agent
@@ -160,10 +159,10 @@ Next:
   make dev       # a LangGraph server: http://127.0.0.1:2024, or the address that it prints where that port is taken"""
 
 
-def run_new(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+def run_new(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Write a project of the user's own; return the exit code. Raises `ProjectError`."""
     name: str = arguments.name
     files = write_project(name, Path.cwd())
     lines = [f"Written: {name}", *(f"  {file}" for file in files), _NEXT.format(name=name)]
-    console.print(Text("\n".join(lines)), soft_wrap=True)
+    console.say("\n".join(lines))
     return 0

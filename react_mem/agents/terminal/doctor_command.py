@@ -10,13 +10,12 @@ import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.config import load_agent
 from react_mem.agents.embedding import with_embedding_of
 from react_mem.agents.models import EXTRACTIVE, explain_model_error, load_chat_model, resolve_chat_spec
-from react_mem.agents.terminal.output import Output, place_in_words, printable
+from react_mem.agents.terminal.output import Terminal, place_in_words, printable
 from react_mem.errors import MemoryCommandError, ReactMemError
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import (
@@ -59,7 +58,7 @@ async def nothing_of(user: str, settings: StorageSettings) -> str:
     return f"nothing of {user} in {place_in_words(settings)}; {there}"
 
 
-async def run_users(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+async def run_users(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Show the users with memories; return the exit code."""
     async with connected(settings) as conn:
         found = await holders(conn)
@@ -67,13 +66,13 @@ async def run_users(arguments: argparse.Namespace, settings: StorageSettings, co
     rows = [(one.user, str(one.count), f"{one.latest:%Y-%m-%d %H:%M}") for one in found]
     data = [{"user": one.user, "memories": one.count, "last_written": one.latest.isoformat()} for one in found]
     empty = f"there are no memories yet in {where}"
-    code = Output(console, as_json=arguments.json).table(("user", "memories", "last written"), rows, data, empty)
+    code = console.table(("user", "memories", "last written"), rows, data, empty)
     if rows and not arguments.json:
-        console.print(Text(f"in {where}", style="dim"), soft_wrap=True)
+        console.say(f"in {where}", "dim")
     return code
 
 
-async def run_doctor(arguments: argparse.Namespace, console: Console) -> int:
+async def run_doctor(arguments: argparse.Namespace, console: Terminal) -> int:
     """Show the configuration and its errors; return 1 for any. No model is asked without `--check`."""
     lines = {
         "versions": ", ".join(
@@ -105,7 +104,7 @@ async def run_doctor(arguments: argparse.Namespace, console: Console) -> int:
     if lines.get("model") == EXTRACTIVE:
         lines["model"] += ", built in: quotes what it remembers; set OPENAI_API_KEY or CHAT_MODEL for another"
     if arguments.json:
-        Output(console, as_json=True).json({**lines, "wrong": wrong})
+        console.json({**lines, "wrong": wrong})
     else:
         for label, text in [*lines.items(), *(("wrong", text) for text in wrong)]:
             line = Text(label.ljust(12), style="red" if label == "wrong" else "dim")

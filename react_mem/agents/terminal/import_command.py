@@ -14,10 +14,8 @@ import threading
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from rich.console import Console
-
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.terminal.output import Output, counted, printable
+from react_mem.agents.terminal.output import Terminal, counted, printable
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.installation import pip_install
@@ -34,7 +32,7 @@ _OWNERS = 10
 
 
 async def run_import(
-    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
+    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
 ) -> int:
     """Import memories; return the exit code, 1 if everything was skipped.
 
@@ -68,7 +66,7 @@ async def run_import(
                 # of an address nothing is shown: it may have a password
                 told = str(error) if arguments.system == "langmem" else _placed(arguments.where, str(error))
                 raise MemoryCommandError(f"{told}; nothing was imported") from error
-    Output(console, as_json=arguments.json).report(outcome.to_data(), _in_words(outcome, arguments.user or ""))
+    console.report(outcome.to_data(), _in_words(outcome, arguments.user or ""))
     return 1 if outcome.is_nothing else 0
 
 
@@ -128,32 +126,31 @@ def _same_in_words(same: int) -> str:
 
 
 async def run_skills(
-    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
+    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
 ) -> int:
     """Export or import skills; return the exit code, 1 where one was skipped.
 
     Raises `MemoryCommandError` if the file or folder cannot be read or written at all.
     """
-    out = Output(console, as_json=arguments.json)
     async with open_storage(settings) as storage:
         memory = MemoryFacade(storage.memory, config.memory, checkpointer=storage.checkpointer)
         with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
             carry_out = _export if arguments.verb == "export" else _import
-            return await carry_out(memory, arguments, out)
+            return await carry_out(memory, arguments, console)
 
 
-async def _export(memory: MemoryFacade, arguments: argparse.Namespace, out: Output) -> int:
+async def _export(memory: MemoryFacade, arguments: argparse.Namespace, console: Terminal) -> int:
     try:
         done = await export_skills(memory, arguments.user, arguments.folder)
     except ValueError as error:
         raise MemoryCommandError(str(error)) from error
     data = {"written": done.written, "kept": done.kept, "skipped": done.skipped, "folder": arguments.folder}
     said = f"{counted(len(done.written), 'skill')} written to {arguments.folder}, {done.kept} were there as they are"
-    out.report(data, "\n".join([printable(said), *_listed(done.skipped)]))
+    console.report(data, "\n".join([printable(said), *_listed(done.skipped)]))
     return 1 if done.skipped else 0
 
 
-async def _import(memory: MemoryFacade, arguments: argparse.Namespace, out: Output) -> int:
+async def _import(memory: MemoryFacade, arguments: argparse.Namespace, console: Terminal) -> int:
     try:
         done = await import_skills(memory, arguments.user, arguments.where, dry_run=arguments.dry_run)
     except ValueError as error:
@@ -168,7 +165,7 @@ async def _import(memory: MemoryFacade, arguments: argparse.Namespace, out: Outp
     would = "would be " if arguments.dry_run else ""
     cut = [printable(f"  only its beginning is taken: {place}") for place in done.cut]
     said = f"{counted(len(done.added), 'skill')} {would}added, on probation, {done.kept} were there already"
-    out.report(data, "\n".join([said, *cut, *_listed(done.skipped)]))
+    console.report(data, "\n".join([said, *cut, *_listed(done.skipped)]))
     return 1 if done.skipped else 0
 
 
@@ -182,7 +179,7 @@ _PIECE = 1 << 16
 
 
 async def run_mcp(
-    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
+    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
 ) -> int:
     """Serve an MCP client until it closes our input, or the process is told to stop; return the exit code.
 

@@ -11,13 +11,20 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.terminal.arguments import FORMATS
 from react_mem.agents.terminal.doctor_command import nothing_of
-from react_mem.agents.terminal.output import CELL, NOT_FORGOTTEN, Output, counted, one_line, write_lines, written_lines
+from react_mem.agents.terminal.output import (
+    CELL,
+    NOT_FORGOTTEN,
+    Terminal,
+    counted,
+    one_line,
+    write_lines,
+    written_lines,
+)
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
@@ -66,7 +73,7 @@ _ENDINGS = {".html": "html", ".htm": "html", ".json": "json"}
 
 
 async def run_memory(
-    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
+    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
 ) -> int:
     """Run a subcommand; return the exit code.
 
@@ -88,12 +95,12 @@ class _Command:
     """One subcommand; each public coroutine is a verb of the command line."""
 
     def __init__(
-        self, arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
+        self, arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
     ) -> None:
         self.arguments = arguments
         self._settings = settings
         self._config = config
-        self._out = Output(console, as_json=arguments.json)
+        self._out = console
         self._user: str = arguments.user
 
     def policy(self) -> MemoryPolicy:
@@ -112,12 +119,12 @@ class _Command:
         if not (sys.stdin and sys.stdin.isatty()):
             raise MemoryCommandError(f"forgetting {what} cannot be undone: say --yes")
         try:
-            answer = self._out.console.input(Text(f"forget {what}, for good? (yes/no) "))
+            answer = self._out.input(Text(f"forget {what}, for good? (yes/no) "))
         except (EOFError, KeyboardInterrupt):
             answer = ""
         is_sure = answer.strip().lower() in {"y", "yes"}
         if not is_sure:
-            self._out.console.print(Text(NOT_FORGOTTEN, style="dim"))
+            self._out.say(NOT_FORGOTTEN, "dim")
         return is_sure
 
     async def list(self, memory: MemoryFacade) -> int:
@@ -301,7 +308,7 @@ class _Command:
         rows = [(_day(item.payload.get("created_at", "")), item.source, _short(item.id), _text(item)) for item in items]
         code = await self._table(("date", "kind", "id", "memory"), rows, data)
         if total > len(items) and not self._out.as_json:
-            self._out.console.print(Text(f"and {total - len(items)} more; --limit shows them", style="dim"))
+            self._out.say(f"and {total - len(items)} more; --limit shows them", "dim")
         return code
 
     async def _table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], data: Any) -> int:

@@ -147,55 +147,6 @@ def counted(count: int, one: str, several: str = "") -> str:
     return f"{count} {one if count == 1 else several or f'{one}s'}"
 
 
-class Output:
-    """Destination of a command's output: the terminal, in words or as JSON."""
-
-    def __init__(self, console: Console, *, as_json: bool) -> None:
-        self.console = console
-        self.as_json = as_json
-
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], data: Any, empty: str = "nothing") -> int:
-        """Print rows, in a pipe or a file without cutting any, or `data` as JSON; return the exit code 0.
-
-        `empty` is the message without rows.
-        """
-        if self.as_json:
-            self.json(data)
-            return 0
-        if not rows:
-            self.console.print(Text(empty, style="dim"), soft_wrap=True)
-            return 0
-        if not self.console.is_terminal:
-            cells = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
-            *widths, _ = (max(map(len, column)) for column in zip(*cells, strict=True))
-            for *firsts, last in cells:
-                line = [cell.ljust(width) for cell, width in zip(firsts, widths, strict=True)]
-                self.console.print(Text("  ".join([*line, last])), soft_wrap=True)
-            return 0
-        table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
-        for column in columns:
-            table.add_column(column, no_wrap=column != columns[-1], overflow="fold")
-        for row in rows:
-            table.add_row(*(Text(one_line(cell, CELL)) for cell in row))
-        self.console.print(table)
-        return 0
-
-    def report(self, data: dict[str, Any], text: str) -> None:
-        """Print a result, as data or as a sentence."""
-        if self.as_json:
-            self.json(data)
-        else:
-            self.console.print(Text(text, style="dim"), soft_wrap=True)
-
-    def json(self, data: Any) -> None:
-        print_json(self.console, data)
-
-
-def print_json(console: Console, data: Any) -> None:
-    """Print data as JSON, in ASCII: nothing in it moves a cursor, and it survives any encoding."""
-    console.print(Text(json.dumps(data, indent=2, default=str)), soft_wrap=True)
-
-
 def read_lines(where: str) -> list[str]:
     """Return the lines of a file, or of the standard input for `-`. Raises `MemoryCommandError`."""
 
@@ -271,12 +222,13 @@ _HEAD_COLUMN = 8  # of "memory  "
 class Terminal(Console):
     """A console that survives its reader: after a broken pipe output goes nowhere, and `abandoned` is true."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, as_json: bool = False) -> None:
         for stream in (sys.stdin, sys.stdout):
             if isinstance(stream, io.TextIOWrapper):
                 # what cannot be read or shown is marked as such and does not end the conversation
                 stream.reconfigure(errors="replace")
         super().__init__(highlight=False)
+        self.as_json = as_json
         self.abandoned = False
 
     def on_broken_pipe(self) -> None:
@@ -286,13 +238,52 @@ class Terminal(Console):
         os.dup2(devnull, sys.stdout.fileno())
         os.close(devnull)
 
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], data: Any, empty: str = "nothing") -> int:
+        """Print rows, in a pipe or a file without cutting any, or `data` as JSON; return the exit code 0.
+
+        `empty` is the message without rows.
+        """
+        if self.as_json:
+            self.json(data)
+        elif not rows:
+            self.say(empty, "dim")
+        elif self.is_terminal:
+            table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+            for column in columns:
+                table.add_column(column, no_wrap=column != columns[-1], overflow="fold")
+            for row in rows:
+                table.add_row(*(Text(one_line(cell, CELL)) for cell in row))
+            self.print(table)
+        else:
+            cells = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
+            *widths, _ = (max(map(len, column)) for column in zip(*cells, strict=True))
+            for *firsts, last in cells:
+                line = [cell.ljust(width) for cell, width in zip(firsts, widths, strict=True)]
+                self.say("  ".join([*line, last]))
+        return 0
+
+    def report(self, data: dict[str, Any], text: str) -> None:
+        """Print a result, as data or as a sentence."""
+        if self.as_json:
+            self.json(data)
+        else:
+            self.say(text, "dim")
+
+    def json(self, data: Any) -> None:
+        """Print data as JSON, in ASCII: nothing in it moves a cursor, and it survives any encoding."""
+        self.say(json.dumps(data, indent=2, default=str))
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print a line, which a narrow terminal breaks and nothing cuts."""
+        self.print(Text(text, style=style), soft_wrap=True)
+
     def failure(self, error: Exception) -> None:
         """Draw an error as one red line."""
         message = " ".join(printable(str(error)).split())
         if not message or type(error).__module__ == "builtins":
             # nobody wrote this for a user: "'id'" alone says nothing
             message = f"{type(error).__name__}: {message}"
-        self.print(Text(message, style="red"), soft_wrap=True)
+        self.say(message, "red")
 
     def labelled(self, label: str, text: str) -> None:
         """Draw a line of the head of a conversation."""

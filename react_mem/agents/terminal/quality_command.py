@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from langgraph.store.base import BaseStore
-from rich.console import Console
 
-from react_mem.agents.terminal.output import Output
+from react_mem.agents.terminal.output import Terminal
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.integrations import audit_quality
@@ -34,7 +33,7 @@ _WORDS: dict[QualityCheck, str] = {
 }
 
 
-async def run_quality(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+async def run_quality(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Print the report; return 1 if a check of `--fail-on` found more than it allows.
 
     Raises `MemoryCommandError` if the named store cannot be opened.
@@ -51,7 +50,7 @@ async def run_quality(arguments: argparse.Namespace, settings: StorageSettings, 
             )
     failing = found.failing(dict(arguments.fail_on))
     data = {**found.to_json(), "failing": failing}
-    Output(console, as_json=arguments.json).report(data, _told(found, failing, arguments.stale_after))
+    console.report(data, _told(found, failing, arguments.stale_after))
     return 1 if failing else 0
 
 

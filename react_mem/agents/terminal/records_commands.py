@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.config import available_agents, load_agent_config
-from react_mem.agents.terminal.output import Output, counted, read_lines
+from react_mem.agents.terminal.output import Terminal, counted, read_lines
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import MemoryFacade, StorageSettings
@@ -37,7 +37,7 @@ from react_mem.memory.runtime import (
 # `react-mem hold`: legal holds, which whoever runs the database sets, lists and lifts.
 
 
-async def run_hold(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+async def run_hold(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Set, list or lift legal holds; return the exit code, 1 for no such hold to lift.
 
     Raises `MemoryCommandError` for an unusable reference.
@@ -50,24 +50,24 @@ async def run_hold(arguments: argparse.Namespace, settings: StorageSettings, con
         if arguments.verb == "lift":
             with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
                 lifted = await memory.lift_hold(user, reference, session)
-            console.print(Text("lifted" if lifted else "there is no such hold"))
+            console.say("lifted" if lifted else "there is no such hold")
             return 0 if lifted else 1
         try:
             with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
                 hold = await memory.hold(user, reference, session)
         except ValueError as error:
             raise MemoryCommandError(f"{reference!r:.120} cannot name a hold: give a number such as case-17") from error
-        console.print(Text(hold.in_short()), soft_wrap=True)
+        console.say(hold.in_short())
     return 0
 
 
-async def _list(memory: MemoryFacade, arguments: argparse.Namespace, console: Console) -> int:
+async def _list(memory: MemoryFacade, arguments: argparse.Namespace, console: Terminal) -> int:
     user: str | None = arguments.user
     found = {user: await memory.holds(user)} if user is not None else await all_holds(memory.store)
     held = [(owner, hold) for owner, holds in sorted(found.items()) for hold in holds]
     rows = [(str(hold.set_at.date()), owner, hold.session_id or "all", hold.reference) for owner, hold in held]
     data = [{"user": owner, **hold.model_dump(mode="json", exclude={"kind"})} for owner, hold in held]
-    return Output(console, as_json=arguments.json).table(("since", "user", "conversation", "reference"), rows, data)
+    return console.table(("since", "user", "conversation", "reference"), rows, data)
 
 
 # `react-mem retention`: what the agents keep no longer, removed now or only counted.
@@ -75,14 +75,13 @@ async def _list(memory: MemoryFacade, arguments: argparse.Namespace, console: Co
 _COUNTS = ("users", "rewritten", "conversations", "threads", "held")
 
 
-async def run_retention(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+async def run_retention(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Remove expired memories, or count them; return the exit code, 1 if something could not be done."""
     policies = await asyncio.to_thread(_policies)
     dry_run: bool = arguments.dry_run
-    output = Output(console, as_json=arguments.json)
     if not policies:
         nothing: dict[str, Any] = dict.fromkeys(_COUNTS, 0)
-        output.report(
+        console.report(
             {"dry_run": dry_run, "agents": [], **nothing, "removed": {}, "problems": []},
             "no agent has a `retention` in its `memory`: everything is kept",
         )
@@ -108,7 +107,7 @@ async def run_retention(arguments: argparse.Namespace, settings: StorageSettings
     held = f"; {done.held} are under a legal hold and stay" if done.held else ""
     verb = "would be removed" if dry_run else "removed"
     text = f"{verb}: {in_words(done.removed)}, of {done.users} users and {done.conversations} conversations{held}"
-    output.report(data, "\n".join([text, *done.problems]))
+    console.report(data, "\n".join([text, *done.problems]))
     return 1 if done.problems else 0
 
 
@@ -122,22 +121,22 @@ def _policies() -> dict[str, RetentionSettings]:
 _MAX_CHARS = 50_000_000
 
 
-async def run_receipt(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+async def run_receipt(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Print the key of receipts, or verify one; return 1 for a false receipt, or one that leaves rows.
 
     The database is not opened where the key is given, or the operator's own is set.
     """
     if arguments.verb == "key":
-        console.print(Text(await _key_of(settings)), soft_wrap=True)
+        console.say(await _key_of(settings))
         return 0
     receipt = await asyncio.to_thread(_read, arguments.file)
     key = arguments.public_key or await _key_of(settings)
     wrong = _wrong(receipt, key, arguments.user)
     if wrong:
-        console.print(Text(f"{arguments.file}: {wrong}", style="red"), soft_wrap=True)
+        console.say(f"{arguments.file}: {wrong}", "red")
         return 1
     told = receipt.receipt
-    console.print(Text(f"signed by {key}, at {told.at.isoformat()}: {told.in_short()}"), soft_wrap=True)
+    console.say(f"signed by {key}, at {told.at.isoformat()}: {told.in_short()}")
     return 0 if told.is_gone else 1
 
 
@@ -187,7 +186,7 @@ def _read(file: str) -> SignedReceipt:
 # `react-mem audit`: who did what with whose memory, and whether the log of it is whole.
 
 
-async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Print the audit log, the oldest entry first, or verify it; return the exit code.
 
     Raises `AuditBroken` for a changed log, and `MemoryCommandError` for a malformed known end.
@@ -204,7 +203,7 @@ async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, co
         head = await _verified(settings, known, after, quiet=arguments.quiet or arguments.json)
         told = f"{counted(head.seq, 'entry', 'entries')}, nothing changed; the end is {head.seq}:{head.hash}"
         end = f"{head.seq}:{head.hash}" if head.seq else None
-        Output(console, as_json=arguments.json).report(
+        console.report(
             {"entries": head.seq, "end": end},
             told if head.seq else "the audit log is empty: nothing has been recorded",
         )
@@ -215,9 +214,9 @@ async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, co
         async for entry in _entries(_log(storage.store), arguments.since, owner):
             is_any = True
             line = json.dumps(entry) if arguments.json else "  ".join(map(str, entry.values()))
-            console.print(Text(line), soft_wrap=True)
+            console.say(line)
     if not is_any and not arguments.json:
-        console.print(Text("nothing", style="dim"))
+        console.say("nothing", "dim")
     return 0
 
 

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from react_mem.errors import InvalidOutput
 
@@ -78,21 +78,6 @@ def first_object(text: str, fields: Collection[str] = ()) -> dict[str, Any] | No
     """
     found = (value for value, _ in _objects(_without_thinking(text)))
     return next((one for one in found if one is None or not fields or not one.keys().isdisjoint(fields)), None)
-
-
-def first_value(text: str) -> Any:
-    """Return the JSON value at the start of a text, with line breaks in its strings allowed.
-
-    Raises `ValueError` for no value or one that is not JSON, such as NaN, and `RecursionError` for deep nesting.
-    """
-    return _LENIENT.raw_decode(text)[0]
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a JSON number")
-
-
-_LENIENT = json.JSONDecoder(strict=False, parse_constant=_refuse)
 
 
 def as_json(value: Any) -> str:
