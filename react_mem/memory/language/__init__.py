@@ -88,9 +88,7 @@ class Language:
         number_words: The words for 0, 1, 2 and so on, each in its forms.
         stop: Stop words of questions.
         unsearched: Stop words of full-text search.
-        abbreviations_before_numbers: Abbreviations before a number only.
         endings: Endings in which forms of one word differ, in the order of trial.
-        stemmer: The name of its Snowball stemmer; empty without one.
         same: A word -> the first word of its group, which answer each other's questions.
         single: The first words of groups of which a person has one at a time.
         cues: Patterns of phrases by name, see `statements.phrases`.
@@ -132,10 +130,7 @@ class Language:
     number_words: tuple[tuple[str, ...], ...]
     stop: frozenset[str]
     unsearched: frozenset[str]
-    abbreviations: frozenset[str]
-    abbreviations_before_numbers: frozenset[str]
     endings: tuple[str, ...]
-    stemmer: str
     same: Mapping[str, str]
     single: frozenset[str]
     times: Mapping[str, Any]
@@ -311,7 +306,6 @@ def _load(code: str, data: Mapping[str, Any]) -> Language:
         "stop": frozenset(word.rstrip("?") for word in file.listed("stop") if not word.endswith("*")),
         "unsearched": frozenset(word.rstrip("*") for word in file.listed("stop") if not word.endswith("?")),
         "endings": tuple(str(data.get("endings") or "").split()),
-        "stemmer": str(data.get("stemmer") or ""),
         "same": {word: group[0] for group in (*file.groups("same"), *single) for word in group},
         "single": frozenset(group[0] for group in single),
     }

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import Stemmer
 
-from react_mem.memory.language import LANGUAGES, UNSPACED, languages_of
+from react_mem.memory.language import UNSPACED, languages_of
 from react_mem.memory.language.comparison import content_words, numbers
 from react_mem.memory.language.shared import denies, is_denying, spelt, without_counting
 
@@ -17,7 +17,7 @@ _LETTERS = re.compile(rf"(?:(?![{UNSPACED}])[\w'’])+")
 _VERB_ENDING = re.compile(r"(?<=[\u30a0-\u30ff\u3400-\u9fff])[\u3040-\u309f]+(?=\s*(?:[。．.!?！？\n]|$))")
 """Kana at the end of a Japanese sentence: a denial ends otherwise there, and is the same before it."""
 
-_stem = Stemmer.Stemmer(LANGUAGES[0].stemmer)
+_stem = Stemmer.Stemmer("english")
 
 
 class Claim(NamedTuple):

@@ -109,7 +109,7 @@ _RUN = re.compile(f"[{_UNSPACED_SCRIPTS}][{_UNSPACED_SCRIPTS}{_MARKS}]*|[^{_UNSP
 _COMMON = frozenset(fold(word) for one in LANGUAGES if not one.unspaced for word in one.unsearched)
 """Function words and everyday phrases of all languages with a file; folded, as often typed."""
 
-_stem_of_indexed_words = Stemmer.Stemmer(LANGUAGES[0].stemmer)
+_stem_of_indexed_words = Stemmer.Stemmer("english")
 
 
 def index_words(text: str) -> list[str]:
