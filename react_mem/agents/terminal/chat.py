@@ -267,8 +267,7 @@ class _Chat:
 
     async def _judge(self, agent: Agent, thread_id: str, score: Literal[-1, 1]) -> None:
         """Record the user's verdict on the last answer; words after it are dropped."""
-        assert agent.store is not None  # noqa: S101 - narrows for the type checker
-        report = await MemoryFacade(agent.store).feedback(self._user_id, score, session_id=thread_id)
+        report = await _memory(agent).feedback(self._user_id, score, session_id=thread_id)
         if report is None:
             self._console.say("there is no answer yet that is remembered", "yellow")
             return
@@ -277,14 +276,12 @@ class _Chat:
         self._console.say(said, "dim")
 
     async def _show_threads(self, agent: Agent) -> None:
-        assert agent.store is not None  # noqa: S101 - narrows for the type checker
-        for held in (await MemoryFacade(agent.store).dialog.conversations(self._user_id))[:_SHOWN]:
+        for held in (await _memory(agent).dialog.conversations(self._user_id))[:_SHOWN]:
             about = one_line(held.about, max(self._console.width - 26, 10))
             self._console.say(f"  {held.last[:16].replace('T', ' ')}  {held.id[:8]}  {about}", "dim")
 
     async def _show_memory(self, agent: Agent) -> None:
-        assert agent.store is not None  # noqa: S101 - narrows for the type checker
-        facade = MemoryFacade(agent.store, MemoryPolicy.model_validate({"recall": {"max_memories": _SHOWN}}))
+        facade = _memory(agent, MemoryPolicy.model_validate({"recall": {"max_memories": _SHOWN}}))
         results = await facade.read(
             MemoryQuery(
                 user_id=self._user_id,
@@ -303,3 +300,8 @@ class _Chat:
         if waiting := await facade.pending(self._user_id):
             why = "`react-mem memory pending` says why, if it lasts"
             self._console.say(f"  waiting to be read: {len(waiting)} ({why})", "yellow")
+
+
+def _memory(agent: Agent, policy: MemoryPolicy | None = None) -> MemoryFacade:
+    assert agent.store is not None  # noqa: S101 - narrows for the type checker
+    return MemoryFacade(agent.store, policy)

@@ -8,17 +8,18 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
-from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.store.base import BaseStore
 
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.context_preview import REMEMBERING, preview_context, shown_message
+from react_mem.agents.context_preview import REMEMBERING, ContextPreview, preview_context, shown_message
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.agents.terminal.output import Terminal, printable
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import MemoryFacade, MemoryScope, StorageSettings
-from react_mem.memory.context import Assembled, Frame, Section, is_users
+from react_mem.memory.context import Section, is_users
 from react_mem.memory.runtime import CONVERSATION, open_storage
 from react_mem.memory.turns import Identity
 
@@ -49,8 +50,10 @@ async def run_context(
             raise MemoryCommandError(await _no_thread(storage.store, arguments))
         identity = Identity(arguments.user, arguments.thread)
         preview = await preview_context(agent, storage.memory, identity, thread, messages[len(thread) :])
-    view = _View(console, preview.frame, preview.assembled, preview.prompt)
-    view.json() if arguments.json else view.draw(searches=config.memory.web.enabled)
+    if arguments.json:
+        console.json(_data(preview))
+    else:
+        _draw(preview, console, searches=config.memory.web.enabled)
     return 0
 
 
@@ -73,57 +76,44 @@ async def _no_thread(store: BaseStore, arguments: argparse.Namespace) -> str:
     )
 
 
-class _View:
-    """The view of one context."""
+def _data(preview: ContextPreview) -> dict[str, Any]:
+    window, assembled = preview.frame.window, preview.assembled
+    return {
+        "window": {"tokens": window.tokens, "known": window.known, "answer": window.tokens - preview.frame.available},
+        "sections": {
+            str(section): {
+                "tokens": assembled.tokens.get(section, 0),
+                "budget": assembled.budget.get(section, 0),
+                "dropped": assembled.dropped.get(section, 0),
+            }
+            for section in Section
+        },
+        "messages": [{"role": message.type, "content": shown_message(message)} for message in preview.prompt],
+    }
 
-    def __init__(self, console: Terminal, frame: Frame, assembled: Assembled, prompt: Sequence[BaseMessage]) -> None:
-        self._console = console
-        self._frame = frame
-        self._assembled = assembled
-        self._prompt = prompt
 
-    def json(self) -> None:
-        window = self._frame.window
-        data = {
-            "window": {"tokens": window.tokens, "known": window.known, "answer": window.tokens - self._frame.available},
-            "sections": {
-                str(section): {
-                    "tokens": self._assembled.tokens.get(section, 0),
-                    "budget": self._assembled.budget.get(section, 0),
-                    "dropped": self._assembled.dropped.get(section, 0),
-                }
-                for section in Section
-            },
-            "messages": [{"role": message.type, "content": shown_message(message)} for message in self._prompt],
-        }
-        self._console.json(data)
+def _draw(preview: ContextPreview, console: Terminal, *, searches: bool) -> None:
+    """Draw the messages, then the tokens of each section."""
+    for message in preview.prompt:
+        console.say(f"[{message.type}]", "bold")
+        for line in shown_message(message).split("\n"):
+            console.say(printable(line))
+        console.print()
 
-    def draw(self, *, searches: bool) -> None:
-        """Draw the messages, then the tokens of each section."""
-        for message in self._prompt:
-            self._console.say(f"[{message.type}]", "bold")
-            for line in shown_message(message).split("\n"):
-                self._console.say(printable(line))
-            self._console.print()
-        tokens, budget, dropped = self._assembled.tokens, self._assembled.budget, self._assembled.dropped
-        self._row("section", "tokens", "may take", "dropped", style="dim")
-        for section in Section:
-            numbers = (tokens.get(section, 0), budget.get(section, 0), dropped.get(section, 0))
-            self._row(section.replace("_", " "), *(f"{number:,}" if number else "-" for number in numbers))
-        window = self._frame.window
-        whose = "" if window.known else " (assumed: the model does not say; set memory.context.window)"
-        self._row("together", f"{sum(tokens.values()):,}", f"{self._frame.available:,}", "")
-        self._note(f"of a window of {window.tokens:,}{whose}, of which the answer may take the rest")
-        if self._assembled.cut:
-            self._note(f"{self._assembled.cut:,} characters of the question are left out: they do not fit")
-        for name, cause in self._assembled.missing.items():
-            self._note(f"without {name}: {cause}")
-        if searches:
-            self._note("the web was not searched for this")
+    def row(section: str, tokens: str, budget: str, dropped: str, style: str = "") -> None:
+        console.say(f"{section.ljust(16)}{tokens.rjust(9)}{budget.rjust(10)}{dropped.rjust(9)}".rstrip(), style)
 
-    def _row(self, section: str, tokens: str, budget: str, dropped: str, style: str = "") -> None:
-        line = f"{section.ljust(16)}{tokens.rjust(9)}{budget.rjust(10)}{dropped.rjust(9)}"
-        self._console.say(line.rstrip(), style=style)
-
-    def _note(self, text: str) -> None:
-        self._console.say(text, "dim")
+    assembled, window, available = preview.assembled, preview.frame.window, preview.frame.available
+    row("section", "tokens", "may take", "dropped", style="dim")
+    for section in Section:
+        numbers = [found.get(section, 0) for found in (assembled.tokens, assembled.budget, assembled.dropped)]
+        row(section.replace("_", " "), *(f"{number:,}" if number else "-" for number in numbers))
+    row("together", f"{sum(assembled.tokens.values()):,}", f"{available:,}", "")
+    whose = "" if window.known else " (assumed: the model does not say; set memory.context.window)"
+    console.say(f"of a window of {window.tokens:,}{whose}, of which the answer may take the rest", "dim")
+    if assembled.cut:
+        console.say(f"{assembled.cut:,} characters of the question are left out: they do not fit", "dim")
+    for name, cause in assembled.missing.items():
+        console.say(f"without {name}: {cause}", "dim")
+    if searches:
+        console.say("the web was not searched for this", "dim")
