@@ -50,9 +50,7 @@ def _run(arguments: argparse.Namespace, settings: StorageSettings, console: term
     terminal.refuse_nothing(arguments, settings)
     if arguments.command == "hook":
         return hook_client.run(arguments.user, arguments.agent, arguments.seconds)
-    # a verb of `audit` may be left out, so that it is none of argparse's subcommands
-    is_quality = arguments.command == "audit" and arguments.verb == "quality"
-    run = getattr(terminal, "run_quality" if is_quality else arguments.run)
+    run = getattr(terminal, arguments.run)
     if "agent" in arguments:
         config = load_agent(arguments.agent)
         done = run(arguments, config, with_embedding_of(config, settings), console)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from react_mem.agents.terminal.import_command import run_skills as run_skills
     from react_mem.agents.terminal.memory import run_memory as run_memory
     from react_mem.agents.terminal.output import Terminal as Terminal
-    from react_mem.agents.terminal.quality_command import run_quality as run_quality
     from react_mem.agents.terminal.records_commands import run_audit as run_audit
     from react_mem.agents.terminal.records_commands import run_hold as run_hold
     from react_mem.agents.terminal.records_commands import run_receipt as run_receipt

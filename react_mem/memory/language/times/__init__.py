@@ -14,8 +14,8 @@ from react_mem.memory.language.times.mentions import (
     mentions,
     named_periods,
     tells_when,
+    time_of_day,
     without_times,
 )
-from react_mem.memory.language.times.time_of_day import time_of_day
 
 __all__ = ["Mention", "Period", "asks_when", "mentions", "named_periods", "tells_when", "time_of_day", "without_times"]

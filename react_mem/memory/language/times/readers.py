@@ -17,8 +17,21 @@ import re
 from dataclasses import replace
 from datetime import date
 
-from react_mem.memory.language.times.days import Period, Recurring, day_of, days_of_year, months_of_year, of_unit, shift
-from react_mem.memory.language.times.named import CONTEXT_CHARS, REACH_YEARS, Holder, Named, Reader, Scene
+from react_mem.memory.language.times.days import (
+    CONTEXT_CHARS,
+    REACH_YEARS,
+    Holder,
+    Named,
+    Period,
+    Reader,
+    Recurring,
+    Scene,
+    day_of,
+    days_of_year,
+    months_of_year,
+    of_unit,
+    shift,
+)
 from react_mem.memory.language.times.vocabulary import (
     DOUBTFUL,
     HOLIDAYS,

@@ -8,8 +8,19 @@ from datetime import date
 from typing import Any
 
 from react_mem.memory.language import LANGUAGES
-from react_mem.memory.language.times.days import Period, day_of, days_of_year, months_of_year, of_unit, shift
-from react_mem.memory.language.times.named import CONTEXT_CHARS, Named, Reader, Scene, Side
+from react_mem.memory.language.times.days import (
+    CONTEXT_CHARS,
+    Named,
+    Period,
+    Reader,
+    Scene,
+    Side,
+    day_of,
+    days_of_year,
+    months_of_year,
+    of_unit,
+    shift,
+)
 from react_mem.memory.language.times.readers import HELD_IN, counted, monthly, weekly, yearly
 from react_mem.memory.language.times.vocabulary import NUMBER, YEAR_IN_NUMERALS, for_times, number, one_of
 

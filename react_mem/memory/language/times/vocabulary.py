@@ -12,8 +12,7 @@ from typing import Any, Literal, cast
 
 from react_mem.memory.language import LANGUAGES, Language
 from react_mem.memory.language.folding import fold
-from react_mem.memory.language.times.days import Recurring, days_of_year, months_of_year
-from react_mem.memory.language.times.named import Side
+from react_mem.memory.language.times.days import Recurring, Side, days_of_year, months_of_year
 
 YEAR = r"(?:19|20)\d\d(?!\d)"
 
