@@ -112,10 +112,6 @@ def _read_prompt(value: Any) -> Any:
     return value
 
 
-def _default_prompt() -> str:
-    return load_prompt("system")
-
-
 class AgentConfig(BaseModel, extra="forbid", frozen=True):
     """One agent.
 
@@ -143,7 +139,7 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
     description: str = ""
     manager: str
     models: ModelsConfig = ModelsConfig()
-    system_prompt: Annotated[str, BeforeValidator(_read_prompt)] = Field(default_factory=_default_prompt)
+    system_prompt: Annotated[str, BeforeValidator(_read_prompt)] = Field(default_factory=lambda: load_prompt("system"))
     standing_instructions: StandingInstructions = StandingInstructions()
     tools: tuple[str, ...] = ()
     memory: MemoryPolicy = MemoryPolicy.model_validate({})

@@ -17,6 +17,7 @@ from langchain_core.messages import (
     HumanMessage,
     SystemMessage,
     ToolCall,
+    ToolCallChunk,
     ToolMessage,
 )
 from langchain_core.messages.ai import UsageMetadata
@@ -110,31 +111,26 @@ class AnsweringModel(BaseChatModel):
         text = str(message.content)
         for piece in re.findall(r"\s*\S+|\s+", text):  # words, the way a generating model streams
             yield ChatGenerationChunk(message=AIMessageChunk(content=piece, response_metadata={}))
-        yield _last_chunk(message)
-
-
-def _last_chunk(message: AIMessage) -> ChatGenerationChunk:
-    """Return a message without its text, which has been streamed."""
-    calls = [*message.tool_calls, *message.invalid_tool_calls]
-    return ChatGenerationChunk(
-        message=AIMessageChunk(
+        calls: list[ToolCallChunk] = [
+            {
+                "name": call["name"],
+                "args": json.dumps(call["args"]) if isinstance(call["args"], dict) else call["args"],
+                "id": call["id"],
+                "index": index,
+                "type": "tool_call_chunk",
+            }
+            for index, call in enumerate([*message.tool_calls, *message.invalid_tool_calls])
+        ]
+        # all of the message but its text, which has been streamed
+        last = AIMessageChunk(
             content="",
             additional_kwargs=message.additional_kwargs,
             response_metadata=message.response_metadata,
             usage_metadata=message.usage_metadata,
-            tool_call_chunks=[
-                {
-                    "name": call["name"],
-                    "args": json.dumps(call["args"]) if isinstance(call["args"], dict) else call["args"],
-                    "id": call["id"],
-                    "index": index,
-                    "type": "tool_call_chunk",
-                }
-                for index, call in enumerate(calls)
-            ],
+            tool_call_chunks=calls,
             chunk_position="last",
         )
-    )
+        yield ChatGenerationChunk(message=last)
 
 
 _EDGE_CHARS = 4_000

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -253,7 +252,10 @@ def _explain(error: BaseException, chosen: str) -> tuple[FailureKind, str]:
     # What a provider says in words varies; its code does not.
     text = " ".join(f"{link} {getattr(link, 'code', None) or ''}" for link in chain).lower()
     status = next((code for link in chain if isinstance(code := getattr(link, "status_code", None), int)), None)
-    failed_as = _matcher(chain, status)
+
+    def failed_as(kind: type[core.ModelError], *codes: int) -> bool:
+        return any(isinstance(link, kind) for link in chain) or status in codes
+
     key = key_hint(chosen)
     if failed_as(core.ContextOverflowError) or re.search(r"context.{0,10}(length|window)|too many tokens", text):
         return "context", (
@@ -305,13 +307,6 @@ def _refused(chosen: str, text: str, detail: str) -> str:
     if re.search(r"\btools?\b|function", text) and not misplaced:
         return f"The model {chosen!r} refused the tools. Choose a model that calls tools. ({detail})"
     return f"The model {chosen!r} refused the request as invalid: {detail}"
-
-
-def _matcher(chain: list[BaseException], status: int | None) -> Callable[..., bool]:
-    def failed_as(kind: type[core.ModelError], *codes: int) -> bool:
-        return any(isinstance(link, kind) for link in chain) or status in codes
-
-    return failed_as
 
 
 def _chain(error: BaseException) -> list[BaseException]:

@@ -32,39 +32,28 @@ from react_mem.memory.runtime import (
     rewrap,
 )
 
-# Progress of long work, on standard error: a bar with the time left on a terminal, a line now and then elsewhere.
-
 
 async def run_database(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Run `react-mem database`; return the exit code. Raises `StorageError` if it cannot be done here."""
-    match arguments.verb:
-        case "distribute":
-            await _distribute(settings, console, quiet=arguments.quiet)
-        case "reembed":
-            await _reembed(arguments.to, settings, console, quiet=arguments.quiet)
-    return 0
-
-
-async def _distribute(settings: StorageSettings, console: Terminal, *, quiet: bool) -> None:
+    if arguments.verb == "reembed":
+        go_on = "What is left is found by its words; the same command goes on from there."
+        with Progress("Embedding", "texts", quiet=arguments.quiet, go_on=go_on) as progress:
+            model = await asyncio.to_thread(load_embedding_model, arguments.to)
+            done = await reembed(settings, model, progress)
+        console.say(f"{done} texts embedded. The memories are now of {model.name}: set EMBEDDING_MODEL={model.name}")
+        return 0
     steps: list[str] = []
     # what was done is told behind the bar, which both would otherwise be drawn over
     together = "Tables are distributed all together or not at all; the same command does what is left."
     try:
-        with Progress("Distributing", "tables", quiet=quiet, go_on=together) as progress:
+        with Progress("Distributing", "tables", quiet=arguments.quiet, go_on=together) as progress:
             await distribute(settings, steps.append, progress)
     finally:
         for step in steps:
             console.say(step)
     if not steps:
         console.say("the database is distributed already; there was nothing to do")
-
-
-async def _reembed(spec: str, settings: StorageSettings, console: Terminal, *, quiet: bool) -> None:
-    go_on = "What is left is found by its words; the same command goes on from there."
-    with Progress("Embedding", "texts", quiet=quiet, go_on=go_on) as progress:
-        model = await asyncio.to_thread(load_embedding_model, spec)
-        done = await reembed(settings, model, progress)
-    console.say(f"{done} texts embedded. The memories are now of {model.name}: set EMBEDDING_MODEL={model.name}")
+    return 0
 
 
 # `react-mem keys`: the master key that memory is encrypted under, and the data keys of owners.
@@ -80,7 +69,8 @@ async def run_keys(arguments: argparse.Namespace, settings: StorageSettings, con
         return 0
     if arguments.verb == "status":
         async with open_storage(settings) as storage:
-            await _status(storage.store, console)
+            store, found = storage.store, await key_counts(storage.store.pool)
+        console.json({"master_key": store.keys.master.id if store.keys is not None else None, **found._asdict()})
         return 0
     told: list[str] = []
     try:
@@ -95,12 +85,6 @@ async def run_keys(arguments: argparse.Namespace, settings: StorageSettings, con
         for line in told:
             console.say(line)
     return 0
-
-
-async def _status(store: MemoryStore, console: Terminal) -> None:
-    found = await key_counts(store.pool)
-    master = store.keys.master.id if store.keys is not None else None
-    console.json({"master_key": master, **found._asdict()})
 
 
 async def _rotate(store: MemoryStore, progress: Progress, tell: Callable[[str], None], *, data_keys: bool) -> None:

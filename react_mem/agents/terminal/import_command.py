@@ -85,10 +85,11 @@ def _in_words(outcome: ImportOutcome, user_id: str) -> str:
     known = outcome.known.total() - same
     kinds = ", ".join(counted(count, kind) for kind, count in sorted(outcome.kinds.items()) if count)
     would = "would be " if outcome.dry_run else ""
+    says = "says" if same == 1 else "say"
     said = [
         f"{counted(added, 'memory', 'memories')} {would}added{f' ({kinds})' if kinds else ''}",
         *([f"{updated} {would}updated to what their source says by now"] if updated else []),
-        *([_same_in_words(same)] if same else []),
+        *([f"{same} {says} the same as another entry or as what is remembered"] if same else []),
         *([f"{known} {'was' if known == 1 else 'were'} there already"] if known or not same else []),
         *([f"and {counted(outcome.own, 'record')} that memory keeps for itself"] if outcome.own else []),
     ]
@@ -116,10 +117,6 @@ def _in_words(outcome: ImportOutcome, user_id: str) -> str:
     elif outcome.kinds["message"]:
         lines.append("what was said is found; no facts were drawn from it (--read has the agent's worker do so)")
     return "\n".join(lines)
-
-
-def _same_in_words(same: int) -> str:
-    return f"{same} {'says' if same == 1 else 'say'} the same as another entry or as what is remembered"
 
 
 # `react-mem skills`: a user's skills as `SKILL.md` files, out and in.

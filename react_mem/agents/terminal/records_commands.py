@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -224,8 +224,9 @@ async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, co
     owner = encode(arguments.user) if arguments.user else None
     is_any = False
     async with open_storage(settings) as storage:
-        async for entry in _entries(_log(storage.store), arguments.since, owner):
+        async for seq, noted in _log(storage.store).entries(since=arguments.since, owner=owner):
             is_any = True
+            entry = {"seq": seq, **noted._asdict(), "at": noted.at.isoformat(timespec="seconds")}
             line = json.dumps(entry) if arguments.json else "  ".join(map(str, entry.values()))
             console.say(line)
     if not is_any and not arguments.json:
@@ -252,11 +253,6 @@ async def _verified(
 def _log(store: MemoryStore) -> AuditLog:
     assert store.audit is not None  # noqa: S101 - it was asked for
     return store.audit
-
-
-async def _entries(audit: AuditLog, since: datetime | None, owner: str | None) -> AsyncIterator[dict[str, Any]]:
-    async for seq, entry in audit.entries(since=since, owner=owner):
-        yield {"seq": seq, **entry._asdict(), "at": entry.at.isoformat(timespec="seconds")}
 
 
 def _head(text: str | None) -> AuditHead | None:
@@ -328,7 +324,9 @@ async def _entered(path: str, stack: AsyncExitStack) -> BaseStore:
         found = await stack.enter_async_context(found)
     elif isinstance(found, AbstractContextManager) and not isinstance(found, BaseStore):
         found = stack.enter_context(found)
-    return _checked(path, found)
+    if not isinstance(found, BaseStore):
+        raise MemoryCommandError(f"{path} gives a {type(found).__name__}, and no LangGraph store")
+    return found
 
 
 def _loaded(path: str) -> Any:
@@ -340,12 +338,6 @@ def _loaded(path: str) -> Any:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise MemoryCommandError(f"there is no store {path}: name it as module:attribute, seen from here") from error
-
-
-def _checked(path: str, found: Any) -> BaseStore:
-    if not isinstance(found, BaseStore):
-        raise MemoryCommandError(f"{path} gives a {type(found).__name__}, and no LangGraph store")
-    return found
 
 
 def _told(found: QualityReport, failing: list[QualityCheck], days: int) -> str:
