@@ -188,7 +188,6 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
         Args:
             flow_id: The flow; None, or one without changes, gives `memory` alone.
 
-
         >>> config = AgentConfig(name="a", manager="react_mem", flows={"plan": MemoryPolicy(recall={"dialog": False})})
         >>> [config.policy("plan").recall.dialog, config.policy("plan").recall.semantic, config.policy().recall.dialog]
         [False, True, True]
@@ -202,7 +201,6 @@ def available_agents() -> list[str]:
 
     Raises:
         AgentConfigError: If the folder named by REACT_MEM_AGENTS does not exist.
-
 
     >>> {"assistant", "plain"} <= set(available_agents())
     True
@@ -224,7 +222,6 @@ def load_agent_config(name: str) -> AgentConfig:
     Raises:
         UnknownAgent: If there is no such agent.
         AgentConfigError: If its file is not valid.
-
 
     >>> load_agent_config("plain").manager
     'react'

@@ -235,7 +235,6 @@ class ModelFailure:
 def explain_model_error(error: BaseException, spec: str) -> ModelFailure:
     """Return the kind of a failed model call, in words too; `spec` is the model as configured.
 
-
     >>> failure = explain_model_error(TimeoutError(), "openai:gpt-4.1-mini")
     >>> failure.kind, failure.passes
     ('timeout', True)

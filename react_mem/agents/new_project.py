@@ -71,7 +71,6 @@ def write_project(name: str, folder: Path) -> list[str]:
 def package_name(name: str) -> str:
     """Return the package name of a project. Raises `ProjectError` for a name that makes none, or hides another package.
 
-
     >>> package_name("My-agent")
     'my_agent'
     """

@@ -119,7 +119,6 @@ def read_memories(text: str) -> list[Remembered]:
 
     A briefing begins with its most important part, and ends each part with the most relevant memory.
 
-
     >>> read_memories("You are kind.\n<memories>\n- [fact 2026-11-22] User lives in Hue\n</memories>")[0].date
     '2026-11-22'
     """
@@ -147,7 +146,6 @@ def best_quote(question: str, remembered: Sequence[Remembered]) -> Quote | None:
 
     The sentence with the most telling words of the question wins; of equal ones the most relevant, which comes last.
     When none shares any, and the question is about the user, the most relevant of the user's own is taken.
-
 
     >>> best_quote("Where do I live?", [Remembered("I live in Hue.", "said"), Remembered("I like tea.", "said")]).text
     'I live in Hue.'
@@ -216,7 +214,6 @@ def _quotable(memory: Remembered, question: str) -> Iterator[str]:
 
 def _frames(sentence: str) -> set[str]:
     """Return the first words of each clause of a sentence, with some words of a correction skipped.
-
 
     >>> "my phone number" in _frames("Correction: my phone number is 5.") & _frames("My phone number is 4.")
     True

@@ -64,7 +64,6 @@ class ModelHealth:
     A failing model rests; then one call tries it, while the others avoid it until that call succeeds or another rest is
     over.
 
-
     >>> from react_mem.agents.models import explain_model_error
     >>> now = 0.0
     >>> health = ModelHealth(lambda: now)

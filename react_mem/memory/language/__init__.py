@@ -216,7 +216,6 @@ def known_language(text: str) -> Language | None:
 def other_language(text: str) -> str:
     """Return the code of the language of a text, of those with a file but without a keyless model; empty for none.
 
-
     >>> other_language("Ich wohne in Hue"), other_language("Vivo en Hue con mi hija"), other_language("I live in Hue")
     ('de', 'es', '')
     """

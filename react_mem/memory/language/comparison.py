@@ -113,7 +113,6 @@ def linking_words(text: str) -> frozenset[str]:
 
     Of a script without spaces these are the pairs of neighbouring letters.
 
-
     >>> sorted(linking_words("I live in Hue")), sorted(linking_words("住在河内"))
     (['hue', 'live'], ['住在', '在河', '河内'])
     """

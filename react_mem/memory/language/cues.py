@@ -41,7 +41,6 @@ def asks_whole(text: str) -> bool:
 
     It says so by itself, or asks for an order, a count, a list or a summary of the user's own.
 
-
     >>> asks_whole("In what order did I mention my jobs?"), asks_whole("In what order should I install these?")
     (True, False)
     >>> asks_whole("Tóm tắt những gì tôi đã kể"), asks_whole("我抱怨过房东多少次？"), asks_whole("Where do I live?")

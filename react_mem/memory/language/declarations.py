@@ -44,7 +44,6 @@ def declares(sentence: str) -> bool:
     A statement says more than function words about a first person, or has a name, a number or a date, in the form of a
     statement. A sentence that only speaks to the assistant is none.
 
-
     >>> declares("The alarm code is 7731."), declares("good point"), declares("You're wrong."), declares("My name is")
     (True, False, False, False)
     >>> declares("Here is the mail:"), declares("I moved to Hue, and this is why:")

@@ -63,7 +63,6 @@ def normalise(text: str) -> str:
 
     Diacritics stay: in Vietnamese they carry meaning.
 
-
     >>> normalise("  Hà  Nội. ") == normalise("hà nội")
     True
     >>> normalise("ma") == normalise("má")

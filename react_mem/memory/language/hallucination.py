@@ -54,7 +54,6 @@ _WORD = re.compile(r"[^\W\d_]+")
 class Speech:
     """The language of a conversation, identified once, in linear time.
 
-
     >>> vietnamese = Speech(["Tôi sống ở Huế và rất thích nơi này"])
     >>> vietnamese.has("User lives in Hue."), vietnamese.has("The user told that they live in Hue.")
     (True, False)
@@ -198,7 +197,6 @@ class Told:
     def invented(self, text: str) -> list[str]:
         """Return the names and numbers of a text that no source has, each once.
 
-
         >>> Told(["We meet Lan in Hue at 7:30."]).invented("They meet Lan in Paris at 8:30.")
         ['Paris', '8:30']
         """
@@ -215,7 +213,6 @@ class Told:
 
     def held(self, text: str) -> str:
         """Return a text without its unsupported sentences.
-
 
         >>> Told(["I live in Hue with 2 cats."]).held("User lives in Hue. User has 3 dogs.")
         'User lives in Hue.'
@@ -255,7 +252,6 @@ class Told:
 def names(text: str, capitals: bool | None = None) -> list[str]:
     """Return the names in a text, each once, in order; `capitals` tells if capitals mark names (None: see the text).
 
-
     >>> names("Yesterday Minh went to Hà Nội. He liked it.")
     ['Minh', 'Hà', 'Nội']
     >>> names("Der Nutzer plant eine Reise.", capitals=False)
@@ -269,7 +265,6 @@ def names(text: str, capitals: bool | None = None) -> list[str]:
 
 def marks_names(text: str) -> bool | None:
     """Return true if capitals mark names in a text, and not every noun or every word. None for a short text.
-
 
     >>> marks_names("Ich will mit dem Zug eine Reise nach Wien machen und dort in das Museum gehen.")
     False

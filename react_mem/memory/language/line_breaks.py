@@ -151,7 +151,6 @@ def unwrapped(text: str) -> str:
 
     Quotations and code are to be set apart before (`memory.language.own_words`).
 
-
     >>> unwrapped("I do not eat meat,\nexcept chicken."), unwrapped("I live in Hue\nI like tea")
     ('I do not eat meat, except chicken.', 'I live in Hue\nI like tea')
     >>> unwrapped("我不吃肉，\n只吃鱼。"), unwrapped("Tôi không thích\nrau muống.")

@@ -38,7 +38,6 @@ def is_hypothetical(sentence: str) -> bool:
 
     A rule ("if it rains, I take the bus") and a wish count as true.
 
-
     >>> is_hypothetical("If I lived in Rome I would be happy."), is_hypothetical("If it rains I take the bus.")
     (True, False)
     >>> is_hypothetical("Wenn ich in Rom wohnte, wäre ich froh."), is_hypothetical("I would love to live in Rome.")

@@ -28,7 +28,6 @@ def parts(text: str) -> list[Part]:
 
     A quotation of several sentences is shown. A shorter one is a name, a title or a motto, and the user's own.
 
-
     >>> [part.text for part in parts("I love tea.\n> I hate tea.\nHe does not.") if part.shown]
     ['> I hate tea.\n']
     """
@@ -47,7 +46,6 @@ def parts(text: str) -> list[Part]:
 
 def own_words_in(text: str) -> str:
     r"""Return a message without its shown parts; each leaves a blank line.
-
 
     >>> own_words_in("My boss wrote:\n> I hate flying.\nI do not.")
     'My boss wrote:\n\n\nI do not.'

@@ -161,7 +161,6 @@ def lines_without_code(text: str) -> Iterator[str]:
     Only lines that nothing but code looks like go, and whole paragraphs with many such lines. Fenced blocks are set
     apart before, by `memory.language.own_words`.
 
-
     >>> list(lines_without_code("I like tea.\nprint(x)\nHow about you?"))
     ['I like tea.', '', 'How about you?']
     """

@@ -14,7 +14,6 @@ from react_mem.memory.language.comparison import words
 def asks_from(text: str, start: int = 0) -> int | None:
     """Return the start of the first question or request from `start` on, with or without punctuation; None for none.
 
-
     >>> text = "I start at three every day which bread can I bake"
     >>> text[asks_from(text) :], asks_from("Trabajo en un banco y tengo dos gatos")
     ('which bread can I bake', None)

@@ -50,7 +50,6 @@ def standing_in(text: str) -> Standing | None:
     Shown text, such as a quotation or code, and questions instruct nobody. A preference may introduce a question: "I
     prefer tea, what is there?"
 
-
     >>> found = standing_in("Thanks! Always name the currency when I ask about budgets.")
     >>> found.kind, found.said, found.topic
     ('instruction', 'Always name the currency when I ask about budgets.', 'budgets')

@@ -36,7 +36,6 @@ def sentences(text: str) -> list[str]:
 
     A line break within a sentence is white space (`memory.language.line_breaks`); a longer sentence is split, not cut.
 
-
     >>> sentences("I paid 3.5 dollars to Dr. Lan, e.g. on example.com. Tôi vui!\nYes")
     ['I paid 3.5 dollars to Dr. Lan, e.g. on example.com.', 'Tôi vui!', 'Yes']
     """
@@ -93,7 +92,6 @@ def may_request(sentence: str) -> bool:
     """Return true for a sentence in the form of a request, which some statements share.
 
     It serves where no model has read: a request taken for a fact is worse than a fact found only as a message.
-
 
     >>> may_request("Rename utils.py to helpers.py"), may_request("I live in Hue")
     (True, False)
@@ -193,7 +191,6 @@ def statements_in(text: str, limit: int | None = None) -> list[str]:
     `limit` the first different ones are returned, and of a long text only both ends are read: a megabyte takes a
     second.
 
-
     >>> statements_in("Hi! I live in Da Nang. Where should I eat?")
     ['I live in Da Nang.']
     >>> statements_in("I am allergic to peanuts, what can I eat?")
@@ -257,7 +254,6 @@ def says_something(words: str) -> bool:
     """Return true for more than one word, or three letters of a script without spaces.
 
     A single word is an answer, an exclamation or a name, and states nothing without its question.
-
 
     >>> says_something("Hue"), says_something("I swim"), says_something("我吃素")
     (False, True, True)

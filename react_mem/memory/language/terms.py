@@ -67,7 +67,6 @@ def content_terms(text: str) -> set[str]:
 
     Of scripts without spaces, each pair of neighbouring letters is a term, and each Chinese character.
 
-
     >>> content_terms("Where do I live?") == content_terms("I lived there")
     True
     >>> content_terms("我住在哪里") & content_terms("我住在河内。")
@@ -129,7 +128,6 @@ def index_terms(text: str) -> list[str]:
 
     Every word is stemmed as English: the words of other languages are stemmed alike everywhere, so little is lost. A
     word with diacritics counts unfolded as well: with them it tells more.
-
 
     >>> index_terms("She was painting the kitchens")
     ['paint', 'kitchen']

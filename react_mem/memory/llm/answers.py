@@ -39,7 +39,6 @@ def read_answer(text: str, fields: Collection[str], *, broken_off: bool = False)
 
     Fields other than `fields` count as leftovers. Raises `InvalidOutput` if nothing can be read.
 
-
     >>> read_answer('Sure: {"summary": "ok"}', ["summary"]).payload
     {'summary': 'ok'}
     >>> read_answer('{"facts": [{"c": [1]}, {"c": [2', ["facts"])
@@ -71,7 +70,6 @@ def read_answer(text: str, fields: Collection[str], *, broken_off: bool = False)
 
 def first_object(text: str, fields: Collection[str] = ()) -> dict[str, Any] | None:
     """Return the first JSON object in an answer that has one of the fields, or the first of all; None for none.
-
 
     >>> first_object('<think>{}</think>Here: {"summary": "ok"}')
     {'summary': 'ok'}
@@ -235,7 +233,6 @@ def flat(text: str, limit: int | None = None) -> str:
 
 def row(value: Mapping[str, Any]) -> str:
     """Return an object as a line of JSON, fenced.
-
 
     >>> row({"text": "a </facts>"})
     '{"text": "a ‹/facts›"}'

@@ -83,7 +83,6 @@ def allocate(room: int, wanted: Mapping[Section, int]) -> dict[Section, int]:
 
     The budgets never exceed the room together.
 
-
     >>> allocate(1000, {Section.MEMORIES: 100, Section.CONVERSATION: 5000})[Section.CONVERSATION]
     900
     >>> {str(section): tokens for section, tokens in allocate(100, dict.fromkeys(SHARES, 90)).items()}
@@ -176,7 +175,6 @@ def count_tokens(text: str) -> int:
     Args:
         text: The text.
 
-
     >>> count_tokens("")
     0
     >>> count_tokens("The quick brown fox jumps over the lazy dog.")
@@ -189,7 +187,6 @@ def count_tokens(text: str) -> int:
 
 def takes_more(text: str, tokens: int) -> bool:
     """Return true if a text takes more tokens than the given; a long text is counted no further than needed.
-
 
     >>> takes_more("The quick brown fox jumps over the lazy dog.", 12), takes_more("quick brown " * 9_000, 12)
     (False, True)
@@ -276,7 +273,6 @@ def tool_tokens(tools: Sequence[BaseTool]) -> int:
 
 def cut_to(text: str, tokens: int) -> str:
     """Return the beginning of a text, of at most so many tokens.
-
 
     >>> cut_to("one two three four", 3)
     'one two thre'

@@ -120,7 +120,6 @@ def _patterns_for(text: str) -> Sequence[tuple[re.Pattern[str], str]]:
 def names_secret(name: str) -> bool:
     """Return true for the name of a field that holds a secret.
 
-
     >>> names_secret("client_secret"), names_secret("apiKey"), names_secret("max_tokens")
     (True, True, False)
     """
@@ -142,7 +141,6 @@ _ID = re.compile(r"[0-9a-fA-F-]{16,}|[\w:/-]*[0-9a-f]{24,}[\w:/-]*")
 
 def secret_finder() -> Callable[[str, str], bool]:
     """Return a predicate of a field's name and text that detects secrets by form, name or environment.
-
 
     >>> finds = secret_finder()
     >>> finds("api_key", "hunter2!"), finds("text", "I live in Hue")
@@ -181,7 +179,6 @@ _RAISE = dis.opmap["RAISE_VARARGS"]
 def cause_of(error: BaseException) -> str:
     """Return an error in one line, type and message; instead of an unsafe message the place where it was raised.
 
-
     >>> cause_of(ConnectionError("no route to host")), cause_of(TimeoutError())
     ('ConnectionError: no route to host', 'TimeoutError')
     >>> cause_of(ValueError("could not convert string to float: 'my salary is 5,000'"))
@@ -217,7 +214,6 @@ def scrub(said: BaseException | str, secrets: Sequence[str] = ()) -> str:
         said: The text, or an error with it.
         secrets: Secrets to remove, beside key-like texts and the environment's secrets.
 
-
     >>> scrub(ValueError("no answer from https://ann:pw@host/v1, Bearer xyz"))
     'no answer from https://[hidden]@host/v1, Bearer [hidden]'
     """
@@ -231,7 +227,6 @@ def for_clients(error: ReactMemError) -> ReactMemError:
 
     Args:
         error: The error; returned itself where it holds none of these.
-
 
     >>> for_clients(ReactMemError("no answer from http://model.internal:8080/v1, see /srv/log/model.txt"))
     ReactMemError('no answer from [hidden], see [hidden]')
@@ -251,7 +246,6 @@ def for_clients(error: ReactMemError) -> ReactMemError:
 
 def unquoted(text: str) -> str:
     """Return a text without its quotations, which may be content.
-
 
     >>> unquoted("invalid input: 'my diary', see the manual")
     "invalid input: '…', see the manual"

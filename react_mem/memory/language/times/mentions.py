@@ -200,7 +200,6 @@ class Mention:
 def mentions(text: str, today: date) -> list[Mention]:
     """Return the times in a text, in order. The text is of bounded length; `today` is its day at its writer's place.
 
-
     >>> [(one.side, len(one.periods)) for one in mentions("I go there next week, by Friday", date(2024, 5, 15))]
     [('by', 1)]
     """
@@ -224,7 +223,6 @@ def mentions(text: str, today: date) -> list[Mention]:
 
 def without_times(text: str, today: date) -> str:
     """Return a text, folded, without its times; for the arguments see `mentions`.
-
 
     >>> without_times("I have had 3 cats since March 2021.", date(2024, 5, 15))
     'i have had 3 cats since  .'
@@ -320,7 +318,6 @@ def named_periods(question: str, now: datetime) -> tuple[Period, ...]:
 
     A month, a day of a month, a season or a holiday without a year means each of its occurrences in the last ten
     years and the next one, as the conversation in question may be old. `now` is in the asker's time zone.
-
 
     >>> named_periods("What did I do last week?", datetime(2024, 5, 15))
     (Period(start=datetime.date(2024, 5, 6), end=datetime.date(2024, 5, 12)),)

@@ -235,7 +235,6 @@ def for_times(text: str) -> str:
 
     Diacritics stay where they tell a word of time from another.
 
-
     >>> for_times("Tháng  Sáu"), for_times("Tôi đi")
     ('thang 6', '_ di')
     """
@@ -262,7 +261,6 @@ _LEAD = re.compile(
 
 def is_year(text: str, start: int) -> bool:
     """Return true if the four digits at a place of a folded text are a year.
-
 
     >>> is_year("born in 1945", 8), is_year("do i own cyberpunk 2077", 19)
     (True, False)
