@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib
 import inspect
 import logging
 import sys
@@ -13,10 +14,11 @@ from dotenv import find_dotenv, load_dotenv
 from rich.console import Console
 from rich.text import Text
 
-from react_mem.agents import terminal
 from react_mem.agents.config import load_agent
 from react_mem.agents.embedding import with_embedding_of
 from react_mem.agents.terminal.arguments import command_line
+from react_mem.agents.terminal.doctor_command import refuse_nothing, run_doctor
+from react_mem.agents.terminal.output import Terminal
 from react_mem.errors import ConfigError, LegalHoldError, MemoryCommandError, ProjectError, StorageError
 from react_mem.integrations.coding_hooks import hook_client
 from react_mem.memory import StorageSettings
@@ -31,11 +33,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     handler.setLevel(logging.ERROR)
     logging.basicConfig(handlers=[handler])
     arguments = command_line().parse_args(argv)
-    console = terminal.Terminal(as_json=getattr(arguments, "json", False))
+    console = Terminal(as_json=getattr(arguments, "json", False))
     try:
         if arguments.command == "doctor":
             # settings that cannot be used are what it is there to tell
-            return asyncio.run(terminal.run_doctor(arguments, console))
+            return asyncio.run(run_doctor(arguments, console))
         return _run(arguments, _settings(), console)
     except (ConfigError, LegalHoldError, MemoryCommandError, ProjectError, StorageError) as error:
         # the database's client goes on after a line break and a tab
@@ -46,11 +48,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _run(arguments: argparse.Namespace, settings: StorageSettings, console: terminal.Terminal) -> int:
-    terminal.refuse_nothing(arguments, settings)
+def _run(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    refuse_nothing(arguments, settings)
     if arguments.command == "hook":
         return hook_client.run(arguments.user, arguments.agent, arguments.seconds)
-    run = getattr(terminal, arguments.run)
+    module, _, name = arguments.run.partition(":")
+    run = getattr(importlib.import_module(module), name)
     if "agent" in arguments:
         config = load_agent(arguments.agent)
         done = run(arguments, config, with_embedding_of(config, settings), console)

@@ -20,6 +20,23 @@ FORMATS: dict[str, Callable[[Graph], str]] = {"html": to_html, "json": to_json}
 """Formats of `react-mem memory graph`."""
 
 
+_RUNS = {
+    command: f"react_mem.agents.terminal.{module}:run_{command}"
+    for module, commands in {
+        "demo": ("demo", "new"),
+        "chat": ("chat",),
+        "import_command": ("import", "skills", "mcp"),
+        "memory": ("memory",),
+        "context_view": ("context",),
+        "doctor_command": ("users",),
+        "database_command": ("worker", "database", "keys", "maintain"),
+        "records_commands": ("audit", "receipt", "retention", "hold"),
+    }.items()
+    for command in commands
+}
+"""Functions of the commands; each module is imported when one of its commands runs."""
+
+
 class _Option(NamedTuple):
     """An option or argument of commands: its name, and the settings of `add_argument`."""
 
@@ -38,15 +55,15 @@ def _flag(name: str, help: str) -> _Option:
 def command_line() -> argparse.ArgumentParser:
     """Return the parser of the command line.
 
-    Beside the arguments it yields `run`, the name of a function of `terminal`, and `reads`, false for a command that
-    needs no database or makes one.
+    Beside the arguments it yields `run`, the place of the function as `module:name`, and `reads`, false for a command
+    that needs no database or makes one.
     """
     parser = argparse.ArgumentParser(prog="react-mem", description="LangGraph agents that remember.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {version('react-mem')}")
     commands = parser.add_subparsers(dest="command", required=True)
 
-    def add(name: str, help: str, *options: _Option, run: str = "", reads: bool = True) -> argparse.ArgumentParser:
-        return _added(commands, name, help, *options, run=run or f"run_{name}", reads=reads)
+    def add(name: str, help: str, *options: _Option, reads: bool = True) -> argparse.ArgumentParser:
+        return _added(commands, name, help, *options, run=_RUNS.get(name), reads=reads)
 
     owner = _option("--user", "whose memory (default: %(default)s)", type=_user_id, default=user_name())
     add(
@@ -304,7 +321,7 @@ def _add_memory(memory: argparse.ArgumentParser, owner: _Option) -> None:
         _option("where", "where from; - is the standard input", metavar="file"),
         _option("--from", system, dest="system", choices=IMPORTED_SYSTEMS, default="jsonl"),
         *_IMPORTING,
-        run="run_import",
+        run=_RUNS["import"],
         reads=False,
         map=[],
         read=False,
