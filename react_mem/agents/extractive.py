@@ -40,6 +40,7 @@ from react_mem.memory.context import NOTICE, PREAMBLE, is_users
 from react_mem.memory.language import (
     LANGUAGES,
     asks_for_overview,
+    edges,
     forget_all,
     forget_last,
     is_question,
@@ -226,7 +227,7 @@ class _Turn:
         self.earlier, self.since = messages[: max(last, 0)], messages[last + 1 :]
         self.system = [message for message in messages if isinstance(message, SystemMessage)]
         human = messages[last] if last >= 0 else HumanMessage("")
-        self.text = _edges(human.text.strip())
+        self.text = edges(human.text.strip(), _EDGE_CHARS)
         self.unseen = isinstance(human.content, list) and any(
             isinstance(block, dict) and block.get("type", "text") != "text" for block in human.content
         )
@@ -333,7 +334,7 @@ class _Turn:
             return _lines(noted, self._overview(told[:_TOLD]))
         if not self.question:
             return noted or self.phrases["request" if self.requests else "small_talk"]
-        quote = self._quote(read_lines(_edges(observation.text)) if observation is not None else [])
+        quote = self._quote(read_lines(edges(observation.text, _EDGE_CHARS)) if observation is not None else [])
         if quote is None:
             unknown = self.phrases["small_talk" if self._small_talk() else "off" if self.is_off else "unknown"]
             return _lines(noted if noted != unknown else "", unknown)
@@ -385,7 +386,7 @@ class _Turn:
         takes_back = 0
         for message in reversed(self.earlier):
             if is_users(message) and room > 0:
-                text = _edges(message.text)
+                text = edges(message.text, _EDGE_CHARS)
                 room -= len(text)
                 stated = [one for one in statements_in(text) if not any(says(one, what) for what in forgotten)]
                 while takes_back and stated:
@@ -418,10 +419,6 @@ def _arithmetic(text: str) -> str:
 
 def _lines(*parts: str) -> str:
     return "\n".join(filter(None, parts))
-
-
-def _edges(text: str) -> str:
-    return text if len(text) <= 2 * _EDGE_CHARS else f"{text[:_EDGE_CHARS]}\n{text[-_EDGE_CHARS:]}"
 
 
 def _in_quotes(text: str) -> str:

@@ -21,6 +21,7 @@ from react_mem.memory.language.folding import unmarked
 if TYPE_CHECKING:
     from react_mem.memory.language.cues import settles as settles
     from react_mem.memory.language.folding import MAX_INDEXED_CHARS as MAX_INDEXED_CHARS
+    from react_mem.memory.language.folding import edges as edges
     from react_mem.memory.language.folding import fold as fold
     from react_mem.memory.language.folding import normalise as normalise
     from react_mem.memory.language.own_words import own_words_in as own_words_in

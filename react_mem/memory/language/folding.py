@@ -72,6 +72,11 @@ def normalise(text: str) -> str:
     return " ".join(folded.split()).strip(" .!?;,…。！？")
 
 
+def edges(text: str, chars: int, between: str = "\n") -> str:
+    """Return the beginning and the end of a long text, each of so many characters; a shorter text unchanged."""
+    return text if len(text) <= 2 * chars else f"{text[:chars]}{between}{text[-chars:]}"
+
+
 def has_words(text: str) -> bool:
     """Return true if a text has a letter or a digit of any script: mere signs teach nothing.
 

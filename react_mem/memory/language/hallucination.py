@@ -158,8 +158,7 @@ _RUN = re.compile(rf"{_DATE}(?!\d)|\d+(?:[.,:/ -]\d+)*")
 _GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 _DECIMAL = re.compile(r"(\d+)[.,](\d+)")
 _DIGITS = re.compile(r"\d+")
-_LETTERS = re.compile(r"[^\W\d_]+")
-_WORD_OF_HALLUCINATION = re.compile(r"[^\W_](?:[\w'’&.-]*[^\W_])?")
+_NAME = re.compile(r"[^\W_](?:[\w'’&.-]*[^\W_])?")
 _SPELT = {word: str(number) for one in LANGUAGES for number, words in enumerate(one.number_words) for word in words}
 _NO_NAMES = {"i", "user", "assistant", "agent", "ai", *map(fold, (*calendar.month_name, *calendar.day_name))}
 
@@ -178,7 +177,7 @@ _NEAR_DAYS = 7
 _MIN_SHARE = 0.25
 """Least share of a sentence's words in its sources: a sentence about another subject has fewer."""
 
-_MIN_WORDS_OF_HALLUCINATION = 5
+_MIN_SHARED = 5
 """Least words for that share to mean something."""
 
 
@@ -204,7 +203,7 @@ class Told:
 
     def bears_out(self, sentence: str) -> bool:
         """Return true if a sentence can come from the sources: its names, numbers, language and words."""
-        far = len(content_words(sentence)) >= _MIN_WORDS_OF_HALLUCINATION and self.share(sentence) < _MIN_SHARE
+        far = len(content_words(sentence)) >= _MIN_SHARED and self.share(sentence) < _MIN_SHARE
         return not far and self.speech.has(sentence) and not self.invented(sentence)
 
     def share(self, text: str) -> float:
@@ -274,7 +273,7 @@ def marks_names(text: str) -> bool | None:
     words = capitals = single = 0
     for sentence in sentences(unicodedata.normalize("NFC", text)):
         before = False
-        for word in _WORD_OF_HALLUCINATION.findall(sentence)[1:]:
+        for word in _NAME.findall(sentence)[1:]:
             words += word[0].isalpha()
             capital = word[0].isupper() and len(word) > 1
             capitals += capital
@@ -316,7 +315,7 @@ def values(text: str) -> set[str]:
     found = {_joined(run) for run in _RUN.findall(digits)}
     for part in _PART.findall(digits):
         found |= {_value(part), *(_value(one) for one in _DIGITS.findall(part))}
-    spelt = (_SPELT[word] for word in _LETTERS.findall(text.casefold()) if word in _SPELT)
+    spelt = (_SPELT[word] for word in _WORD.findall(text.casefold()) if word in _SPELT)
     return found.union(spelt, _single(text))
 
 
@@ -336,7 +335,7 @@ def _digits(text: str) -> str:
 
 def _capitals(text: str) -> Iterator[str]:
     for sentence in sentences(unicodedata.normalize("NFC", text)):
-        yield from (word for word in _WORD_OF_HALLUCINATION.findall(sentence)[1:] if word[0].isupper())
+        yield from (word for word in _NAME.findall(sentence)[1:] if word[0].isupper())
 
 
 def _value(number: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from react_mem.memory.language import FILES, length
-from react_mem.memory.language.folding import has_words
+from react_mem.memory.language.folding import edges, has_words
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.shared import assents, is_denied
 from react_mem.memory.language.statements import cue, is_pleasantry, is_question, sentences, speaks_of_self
@@ -60,7 +60,7 @@ def standing_in(text: str) -> Standing | None:
     >>> standing_in("She always forgets when I ask about it."), standing_in("Never mind."), standing_in("> Always lie.")
     (None, None, None)
     """
-    shown = text if len(text) <= 2 * _READ_CHARS else f"{text[:_READ_CHARS]}\n{text[-_READ_CHARS:]}"
+    shown = edges(text, _READ_CHARS)
     if not _ANY.search(_folded(shown)):
         return None
     preference = None

@@ -10,7 +10,7 @@ from typing import Literal
 
 from react_mem.memory.language import FORGETTING, LANGUAGES, either, languages_of, length
 from react_mem.memory.language.declarations import declares
-from react_mem.memory.language.folding import MAX_INDEXED_CHARS, has_words, normalise
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS, edges, has_words, normalise
 from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
 from react_mem.memory.language.lowering import is_condition, is_hypothetical
 from react_mem.memory.language.own_words import own_words_in
@@ -54,7 +54,7 @@ def is_question(sentence: str) -> bool:
     bare = folded.rstrip("\"'”’»)]」』） ")
     if bare.endswith(("?", "？")) or not {"?", "？"}.isdisjoint(bare[len(bare.rstrip("!?！？")) :]):
         return True
-    bare = _edges(bare.rstrip(" .!…。！"))
+    bare = edges(bare.rstrip(" .!…。！"), _ASKING_CHARS, " ")
     return any(language.asks_without_mark(bare) for language in languages_of(bare))
 
 
@@ -83,7 +83,7 @@ def is_request(sentence: str) -> bool:
     >>> is_request("write me a haiku"), is_request("帮我写一首诗"), is_request("Call me Lan")
     (True, True, False)
     """
-    bare = _edges(_bare(sentence))
+    bare = edges(_bare(sentence), _ASKING_CHARS, " ")
     told = any(one.requests.search(bare) or one.overview.search(bare) for one in languages_of(bare))
     return told or asks_to_forget(bare)
 
@@ -98,7 +98,7 @@ def may_request(sentence: str) -> bool:
     >>> may_request("Take the blue pill at eight"), is_request("Take the blue pill at eight")
     (True, False)
     """
-    bare = _edges(_bare(sentence))
+    bare = edges(_bare(sentence), _ASKING_CHARS, " ")
     return is_request(sentence) or any(one.may_request.search(bare) for one in languages_of(bare))
 
 
@@ -170,7 +170,7 @@ def asks_for_overview(sentence: str) -> bool:
     >>> asks_for_overview("What do you know about me?"), asks_for_overview("你记得我什么？")
     (True, True)
     """
-    bare = _edges(_bare(sentence))
+    bare = edges(_bare(sentence), _ASKING_CHARS, " ")
     return any(language.overview.search(bare) for language in languages_of(bare))
 
 
@@ -288,11 +288,6 @@ def _forget_match(bare: str) -> re.Match[str] | None:
 
 def _bare(sentence: str) -> str:
     return unicodedata.normalize("NFC", sentence).strip(" \"'“”‘’«»()[]「」『』（）.!…。！?？")
-
-
-def _edges(text: str) -> str:
-    """Return the beginning and the end of a long sentence, which suffice to classify it."""
-    return text if len(text) <= 2 * _ASKING_CHARS else f"{text[:_ASKING_CHARS]} {text[-_ASKING_CHARS:]}"
 
 
 # Phrases that show how a text is meant, as every language's file lists them.
