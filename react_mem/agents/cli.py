@@ -59,7 +59,8 @@ def _run(arguments: argparse.Namespace, settings: StorageSettings, console: Term
         done = run(arguments, config, with_embedding_of(config, settings), console)
     else:
         done = run(arguments, settings, console)
-    return asyncio.run(done) if inspect.iscoroutine(done) else done
+    code: int = asyncio.run(done) if inspect.iscoroutine(done) else done
+    return code
 
 
 def _settings() -> StorageSettings:
