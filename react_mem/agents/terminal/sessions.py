@@ -17,13 +17,7 @@ _LAST = "last"
 
 
 class Sessions:
-    """The terminal conversations of one user with one agent.
-
-    Args:
-        agent: The open agent.
-        name: The agent's name.
-        user_id: The user.
-    """
+    """The terminal conversations of one user with one agent."""
 
     def __init__(self, agent: Agent, name: str, user_id: str) -> None:
         self._agent = agent
@@ -32,7 +26,7 @@ class Sessions:
         self._namespace = terminal_namespace(user_id, name)
 
     async def last(self) -> tuple[str, list[str]]:
-        """Return the conversation that the user left, which goes on where it stopped, and what they said in it."""
+        """Return the last conversation, which goes on, and the user's messages in it."""
         item = await self._store.aget(self._namespace, _LAST)
         if item is None:
             return await self.new(), []
@@ -54,11 +48,7 @@ class Sessions:
         await conclude_soon(self._store, self._user_id, thread_id)
 
     async def forget(self) -> Receipt:
-        """Forget all about the user: memories, threads, and which conversations there were, with every agent.
-
-        Returns:
-            What was removed, and what was found of it afterwards.
-        """
+        """Forget everything about the user (memories, threads and their list, with every agent); return the receipt."""
         checkpointer: Any = self._agent.checkpointer
         erased = await MemoryFacade(self._store, checkpointer=checkpointer).forget_user(self._user_id)
         await asyncio.to_thread(forget_owed, self._user_id)
