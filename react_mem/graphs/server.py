@@ -32,7 +32,7 @@ from react_mem.graphs.chat_summary import build_chat_summary
 from react_mem.graphs.client_errors import errors_for_clients, guard_clients
 from react_mem.graphs.planner_worker import shipped_team
 from react_mem.graphs.smart_buyer import shipped_buyer
-from react_mem.memory.runtime import TurnReport, is_nobodys, maintain_all
+from react_mem.memory.runtime import is_nobodys, maintain_all
 from react_mem.memory.turns import identify, why_off
 from react_mem.server_exposure import refuse_exposed_server
 
@@ -85,7 +85,13 @@ async def maintain(state: WorkDone, *, runtime: Runtime[MaintenanceContext]) -> 
         raise InvalidInputError(why_off(runtime, config))
     named = identity is not None and not identity.development
     runners = await asyncio.to_thread(ConfiguredRunners)
-    return _summed(await maintain_all(runtime.store, runners, identity.user_id if identity and named else None))
+    report = await maintain_all(runtime.store, runners, identity.user_id if identity and named else None)
+    return WorkDone(
+        stored=len(report.stored),
+        retired=len(report.retired),
+        waiting=report.waiting,
+        problems=[report.problem] if report.problem else [],
+    )
 
 
 def build_maintenance() -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -95,15 +101,6 @@ def build_maintenance() -> CompiledStateGraph[Any, Any, Any, Any]:
     graph.add_edge(START, "maintain")
     graph.add_edge("maintain", END)
     return graph.compile(name="maintenance")
-
-
-def _summed(report: TurnReport) -> WorkDone:
-    return WorkDone(
-        stored=len(report.stored),
-        retired=len(report.retired),
-        waiting=report.waiting,
-        problems=[report.problem] if report.problem else [],
-    )
 
 
 # Building the agents that a server runs, each once.

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 from typing import Any, TypeVar, cast
@@ -55,6 +55,18 @@ from react_mem.memory.rights.conversations_shown import (
 from react_mem.memory.rights.feedback import FeedbackReport, JudgedTurn, Verdict, correct_fact, give_feedback
 from react_mem.memory.rights.forgotten import ErasedSessions, forgotten_in, forgotten_key
 from react_mem.memory.rights.hidden import HiddenMemory
+from react_mem.memory.rights.holdings_shown import (
+    MemoryUsage,
+    OwnersProfile,
+    ShownGraph,
+    SkillList,
+    WaitingTurns,
+    count_usage,
+    list_skills,
+    list_waiting,
+    show_graph,
+    show_profile,
+)
 from react_mem.memory.rights.portability import ImportReport
 from react_mem.memory.rights.receipts import SignedReceipt, sign
 from react_mem.memory.rights.retention import Retained, retain
@@ -726,6 +738,48 @@ class MemoryFacade:
         if told is not None:
             self._note(user_id, AuditAction.READ, Counter(item.kind for item in told.used))
         return told
+
+    async def show_profile(self, user_id: str) -> OwnersProfile:
+        """Return a user's profile, field by field, with the messages that say each.
+
+        Args:
+            user_id: The owner.
+        """
+        return await show_profile(self.store, user_id)
+
+    async def list_waiting(self, user_id: str) -> WaitingTurns:
+        """Return the turns of a user that wait for extraction, the oldest first, and why.
+
+        Args:
+            user_id: The owner.
+        """
+        return await list_waiting(self.store, user_id)
+
+    async def list_skills(self, user_id: str) -> SkillList:
+        """Return the skills that agents have learnt for a user, the most used first.
+
+        Args:
+            user_id: The owner.
+        """
+        return await list_skills(self.store, user_id)
+
+    async def show_graph(self, user_id: str, *, kinds: Collection[str] = (), limit: int = 2_000) -> ShownGraph:
+        """Return a user's memories with the links among them; of many, the newest.
+
+        Args:
+            user_id: The owner.
+            kinds: The kinds; by default all.
+            limit: How many memories.
+        """
+        return await show_graph(self.store, user_id, kinds=kinds, limit=limit)
+
+    async def usage(self, user_id: str) -> MemoryUsage:
+        """Return how much is remembered of a user.
+
+        Args:
+            user_id: The owner.
+        """
+        return await count_usage(self.store, user_id)
 
     async def revision(self, user_id: str) -> str:
         """Return the revision of a user's memory, which changes with every write: a cheap check for changes.

@@ -10,18 +10,11 @@ from typing import TYPE_CHECKING
 from react_mem._lazy import door
 
 if TYPE_CHECKING:
-    from react_mem.memory.graph.export import Graph as Graph
-    from react_mem.memory.graph.export import to_html as to_html
-    from react_mem.memory.graph.export import to_json as to_json
-    from react_mem.memory.llm.answers import object_schema as object_schema
     from react_mem.memory.llm.asking import Asker as Asker
     from react_mem.memory.llm.asking import ModelQuestion as ModelQuestion
     from react_mem.memory.llm.budget import Capabilities as Capabilities
     from react_mem.memory.llm.budget import capabilities_of as capabilities_of
-    from react_mem.memory.llm.calls import ask_in_turn as ask_in_turn
     from react_mem.memory.llm.calls import limited as limited
-    from react_mem.memory.llm.calls import say as say
-    from react_mem.memory.llm.calls import without_retries as without_retries
     from react_mem.memory.llm.causes import without_secrets as without_secrets
     from react_mem.memory.maintenance.agent import AgentWork as AgentWork
     from react_mem.memory.maintenance.everything import MemoryHealth as MemoryHealth
@@ -60,15 +53,7 @@ if TYPE_CHECKING:
     from react_mem.memory.rights.conversations_shown import ConversationPage as ConversationPage
     from react_mem.memory.rights.hidden import HiddenMemory as HiddenMemory
     from react_mem.memory.rights.holdings_shown import MemoryUsage as MemoryUsage
-    from react_mem.memory.rights.holdings_shown import OwnersProfile as OwnersProfile
     from react_mem.memory.rights.holdings_shown import ShownGraph as ShownGraph
-    from react_mem.memory.rights.holdings_shown import SkillList as SkillList
-    from react_mem.memory.rights.holdings_shown import WaitingTurns as WaitingTurns
-    from react_mem.memory.rights.holdings_shown import count_usage as count_usage
-    from react_mem.memory.rights.holdings_shown import list_skills as list_skills
-    from react_mem.memory.rights.holdings_shown import list_waiting as list_waiting
-    from react_mem.memory.rights.holdings_shown import show_graph as show_graph
-    from react_mem.memory.rights.holdings_shown import show_profile as show_profile
     from react_mem.memory.rights.holds import all_holds as all_holds
     from react_mem.memory.rights.portability import own_records as own_records
     from react_mem.memory.rights.readable_export import markdown_export as markdown_export
@@ -78,7 +63,6 @@ if TYPE_CHECKING:
     from react_mem.memory.rights.receipts import public_key as public_key
     from react_mem.memory.rights.retention import in_words as in_words
     from react_mem.memory.rights.saying import says as says
-    from react_mem.memory.rights.showing import MAX_PAGE as MAX_PAGE
     from react_mem.memory.store.audit.audit_log import AuditHead as AuditHead
     from react_mem.memory.store.audit.audit_log import AuditLog as AuditLog
     from react_mem.memory.store.calibration import reference_questions as reference_questions
@@ -110,8 +94,6 @@ if TYPE_CHECKING:
     from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest as ChatSummaryRequest
     from react_mem.memory.write.metering import Metering as Metering
     from react_mem.memory.write.remembering import remember as remember
-    from react_mem.memory.write.session import TurnReport as TurnReport
-    from react_mem.memory.write.storing import END_CONVERSATION as END_CONVERSATION
     from react_mem.memory.write.storing import last_id as last_id
     from react_mem.memory.write.told_conversation import ClientMessage as ClientMessage
     from react_mem.memory.write.told_conversation import store_told as store_told

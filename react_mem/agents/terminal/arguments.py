@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
 from datetime import date, datetime, time
 from importlib.metadata import version
 from typing import Any, NamedTuple
@@ -13,10 +12,9 @@ from react_mem.integrations.importers.import_memories import IMPORTED_SYSTEMS
 from react_mem.integrations.quality.quality_tally import QUALITY_CHECKS
 from react_mem.logged_in import MAX_USER, is_user_id, user_name
 from react_mem.memory import MemoryScope
-from react_mem.memory.runtime import Graph, to_html, to_json
 from react_mem.tools.registry import valid_names
 
-FORMATS: dict[str, Callable[[Graph], str]] = {"html": to_html, "json": to_json}
+FORMATS = ("html", "json")
 """Formats of `react-mem memory graph`."""
 
 

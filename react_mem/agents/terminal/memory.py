@@ -272,7 +272,7 @@ class _Command:
             )
         graph = await memory.graph.whole(self._user)
         shown = graph.largest(_MAX_DRAWN) if name == "html" else graph
-        await asyncio.to_thread(write_lines, where, [FORMATS[name](shown)])
+        await asyncio.to_thread(write_lines, where, [shown.written(name)])
         if where != "-":
             nodes, links, left_out = len(shown.nodes), len(shown.links), len(graph.nodes) - len(shown.nodes)
             rest = f"; {left_out} more memories, with fewer links, are left out" if left_out else ""

@@ -124,6 +124,9 @@ def _unknown(name: str, where: _Place, known: Collection[str], in_body: Collecti
 
 PREFIX = "/memory/v1"
 
+MAX_PAGE = 200
+"""Maximum number of entries on a page, as the facade has it."""
+
 MAX_MEMORY_BYTES = 256_000
 """Maximum size of a request; the longest are a message, or a hundred ids."""
 

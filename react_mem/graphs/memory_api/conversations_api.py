@@ -13,12 +13,12 @@ from pydantic import BaseModel, Field
 
 from react_mem.graphs.callers import may_name_user
 from react_mem.graphs.chat_summary_route import BoundedRoute
-from react_mem.graphs.memory_api.callers_memory import PREFIX, Asked, MemoryRoute, found, memory_of, problems
+from react_mem.graphs.memory_api.callers_memory import MAX_PAGE, PREFIX, Asked, MemoryRoute, found, memory_of, problems
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
 from react_mem.graphs.server_threads import ServerThreads
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import MAX_PAGE, ConversationDetail, ConversationPage, OwnerId
+from react_mem.memory.runtime import ConversationDetail, ConversationPage, OwnerId
 from react_mem.memory.turns import cause_of, conclude_soon
 
 router = APIRouter(tags=["Conversations"], route_class=MemoryRoute)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from typing import Annotated, Literal
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Annotated, Any, Literal, get_type_hints
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import StreamingResponse
@@ -19,23 +19,16 @@ from react_mem.graphs.memory_api.callers_memory import (
     problems,
 )
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
+from react_mem.memory import MemoryFacade
 from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.runtime import (
     HiddenMemory,
     MemoryHealth,
     MemoryUsage,
-    OwnersProfile,
     ShownGraph,
-    SkillList,
-    WaitingTurns,
     check_health,
-    count_usage,
-    list_skills,
-    list_waiting,
     markdown_export,
     readable_export,
-    show_graph,
-    show_profile,
 )
 
 MAX_NODES = 5_000
@@ -66,16 +59,40 @@ HiddenId = Annotated[
 ]
 
 
-@router.get(f"{PREFIX}/profile", operation_id="show_profile", summary="Show the profile", responses=problems())
-async def profile(asked: Asked) -> OwnersProfile:
-    """Show what is known about the user as a person, field by field, with the messages that say it."""
-    return await show_profile(asked.memory.store, asked.owner)
+def _view(
+    name: str, operation: str, summary: str, read: Callable[[MemoryFacade, str], Awaitable[Any]], description: str
+) -> None:
+    """Add the route of a view that takes no parameters."""
+
+    async def shown(asked: Asked) -> Any:
+        return await read(asked.memory, asked.owner)
+
+    router.get(
+        f"{PREFIX}/{name}",
+        operation_id=operation,
+        summary=summary,
+        description=description,
+        response_model=get_type_hints(read)["return"],
+        responses=problems(),
+    )(shown)
 
 
-@router.get(f"{PREFIX}/pending", operation_id="list_pending", summary="List turns that wait", responses=problems())
-async def pending(asked: Asked) -> WaitingTurns:
-    """List the turns from which nothing has been drawn yet, and why."""
-    return await list_waiting(asked.memory.store, asked.owner)
+_view(
+    "profile",
+    "show_profile",
+    "Show the profile",
+    MemoryFacade.show_profile,
+    "Show what is known about the user as a person, field by field, with the messages that say it.",
+)
+
+
+_view(
+    "pending",
+    "list_pending",
+    "List turns that wait",
+    MemoryFacade.list_waiting,
+    "List the turns from which nothing has been drawn yet, and why.",
+)
 
 
 @router.get(f"{PREFIX}/hidden", operation_id="list_hidden", summary="List what is hidden", responses=problems())
@@ -106,10 +123,13 @@ async def erase_hidden(hidden_id: HiddenId, asked: Asked) -> ForgetAnswer:
     return ForgetAnswer.of(await asked.memory.erase(asked.owner, hidden_id))
 
 
-@router.get(f"{PREFIX}/skills", operation_id="list_skills", summary="List skills", responses=problems())
-async def skills(asked: Asked) -> SkillList:
-    """List what agents have learnt from the user's tasks, what is used most first."""
-    return await list_skills(asked.memory.store, asked.owner)
+_view(
+    "skills",
+    "list_skills",
+    "List skills",
+    MemoryFacade.list_skills,
+    "List what agents have learnt from the user's tasks, what is used most first.",
+)
 
 
 @router.get(f"{PREFIX}/graph", operation_id="show_graph", summary="Show the graph", responses=problems())
@@ -121,7 +141,7 @@ async def graph(
     limit: Annotated[int, Query(ge=1, le=MAX_NODES, description="Memories at most: the newest.")] = 2_000,
 ) -> ShownGraph:
     """Show memories and how they are linked; of many the newest, which `cut` says."""
-    return await show_graph(asked.memory.store, asked.owner, kinds=kind, limit=limit)
+    return await asked.memory.show_graph(asked.owner, kinds=kind, limit=limit)
 
 
 @router.get(
@@ -132,10 +152,9 @@ async def graph(
 )
 async def usage(asked: Asked, request: Request) -> UsageAnswer:
     """Show how much is remembered of the user; an administrator is shown besides how the memory of this server is."""
-    store = asked.memory.store
-    counted = await count_usage(store, asked.owner)
+    counted = await asked.memory.usage(asked.owner)
     works = getattr(request.app.state, "worker", None) is not None
-    health = await check_health(store, works=works) if administers(request) else None
+    health = await check_health(asked.memory.store, works=works) if administers(request) else None
     return UsageAnswer(**counted.model_dump(), health=health)
 
 

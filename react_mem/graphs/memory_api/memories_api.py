@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from react_mem.errors import MemoryFull
 from react_mem.graphs.etags import is_alike
 from react_mem.graphs.memory_api.callers_memory import (
+    MAX_PAGE,
     PREFIX,
     USER_ID,
     Asked,
@@ -28,7 +29,7 @@ from react_mem.graphs.memory_api.callers_memory import (
 )
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
 from react_mem.memory import Fact, MemoryDetail, MemoryFacade, MemoryItem, MemoryScope, Origin
-from react_mem.memory.runtime import MAX_PAGE, MemoryPage, OwnerId, remember
+from react_mem.memory.runtime import MemoryPage, OwnerId, remember
 
 DEFAULT_AGENT = "assistant"
 

@@ -14,7 +14,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from react_mem.errors import InvalidOutput
 from react_mem.memory import telemetry
 from react_mem.memory.llm.answers import block, first_object, row
-from react_mem.memory.llm.calls import ask_in_turn, fill, without_retries
+from react_mem.memory.llm.calls import ask_in_turn, fill, say, without_retries
 from react_mem.prompts import load_prompt
 
 _MAX_TOKENS = 4_000
@@ -67,6 +67,21 @@ class Asker:
         asks = [partial(self._ask, model, question, prompt) for model in self._models]
         said = await ask_in_turn(asks, self._seconds if seconds is None else seconds)
         return await asyncio.to_thread(question.read, said)
+
+    async def say(self, prompt: Sequence[BaseMessage], *, run_name: str, max_tokens: int) -> str:
+        """Return an answer in words.
+
+        Raises:
+            ExtractionError: If no model can be reached, or each refuses or is late.
+        """
+
+        async def ask(model: BaseChatModel, seconds: float) -> str:
+            answer = await say(
+                model, prompt, purpose=self._purpose, run_name=run_name, seconds=seconds, max_tokens=max_tokens
+            )
+            return answer.text
+
+        return await ask_in_turn([partial(ask, model) for model in self._models], self._seconds)
 
     async def _ask(
         self, model: BaseChatModel, question: ModelQuestion[Any], prompt: Sequence[BaseMessage], seconds: float
