@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple, TypeAlias
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -19,17 +20,32 @@ from langgraph.store.base import BaseStore
 from react_mem.errors import StorageError
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.checked_calls import checked, checked_calls
+from react_mem.memory.maintenance.everything import retain_all
 from react_mem.memory.maintenance.worker import CLOSING_SECONDS, close_workers
+from react_mem.memory.model.namespaces import encode
 from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.model.retention_settings import LegalHold, RetentionSettings
 from react_mem.memory.reflect.driver import Report, run
 from react_mem.memory.reflect.skills.learner import Learning
+from react_mem.memory.rights.holds import all_holds
+from react_mem.memory.rights.receipts import public_half, public_key
+from react_mem.memory.rights.retention import Retained
+from react_mem.memory.store.audit.audit_entries import AuditEntry
+from react_mem.memory.store.audit.audit_log import AuditHead
 from react_mem.memory.store.checkpointer import ThreadSaver
 from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.keys.key_ring import KeyRing, Rewrapped, key_counts, rewrap
 from react_mem.memory.store.keys.master_key import master_key_from_env
+from react_mem.memory.store.migrations import StoredEmbedding, stored_embedding
 from react_mem.memory.store.postgres import MemoryStore, Pool
-from react_mem.memory.store.postgres_server import open_database
+from react_mem.memory.store.postgres_server import connected, open_database
+from react_mem.memory.store.sealing.resealing import Resealed, begin_rotation, end_rotation, renew_all, reseal
+from react_mem.memory.store.statistics import Holder, Server, holders, server_of
 from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.server_exposure import refuse_exposed_server
+
+Count: TypeAlias = Callable[[int, int], None]
+"""Told how many are done so far, and of how many."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +66,64 @@ class Storage:
     pool: Pool
     embedding: EmbeddingModel
 
+    async def key_counts(self) -> dict[str, Any]:
+        """Return the id of the master key and the numbers of data keys: in use, former, and by their wrapping keys."""
+        ring = self.store.keys
+        return {"master_key": ring.master.id if ring is not None else None, **(await key_counts(self.pool))._asdict()}
+
+    async def wrap_keys(self, report: Count) -> tuple[str, Rewrapped]:
+        """Wrap all data keys by the master key in use; return its id and the numbers of keys."""
+        master = self._ring.master
+        return master.id, await rewrap(self.pool, master, report)
+
+    async def renew_keys(self, report: Count) -> tuple[int, datetime | None]:
+        """Give every owner a new data key; return their number, and the start of an earlier rotation that went on."""
+        begun, before = await begin_rotation(self.pool, self._ring)
+        return await renew_all(self.pool, self._ring, begun, report), begun if before else None
+
+    async def seal_records(self, report: Count, *, renewed: bool = False) -> Resealed:
+        """Seal every plain record, and every one under a former data key; this ends a rotation if keys were renewed."""
+        done = await reseal(self.pool, self._ring, report)
+        if renewed:
+            await end_rotation(self.pool, self._ring)
+        return done
+
+    @property
+    def _ring(self) -> KeyRing:
+        if self.store.keys is None:
+            raise StorageError("No master key is set. Make one with `react-mem keys new`; see docs/encryption.md.")
+        return self.store.keys
+
+    async def holds(self) -> dict[str, list[LegalHold]]:
+        """Return the legal holds on everybody, by owner."""
+        return await all_holds(self.memory)
+
+    async def retain(
+        self, policies: Mapping[str, RetentionSettings], user_id: str | None, report: Count, *, dry_run: bool
+    ) -> Retained:
+        """Apply the retention of agents to a user, or to everybody; see `maintenance.everything.retain_all`."""
+        return await retain_all(self.memory, self.checkpointer, policies, user_id, dry_run=dry_run, report=report)
+
+    async def audit_entries(
+        self, user_id: str | None = None, since: datetime | None = None
+    ) -> AsyncIterator[tuple[int, AuditEntry]]:
+        """Yield the entries of the audit log with their numbers, the oldest first."""
+        assert self.store.audit is not None  # noqa: S101 - the settings ask for it
+        owner = encode(user_id) if user_id else None
+        async for entry in self.store.audit.entries(since=since, owner=owner):
+            yield entry
+
+    async def verify_audit(
+        self,
+        known: tuple[int, str] | None,
+        after: tuple[int, str] | None,
+        report: Callable[[tuple[int, str], int], None],
+    ) -> tuple[int, str]:
+        """Verify the audit log and return its end, a number and a hash; see `AuditLog.verify`."""
+        assert self.store.audit is not None  # noqa: S101 - the settings ask for it
+        ends = [AuditHead(*end) if end is not None else None for end in (known, after)]
+        return await self.store.audit.verify(ends[0], after=ends[1], report=report)
+
 
 @checked()
 @asynccontextmanager
@@ -65,6 +139,40 @@ async def open_storage(settings: StorageSettings | None = None) -> AsyncIterator
         memory = await _searched(store, settings)
         key = await store.keys.derive("checkpoints") if store.keys else None
         yield Storage(store, memory, ThreadSaver(store.pool, key), store.pool, store.embedding)
+
+
+class DatabaseView(NamedTuple):
+    """A look at a database.
+
+    Args:
+        server: PostgreSQL, and pgvector in it.
+        embedding: The model of its vectors; None without vectors.
+        holders: The users with memories, the latest first.
+    """
+
+    server: Server
+    embedding: StoredEmbedding | None
+    holders: list[Holder]
+
+
+async def look_at(settings: StorageSettings) -> DatabaseView:
+    """Return a view of a database by one connection, which migrates nothing.
+
+    Raises:
+        StorageError: If it cannot be reached.
+    """
+    async with connected(settings) as conn:
+        return DatabaseView(await server_of(conn), await stored_embedding(conn), await holders(conn))
+
+
+async def receipt_key(settings: StorageSettings) -> str:
+    """Return the public key of receipts: of the operator's own key, else of the database."""
+    given = await asyncio.to_thread(settings.signing_key)
+    if given is not None:
+        # no database is needed for it
+        return public_half(given)
+    async with open_storage(settings) as storage:
+        return await public_key(storage.store)
 
 
 @asynccontextmanager

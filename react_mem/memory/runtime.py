@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from react_mem.memory.maintenance.everything import MemoryHealth as MemoryHealth
     from react_mem.memory.maintenance.everything import check_health as check_health
     from react_mem.memory.maintenance.everything import maintain_all as maintain_all
-    from react_mem.memory.maintenance.everything import retain_all as retain_all
     from react_mem.memory.maintenance.runner import AgentRunner as AgentRunner
     from react_mem.memory.maintenance.worker import Worker as Worker
     from react_mem.memory.merging.skill_life import withhold as withhold
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from react_mem.memory.model.interface import OwnerId as OwnerId
     from react_mem.memory.model.kinds import searched_scopes as searched_scopes
     from react_mem.memory.model.namespaces import BoundedLoader as BoundedLoader
-    from react_mem.memory.model.namespaces import encode as encode
     from react_mem.memory.model.namespaces import memory_namespace as memory_namespace
     from react_mem.memory.model.namespaces import terminal_namespace as terminal_namespace
     from react_mem.memory.model.policy import ContextSettings as ContextSettings
@@ -42,7 +40,10 @@ if TYPE_CHECKING:
     from react_mem.memory.model.setting_names import in_place as in_place
     from react_mem.memory.model.shown import MemoryPage as MemoryPage
     from react_mem.memory.model.skills import StepExperience as StepExperience
+    from react_mem.memory.opening import Storage as Storage
+    from react_mem.memory.opening import look_at as look_at
     from react_mem.memory.opening import open_storage as open_storage
+    from react_mem.memory.opening import receipt_key as receipt_key
     from react_mem.memory.opening import refuse_unfit_store as refuse_unfit_store
     from react_mem.memory.reflect.skills.outcomes import kind_followed as kind_followed
     from react_mem.memory.reflect.skills.outcomes import record_turn as record_turn
@@ -54,17 +55,11 @@ if TYPE_CHECKING:
     from react_mem.memory.rights.hidden import HiddenMemory as HiddenMemory
     from react_mem.memory.rights.holdings_shown import MemoryUsage as MemoryUsage
     from react_mem.memory.rights.holdings_shown import ShownGraph as ShownGraph
-    from react_mem.memory.rights.holds import all_holds as all_holds
     from react_mem.memory.rights.portability import own_records as own_records
     from react_mem.memory.rights.readable_export import markdown_export as markdown_export
     from react_mem.memory.rights.readable_export import readable_export as readable_export
     from react_mem.memory.rights.receipts import SignedReceipt as SignedReceipt
-    from react_mem.memory.rights.receipts import public_half as public_half
-    from react_mem.memory.rights.receipts import public_key as public_key
-    from react_mem.memory.rights.retention import in_words as in_words
     from react_mem.memory.rights.saying import says as says
-    from react_mem.memory.store.audit.audit_log import AuditHead as AuditHead
-    from react_mem.memory.store.audit.audit_log import AuditLog as AuditLog
     from react_mem.memory.store.calibration import reference_questions as reference_questions
     from react_mem.memory.store.distribute import distribute as distribute
     from react_mem.memory.store.embedded import has_cluster as has_cluster
@@ -72,21 +67,8 @@ if TYPE_CHECKING:
     from react_mem.memory.store.embeddings import embedding_of as embedding_of
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model
     from react_mem.memory.store.embeddings import means_same_embedding as means_same_embedding
-    from react_mem.memory.store.keys.key_ring import KeyRing as KeyRing
-    from react_mem.memory.store.keys.key_ring import key_counts as key_counts
-    from react_mem.memory.store.keys.key_ring import rewrap as rewrap
     from react_mem.memory.store.keys.master_key import new_master_key as new_master_key
-    from react_mem.memory.store.migrations import stored_embedding as stored_embedding
-    from react_mem.memory.store.postgres import MemoryStore as MemoryStore
-    from react_mem.memory.store.postgres_server import connected as connected
     from react_mem.memory.store.reembed import reembed as reembed
-    from react_mem.memory.store.sealing.resealing import begin_rotation as begin_rotation
-    from react_mem.memory.store.sealing.resealing import end_rotation as end_rotation
-    from react_mem.memory.store.sealing.resealing import renew_all as renew_all
-    from react_mem.memory.store.sealing.resealing import reseal as reseal
-    from react_mem.memory.store.statistics import Holder as Holder
-    from react_mem.memory.store.statistics import holders as holders
-    from react_mem.memory.store.statistics import server_of as server_of
     from react_mem.memory.store.thread_owners import note_thread as note_thread
     from react_mem.memory.store.variable_names import misspelt as misspelt
     from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer as ChatSummarizer

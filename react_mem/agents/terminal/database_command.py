@@ -11,24 +11,16 @@ from collections.abc import Callable
 from react_mem.agents.agent_opening import ConfiguredRunners
 from react_mem.agents.terminal.output import Terminal, counted
 from react_mem.agents.terminal.progress import Progress
-from react_mem.errors import MemoryCommandError
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import (
-    KeyRing,
-    MemoryStore,
+    Storage,
     Worker,
-    begin_rotation,
     distribute,
-    end_rotation,
-    key_counts,
     load_embedding_model,
     maintain_all,
     new_master_key,
     open_storage,
     reembed,
-    renew_all,
-    reseal,
-    rewrap,
 )
 
 
@@ -61,24 +53,24 @@ async def run_database(arguments: argparse.Namespace, settings: StorageSettings,
 async def run_keys(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Run `react-mem keys`; return the exit code.
 
-    Raises `MemoryCommandError` without a key, and `StorageError` for a wrong one.
+    Raises `StorageError` without a key, or for a wrong one.
     """
     if arguments.verb == "new":
         console.say(new_master_key())
         return 0
     if arguments.verb == "status":
         async with open_storage(settings) as storage:
-            store, found = storage.store, await key_counts(storage.store.pool)
-        console.json({"master_key": store.keys.master.id if store.keys is not None else None, **found._asdict()})
+            found = await storage.key_counts()
+        console.json(found)
         return 0
     told: list[str] = []
     try:
         with Progress("Sealing", "records", quiet=arguments.quiet) as progress:
             async with open_storage(settings) as storage:
                 if arguments.verb == "rotate":
-                    await _rotate(storage.store, progress, told.append, data_keys=arguments.data_keys)
+                    await _rotate(storage, progress, told.append, data_keys=arguments.data_keys)
                 else:
-                    await _seal(storage.store, progress, told.append)
+                    await _seal(storage, progress, told.append)
     finally:
         # behind the bar, which is drawn over what is printed meanwhile
         for line in told:
@@ -86,30 +78,26 @@ async def run_keys(arguments: argparse.Namespace, settings: StorageSettings, con
     return 0
 
 
-async def _rotate(store: MemoryStore, progress: Progress, tell: Callable[[str], None], *, data_keys: bool) -> None:
-    ring = _ring(store)
+async def _rotate(storage: Storage, progress: Progress, tell: Callable[[str], None], *, data_keys: bool) -> None:
     progress.turn_to("Wrapping", "data keys")
-    done = await rewrap(store.pool, ring.master, progress)
+    master, done = await storage.wrap_keys(progress)
     of_owners = counted(done.of_owners, "data key of an owner is", "data keys of owners are")
     own = counted(done.own, "key")
-    tell(f"{of_owners} wrapped anew by the master key {ring.master.id}, and {own} that the store keeps for itself")
+    tell(f"{of_owners} wrapped anew by the master key {master}, and {own} that the store keeps for itself")
     if not data_keys:
         return
-    begun, before = await begin_rotation(store.pool, ring)
-    if before:
-        at = begun.isoformat(" ", timespec="minutes")
-        tell(f"the rotation of {at} has gone on: who had a newer data key keeps it")
     progress.turn_to("Making data keys", "owners")
-    owners = await renew_all(store.pool, ring, begun, progress)
+    owners, resumed = await storage.renew_keys(progress)
+    if resumed is not None:
+        at = resumed.isoformat(" ", timespec="minutes")
+        tell(f"the rotation of {at} has gone on: who had a newer data key keeps it")
     tell(f"{counted(owners, 'owner has', 'owners have')} a new data key")
-    await _seal(store, progress, tell)
-    await end_rotation(store.pool, ring)
+    await _seal(storage, progress, tell, renewed=True)
 
 
-async def _seal(store: MemoryStore, progress: Progress, tell: Callable[[str], None]) -> None:
-    ring = _ring(store)
+async def _seal(storage: Storage, progress: Progress, tell: Callable[[str], None], *, renewed: bool = False) -> None:
     progress.turn_to("Sealing", "records")
-    done = await reseal(store.pool, ring, progress)
+    done = await storage.seal_records(progress, renewed=renewed)
     # memories among them, and as much that memory keeps for itself: which is which is sealed
     tell(
         counted(done.from_plain, "record that was in plain is", "records that were in plain are")
@@ -120,12 +108,6 @@ async def _seal(store: MemoryStore, progress: Progress, tell: Callable[[str], No
             "What was in plain stays in the database's files until they are written anew: VACUUM FULL store, "
             "store_vectors (nobody reads or writes meanwhile)"
         )
-
-
-def _ring(store: MemoryStore) -> KeyRing:
-    if store.keys is None:
-        raise MemoryCommandError("No master key is set. Make one with `react-mem keys new`; see docs/encryption.md.")
-    return store.keys
 
 
 # `react-mem worker` and `react-mem maintain`: the work behind the turns, in a process of its own, or once and now.

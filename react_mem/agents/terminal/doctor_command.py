@@ -7,7 +7,7 @@ import asyncio
 import os
 import platform
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 
 from rich.text import Text
@@ -18,18 +18,7 @@ from react_mem.agents.models import EXTRACTIVE, explain_model_error, load_chat_m
 from react_mem.agents.terminal.output import Terminal, place_in_words, printable
 from react_mem.errors import MemoryCommandError, ReactMemError
 from react_mem.memory import StorageSettings
-from react_mem.memory.runtime import (
-    Holder,
-    connected,
-    has_cluster,
-    has_embedded_server,
-    holders,
-    limited,
-    load_embedding_model,
-    misspelt,
-    server_of,
-    stored_embedding,
-)
+from react_mem.memory.runtime import has_cluster, has_embedded_server, limited, load_embedding_model, look_at, misspelt
 
 _PACKAGES = ("langgraph", "langchain-core", "psycopg")
 _NAMED = 10
@@ -50,18 +39,20 @@ def refuse_nothing(arguments: argparse.Namespace, settings: StorageSettings) -> 
 
 async def nothing_of(user: str, settings: StorageSettings) -> str:
     """Return the message for a user without memories: the users with some, and the place."""
-    async with connected(settings) as conn:
-        found = await holders(conn)
+    found = (await look_at(settings)).holders
     if any(one.user == user for one in found):
         return "nothing"
-    there = f"there are memories of {_in_words(found)}: name one with --user" if found else "there are no memories yet"
+    there = (
+        f"there are memories of {_in_words({one.user: one.count for one in found})}: name one with --user"
+        if found
+        else "there are no memories yet"
+    )
     return f"nothing of {user} in {place_in_words(settings)}; {there}"
 
 
 async def run_users(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
     """Show the users with memories; return the exit code."""
-    async with connected(settings) as conn:
-        found = await holders(conn)
+    found = (await look_at(settings)).holders
     where = place_in_words(settings)
     rows = [(one.user, str(one.count), f"{one.latest:%Y-%m-%d %H:%M}") for one in found]
     data = [{"user": one.user, "memories": one.count, "last_written": one.latest.isoformat()} for one in found]
@@ -126,14 +117,13 @@ async def _database(settings: StorageSettings) -> dict[str, str]:
     }
     if settings.database_url is None and not await asyncio.to_thread(lambda: has_cluster(settings.embedded_folder())):
         return told | {"memories": "none: there is no database yet, and the first that is remembered makes it"}
-    async with connected(settings) as conn:
-        server, stored, people = await server_of(conn), await stored_embedding(conn), await holders(conn)
+    server, stored, people = await look_at(settings)
     told["database"] += f", PostgreSQL {server.version.split()[0]}, pgvector {server.pgvector or 'missing'}"
     if stored is not None and stored.name:
         told["vectors"] = f"of {stored.name}, {stored.dims} dimensions"
         if settings.embedding == "auto":
             told["embedder"] = stored.name
-    return told | {"memories": _in_words(people) or "none yet"}
+    return told | {"memories": _in_words({one.user: one.count for one in people}) or "none yet"}
 
 
 async def _silent(lines: dict[str, str]) -> list[str]:
@@ -160,7 +150,8 @@ async def _silent(lines: dict[str, str]) -> list[str]:
     return wrong
 
 
-def _in_words(found: Sequence[Holder]) -> str:
+def _in_words(counts: Mapping[str, int]) -> str:
     """Return users with their numbers of memories, the first of many."""
-    named = [f"{printable(one.user)} ({one.count})" for one in found[:_NAMED]]
+    found = [f"{printable(user)} ({count})" for user, count in counts.items()]
+    named = found[:_NAMED]
     return ", ".join([*named, *([f"{len(found) - _NAMED} more"] if len(found) > _NAMED else [])])

@@ -28,19 +28,12 @@ from react_mem.integrations.quality.quality_tally import QualityCheck, QualityFi
 from react_mem.memory import MemoryFacade, StorageSettings
 from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.runtime import (
-    AuditHead,
-    AuditLog,
-    MemoryStore,
     RetentionSettings,
     SignedReceipt,
-    all_holds,
-    encode,
-    in_words,
+    Storage,
     memory_namespace,
     open_storage,
-    public_half,
-    public_key,
-    retain_all,
+    receipt_key,
 )
 from react_mem.memory.turns import scrub
 
@@ -55,7 +48,7 @@ async def run_hold(arguments: argparse.Namespace, settings: StorageSettings, con
     async with open_storage(settings) as storage:
         memory = MemoryFacade(storage.memory)
         if arguments.verb == "list":
-            return await _list(memory, arguments, console)
+            return await _list(storage, memory, arguments, console)
         user, reference, session = arguments.user, arguments.reference, arguments.session
         if arguments.verb == "lift":
             with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
@@ -71,9 +64,9 @@ async def run_hold(arguments: argparse.Namespace, settings: StorageSettings, con
     return 0
 
 
-async def _list(memory: MemoryFacade, arguments: argparse.Namespace, console: Terminal) -> int:
+async def _list(storage: Storage, memory: MemoryFacade, arguments: argparse.Namespace, console: Terminal) -> int:
     user: str | None = arguments.user
-    found = {user: await memory.holds(user)} if user is not None else await all_holds(memory.store)
+    found = {user: await memory.holds(user)} if user is not None else await storage.holds()
     held = [(owner, hold) for owner, holds in sorted(found.items()) for hold in holds]
     rows = [(str(hold.set_at.date()), owner, hold.session_id or "all", hold.reference) for owner, hold in held]
     data = [{"user": owner, **hold.model_dump(mode="json", exclude={"kind"})} for owner, hold in held]
@@ -99,14 +92,7 @@ async def run_retention(arguments: argparse.Namespace, settings: StorageSettings
     with Progress("Counting" if dry_run else "Removing", "users", quiet=arguments.quiet or arguments.json) as progress:
         async with open_storage(settings) as storage:
             with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
-                done = await retain_all(
-                    storage.memory,
-                    storage.checkpointer,
-                    policies,
-                    arguments.user,
-                    dry_run=dry_run,
-                    report=progress,
-                )
+                done = await storage.retain(policies, arguments.user, progress, dry_run=dry_run)
     data = {
         "dry_run": dry_run,
         "agents": sorted(policies),
@@ -116,7 +102,7 @@ async def run_retention(arguments: argparse.Namespace, settings: StorageSettings
     }
     held = f"; {done.held} are under a legal hold and stay" if done.held else ""
     verb = "would be removed" if dry_run else "removed"
-    text = f"{verb}: {in_words(done.removed)}, of {done.users} users and {done.conversations} conversations{held}"
+    text = f"{verb}: {done.in_words()}, of {done.users} users and {done.conversations} conversations{held}"
     console.report(data, "\n".join([text, *done.problems]))
     return 1 if done.problems else 0
 
@@ -137,10 +123,10 @@ async def run_receipt(arguments: argparse.Namespace, settings: StorageSettings, 
     The database is not opened where the key is given, or the operator's own is set.
     """
     if arguments.verb == "key":
-        console.say(await _key_of(settings))
+        console.say(await receipt_key(settings))
         return 0
     receipt = await asyncio.to_thread(_read, arguments.file)
-    key = arguments.public_key or await _key_of(settings)
+    key = arguments.public_key or await receipt_key(settings)
     wrong = _wrong(receipt, key, arguments.user)
     if wrong:
         console.say(f"{arguments.file}: {wrong}", "red")
@@ -148,15 +134,6 @@ async def run_receipt(arguments: argparse.Namespace, settings: StorageSettings, 
     told = receipt.receipt
     console.say(f"signed by {key}, at {told.at.isoformat()}: {told.in_short()}")
     return 0 if told.is_gone else 1
-
-
-async def _key_of(settings: StorageSettings) -> str:
-    given = await asyncio.to_thread(settings.signing_key)
-    if given is not None:
-        # no database is needed for it
-        return public_half(given)
-    async with open_storage(settings) as storage:
-        return await public_key(storage.store)
 
 
 def _wrong(receipt: SignedReceipt, key: str, user_id: str | None) -> str:
@@ -205,7 +182,7 @@ async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, co
     if arguments.verb == "quality":
         return await _quality(arguments, settings, console)
     known, after = _head(arguments.head), _head(arguments.after)
-    if known is not None and after is not None and known.seq < after.seq:
+    if known is not None and after is not None and known[0] < after[0]:
         raise MemoryCommandError("--head is before --after: what comes before --after is not looked at")
     if not settings.audit:
         note = Text("MEMORY_AUDIT is off: nothing is recorded now; what there is was recorded while it was on")
@@ -213,18 +190,17 @@ async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, co
     # it is read whether or not anything is recorded at present
     settings = settings.model_copy(update={"audit": True})
     if arguments.verb == "verify":
-        head = await _verified(settings, known, after, quiet=arguments.quiet or arguments.json)
-        told = f"{counted(head.seq, 'entry', 'entries')}, nothing changed; the end is {head.seq}:{head.hash}"
-        end = f"{head.seq}:{head.hash}" if head.seq else None
+        seq, digest = await _verified(settings, known, after, quiet=arguments.quiet or arguments.json)
         console.report(
-            {"entries": head.seq, "end": end},
-            told if head.seq else "the audit log is empty: nothing has been recorded",
+            {"entries": seq, "end": f"{seq}:{digest}" if seq else None},
+            f"{counted(seq, 'entry', 'entries')}, nothing changed; the end is {seq}:{digest}"
+            if seq
+            else "the audit log is empty: nothing has been recorded",
         )
         return 0
-    owner = encode(arguments.user) if arguments.user else None
     is_any = False
     async with open_storage(settings) as storage:
-        async for seq, noted in _log(storage.store).entries(since=arguments.since, owner=owner):
+        async for seq, noted in storage.audit_entries(arguments.user, arguments.since):
             is_any = True
             entry = {"seq": seq, **noted._asdict(), "at": noted.at.isoformat(timespec="seconds")}
             line = json.dumps(entry) if arguments.json else "  ".join(map(str, entry.values()))
@@ -235,32 +211,27 @@ async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, co
 
 
 async def _verified(
-    settings: StorageSettings, known: AuditHead | None, after: AuditHead | None, *, quiet: bool
-) -> AuditHead:
+    settings: StorageSettings, known: tuple[int, str] | None, after: tuple[int, str] | None, *, quiet: bool
+) -> tuple[int, str]:
     with Progress("Verifying", "entries", quiet=quiet, go_on="The same command begins again.") as progress:
 
-        def report(verified: AuditHead, total: int) -> None:
-            progress(verified.seq, total)
+        def report(verified: tuple[int, str], total: int) -> None:
+            seq, digest = verified
+            progress(seq, total)
             progress.go_on = (
-                "Nothing was changed up to there; go on with: react-mem audit verify "
-                f"--after {verified.seq}:{verified.hash}"
+                f"Nothing was changed up to there; go on with: react-mem audit verify --after {seq}:{digest}"
             )
 
         async with open_storage(settings) as storage:
-            return await _log(storage.store).verify(known, after=after, report=report)
+            return await storage.verify_audit(known, after, report)
 
 
-def _log(store: MemoryStore) -> AuditLog:
-    assert store.audit is not None  # noqa: S101 - it was asked for
-    return store.audit
-
-
-def _head(text: str | None) -> AuditHead | None:
+def _head(text: str | None) -> tuple[int, str] | None:
     if text is None:
         return None
     seq, _, digest = text.partition(":")
     try:
-        return AuditHead(int(seq), bytes.fromhex(digest).hex())
+        return int(seq), bytes.fromhex(digest).hex()
     except ValueError:
         raise MemoryCommandError(
             f"{text!r} is no end of an audit log: give NUMBER:HASH, as `verify` prints it"
