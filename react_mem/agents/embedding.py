@@ -10,7 +10,7 @@ from langgraph.store.base import BaseStore
 from react_mem.agents.config import AgentConfig, available_agents, load_agent_config
 from react_mem.errors import AgentConfigError
 from react_mem.memory import StorageSettings
-from react_mem.memory.runtime import embedding_of, means_same_embedding
+from react_mem.memory.runtime import embedding_of
 
 log = logging.getLogger(__name__)
 
@@ -20,8 +20,8 @@ def check_embedding(config: AgentConfig, store: BaseStore) -> None:
 
     `auto` takes any; a store of unknown model is taken with a warning.
     """
-    wanted, served = config.models.embedding, embedding_of(store)
-    if wanted == "auto" or means_same_embedding(wanted, served):
+    wanted, served = config.models.embedding, embedding_of(store, config.models.embedding)
+    if wanted in ("auto", served):
         return
     if served is None:
         log.warning(

@@ -55,7 +55,6 @@ from react_mem.memory.runtime import (
     TurnTasks,
     capabilities_of,
     kind_followed,
-    last_id,
     record_turn,
     switched_off,
     withhold,
@@ -178,7 +177,7 @@ class MemoryNodes:
         if self._agent.config.cards:
             known = [item for item in recalled.results if item.id in assembled.ids.get(Section.PROFILE, ())]
             update["recall_card"] = recalled_memories([*assembled.memories.items, *known])
-        notes = update_working_memory(thread, None, self._policy.context)
+        notes = update_working_memory(thread, None, self._policy)
         if notes["steps"] or state.get("working_memory") is not None:
             update["working_memory"] = notes if notes["steps"] else None
         if planning is not None:
@@ -189,7 +188,7 @@ class MemoryNodes:
             update["messages"] = kept_out(list(takewhile(is_users, reversed(thread))))
         elif theirs:
             update["messages"] = [*theirs.values()]
-        return update | {"remembered": last_id(thread)} if recalled.stored else update
+        return update | {"remembered": memory.mark(thread)} if recalled.stored else update
 
     async def _retrieve(
         self, frame: Frame, memory: TurnMemory, remembered: str | None, *, stores: bool
@@ -278,11 +277,9 @@ class MemoryNodes:
     async def update_working_memory(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Note the last steps, for the task as well."""
         notes, layout = state.get("working_memory"), state.get("layout")
-        settings = self._policy.context
-        if layout is not None and layout["step_tokens"] < settings.compress_above:
-            settings = settings.model_copy(update={"compress_above": layout["step_tokens"]})
+        room = layout["step_tokens"] if layout is not None else None
         # long results take a while to read
-        updated = await asyncio.to_thread(update_working_memory, state["messages"], notes, settings)
+        updated = await asyncio.to_thread(update_working_memory, state["messages"], notes, self._policy, room)
         task = state.get("task")
         if self._tasks is None or task is None:
             return {"working_memory": updated}
@@ -337,7 +334,7 @@ class MemoryNodes:
                 cards.show_kept()
             await self._log_outcome(turns, thread, layout.get("offered", ()), steps, kind)
 
-        return done | {"remembered": last_id(thread)} if await memory.end(keep) else done
+        return done | {"remembered": memory.mark(thread)} if await memory.end(keep) else done
 
     async def _log_outcome(
         self,

@@ -19,10 +19,9 @@ from typing_extensions import TypedDict
 
 from react_mem.graphs.model_call import latency_of
 from react_mem.graphs.schemas import current_turn
-from react_mem.memory import telemetry
+from react_mem.memory import MemoryPolicy, telemetry
 from react_mem.memory.context import count_tokens, flat, is_users, squeezed_text, text_of
 from react_mem.memory.language import normalise
-from react_mem.memory.runtime import ContextSettings
 from react_mem.prompts import load_prompt
 from react_mem.tools.working_memory_tools import compress_working_memory
 
@@ -323,15 +322,18 @@ class _Round:
 
 
 def update_working_memory(
-    messages: Sequence[AnyMessage], before: WorkingMemory | None, settings: ContextSettings
+    messages: Sequence[AnyMessage], before: WorkingMemory | None, policy: MemoryPolicy, room: int | None = None
 ) -> WorkingMemory:
     """Return the notes on a turn, derived from its messages: a retried node cannot note a step twice.
 
     Args:
         messages: The messages of the conversation.
         before: The notes so far; None where the turn begins.
-        settings: When to compress, and how many steps stay raw.
+        policy: Its `context` says when to compress, and how many steps stay raw.
+        room: Tokens of all steps, where that is less than `compress_above`.
     """
+    settings = policy.context
+    most = settings.compress_above if room is None else min(settings.compress_above, room)
     turn = current_turn(messages)
     goal = text_of(turn[0]) if turn and is_users(turn[0]) else ""
     rounds = _rounds(turn)
@@ -341,9 +343,14 @@ def update_working_memory(
     done = compressed["steps"] if compressed else 0
     raw = next((r for r in reversed(rounds) if r.start <= len(steps) - settings.keep_raw_steps), None)
     # a turn that no user began has no message for the notes to stand in
-    if raw is not None and raw.start > done and goal and _is_due(rounds, noted, compressed, settings):
-        room = settings.compress_above - sum(r.tokens for r in rounds if r.start >= raw.start)
-        short = digest(goal, steps, raw.start, room * _CHARS_PER_TOKEN - len(_FORM))
+    if (
+        raw is not None
+        and raw.start > done
+        and goal
+        and _is_due(rounds, noted, compressed, settings.compress_every, most)
+    ):
+        left = most - sum(r.tokens for r in rounds if r.start >= raw.start)
+        short = digest(goal, steps, raw.start, left * _CHARS_PER_TOKEN - len(_FORM))
         compressed = Compressed(
             text=_FORM.format(steps=short.text), steps=raw.start, raw_from=str(raw.message.id), cut=short.cut
         )
@@ -417,9 +424,9 @@ def _step(thought: str, call: Any, result: ToolMessage | None, cost: float | Non
     return step
 
 
-def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None, settings: ContextSettings) -> bool:
+def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None, every: int, most: int) -> bool:
     total = rounds[-1].start + len(rounds[-1].steps)
-    if total // settings.compress_every > noted // settings.compress_every:
+    if total // every > noted // every:
         return True
     new = [step for round_ in rounds if round_.start >= noted for step in round_.steps]
     if any(step["action"] == compress_working_memory.name for step in new):
@@ -427,7 +434,7 @@ def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None,
     done = compressed["steps"] if compressed else 0
     shown = count_tokens(compressed["text"]) if compressed else 0
     shown += sum(round_.tokens for round_ in rounds if round_.start >= done)
-    return shown > settings.compress_above
+    return shown > most
 
 
 def _is_step(message: BaseMessage) -> bool:

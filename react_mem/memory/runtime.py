@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.asking import ModelQuestion as ModelQuestion
     from react_mem.memory.llm.budget import Capabilities as Capabilities
     from react_mem.memory.llm.budget import capabilities_of as capabilities_of
-    from react_mem.memory.llm.calls import limited as limited
     from react_mem.memory.llm.causes import without_secrets as without_secrets
     from react_mem.memory.maintenance.agent import AgentWork as AgentWork
     from react_mem.memory.maintenance.everything import MemoryHealth as MemoryHealth
@@ -35,10 +34,8 @@ if TYPE_CHECKING:
     from react_mem.memory.model.namespaces import BoundedLoader as BoundedLoader
     from react_mem.memory.model.namespaces import memory_namespace as memory_namespace
     from react_mem.memory.model.namespaces import terminal_namespace as terminal_namespace
-    from react_mem.memory.model.policy import ContextSettings as ContextSettings
     from react_mem.memory.model.retention_settings import RetentionSettings as RetentionSettings
     from react_mem.memory.model.setting_names import in_place as in_place
-    from react_mem.memory.model.shown import MemoryPage as MemoryPage
     from react_mem.memory.model.skills import StepExperience as StepExperience
     from react_mem.memory.opening import Storage as Storage
     from react_mem.memory.opening import look_at as look_at
@@ -49,15 +46,10 @@ if TYPE_CHECKING:
     from react_mem.memory.reflect.skills.outcomes import record_turn as record_turn
     from react_mem.memory.reflect.tasks.turn_tasks import TaskNotes as TaskNotes
     from react_mem.memory.reflect.tasks.turn_tasks import TurnTasks as TurnTasks
-    from react_mem.memory.rights.conversations_shown import AnswerSources as AnswerSources
-    from react_mem.memory.rights.conversations_shown import ConversationDetail as ConversationDetail
-    from react_mem.memory.rights.conversations_shown import ConversationPage as ConversationPage
     from react_mem.memory.rights.hidden import HiddenMemory as HiddenMemory
     from react_mem.memory.rights.holdings_shown import MemoryUsage as MemoryUsage
-    from react_mem.memory.rights.holdings_shown import ShownGraph as ShownGraph
     from react_mem.memory.rights.portability import own_records as own_records
-    from react_mem.memory.rights.readable_export import markdown_export as markdown_export
-    from react_mem.memory.rights.readable_export import readable_export as readable_export
+    from react_mem.memory.rights.readable_export import render_export as render_export
     from react_mem.memory.rights.receipts import SignedReceipt as SignedReceipt
     from react_mem.memory.rights.saying import says as says
     from react_mem.memory.store.calibration import reference_questions as reference_questions
@@ -66,7 +58,6 @@ if TYPE_CHECKING:
     from react_mem.memory.store.embedded import has_embedded_server as has_embedded_server
     from react_mem.memory.store.embeddings import embedding_of as embedding_of
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model
-    from react_mem.memory.store.embeddings import means_same_embedding as means_same_embedding
     from react_mem.memory.store.keys.master_key import new_master_key as new_master_key
     from react_mem.memory.store.reembed import reembed as reembed
     from react_mem.memory.store.thread_owners import note_thread as note_thread
@@ -76,10 +67,8 @@ if TYPE_CHECKING:
     from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest as ChatSummaryRequest
     from react_mem.memory.write.metering import Metering as Metering
     from react_mem.memory.write.remembering import remember as remember
-    from react_mem.memory.write.storing import last_id as last_id
     from react_mem.memory.write.told_conversation import ClientMessage as ClientMessage
     from react_mem.memory.write.told_conversation import store_told as store_told
     from react_mem.memory.write.turns import Turns as Turns
-    from react_mem.memory.write.unfolding import Unfolded as Unfolded
 else:
     __getattr__, __dir__, __all__ = door(__name__)

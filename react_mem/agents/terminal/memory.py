@@ -43,7 +43,7 @@ from react_mem.memory import (
 from react_mem.memory.context import is_over, labelled
 from react_mem.memory.language import is_question
 from react_mem.memory.records import KINDS, AuditActor, AuditReason, acting, kind_named
-from react_mem.memory.runtime import markdown_export, open_storage, own_records, readable_export, searched_scopes
+from react_mem.memory.runtime import open_storage, own_records, render_export, searched_scopes
 
 SESSION = "terminal"
 """The conversation of a search from the command line."""
@@ -55,12 +55,6 @@ _LINES = 1_000
 """Lines of an export written at a time."""
 
 _ANEW = "Nothing was written to the file; the same command begins anew."
-
-_READABLE: dict[str, Callable[[Sequence[str]], list[str]]] = {
-    "html": lambda lines: [readable_export(lines)],
-    "markdown": lambda lines: list(markdown_export(lines)),
-}
-"""Formats of an export for people."""
 
 _ENDINGS = {".html": "html", ".htm": "html", ".json": "json"}
 
@@ -249,7 +243,7 @@ class _Command:
                         lines = []
                 own += await asyncio.to_thread(own_records, lines)
                 if form != "jsonl":
-                    lines = await asyncio.to_thread(_READABLE[form], lines)
+                    lines = await asyncio.to_thread(render_export, lines, form)
                 await asyncio.to_thread(write, lines)
         if where != "-":
             shown = done - 1 - own

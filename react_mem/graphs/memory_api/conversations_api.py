@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request
 from httpx import HTTPError
@@ -13,12 +13,21 @@ from pydantic import BaseModel, Field
 
 from react_mem.graphs.callers import may_name_user
 from react_mem.graphs.chat_summary_route import BoundedRoute
-from react_mem.graphs.memory_api.callers_memory import MAX_PAGE, PREFIX, Asked, MemoryRoute, found, memory_of, problems
+from react_mem.graphs.memory_api.callers_memory import (
+    MAX_PAGE,
+    PREFIX,
+    Asked,
+    MemoryRoute,
+    found,
+    memory_of,
+    problems,
+    returned_by,
+)
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
 from react_mem.graphs.server_threads import ServerThreads
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import ConversationDetail, ConversationPage, OwnerId
+from react_mem.memory.runtime import OwnerId
 from react_mem.memory.turns import cause_of, conclude_soon
 
 router = APIRouter(tags=["Conversations"], route_class=MemoryRoute)
@@ -37,13 +46,14 @@ _Cursor = Annotated[str, Query(max_length=2_000, description="The `next_cursor` 
     f"{PREFIX}/conversations",
     operation_id="list_conversations",
     summary="List conversations",
+    response_model=returned_by(MemoryFacade.conversations),
     responses=problems(),
 )
 async def list_conversations(
     asked: Asked,
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Conversations on a page.")] = 50,
     cursor: _Cursor = "",
-) -> ConversationPage:
+) -> Any:
     """List the conversations of which memory has something, the one first in which something was last said.
 
     One that goes on while the pages are turned moves to the first of them.
@@ -55,6 +65,7 @@ async def list_conversations(
     f"{PREFIX}/conversations/{{thread_id}}",
     operation_id="show_conversation",
     summary="Show a conversation",
+    response_model=returned_by(MemoryFacade.conversation),
     responses=problems(),
 )
 async def show_conversation(
@@ -63,7 +74,7 @@ async def show_conversation(
     limit: Annotated[int, Query(ge=1, le=MAX_PAGE, description="Messages on a page.")] = 100,
     cursor: _Cursor = "",
     first_turn: Annotated[int, Query(ge=0, description="Where the messages begin: a summary says its own.")] = 0,
-) -> ConversationDetail:
+) -> Any:
     """Show a conversation with the tree of its summaries and a page of its messages, the oldest first."""
     told = await asked.memory.conversation(asked.owner, thread_id, limit=limit, cursor=cursor, first_turn=first_turn)
     return found(told, _CONVERSATION)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Annotated, Any, Literal, get_type_hints
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import StreamingResponse
@@ -17,19 +17,12 @@ from react_mem.graphs.memory_api.callers_memory import (
     MemoryRoute,
     administers,
     problems,
+    returned_by,
 )
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
 from react_mem.memory import MemoryFacade
 from react_mem.memory.records import AuditActor, AuditReason, acting
-from react_mem.memory.runtime import (
-    HiddenMemory,
-    MemoryHealth,
-    MemoryUsage,
-    ShownGraph,
-    check_health,
-    markdown_export,
-    readable_export,
-)
+from react_mem.memory.runtime import HiddenMemory, MemoryHealth, MemoryUsage, check_health, render_export
 
 MAX_NODES = 5_000
 
@@ -72,7 +65,7 @@ def _view(
         operation_id=operation,
         summary=summary,
         description=description,
-        response_model=get_type_hints(read)["return"],
+        response_model=returned_by(read),
         responses=problems(),
     )(shown)
 
@@ -132,14 +125,20 @@ _view(
 )
 
 
-@router.get(f"{PREFIX}/graph", operation_id="show_graph", summary="Show the graph", responses=problems())
+@router.get(
+    f"{PREFIX}/graph",
+    operation_id="show_graph",
+    summary="Show the graph",
+    responses=problems(),
+    response_model=returned_by(MemoryFacade.show_graph),
+)
 async def graph(
     asked: Asked,
     kind: Annotated[
         list[Annotated[str, Field(max_length=100)]], Query(max_length=40, description="Kinds, such as `fact`.")
     ] = [],  # noqa: B006
     limit: Annotated[int, Query(ge=1, le=MAX_NODES, description="Memories at most: the newest.")] = 2_000,
-) -> ShownGraph:
+) -> Any:
     """Show memories and how they are linked; of many the newest, which `cut` says."""
     return await asked.memory.show_graph(asked.owner, kinds=kind, limit=limit)
 
@@ -189,16 +188,13 @@ async def export_memory(
     return StreamingResponse(_written(asked, form), media_type=media, headers=headers)
 
 
-async def _written(asked: CallersMemory, form: str) -> AsyncIterator[str]:
+async def _written(asked: CallersMemory, form: Literal["jsonl", "html", "markdown"]) -> AsyncIterator[str]:
     # a stream is sent after its route has returned, and is a user's all the same
     with acting(AuditActor.USER, AuditReason.REQUEST):
-        lines = [] if form == "jsonl" else [line async for line in asked.memory.export_user(asked.owner)]
-        if form != "jsonl":
-            yield await asyncio.to_thread(_readable, form, lines)
+        lines = asked.memory.export_user(asked.owner)
+        if form == "jsonl":
+            async for line in lines:
+                yield f"{line}\n"
             return
-        async for line in asked.memory.export_user(asked.owner):
-            yield f"{line}\n"
-
-
-def _readable(form: str, lines: Sequence[str]) -> str:
-    return readable_export(lines) if form == "html" else "".join(f"{line}\n" for line in markdown_export(lines))
+        for line in await asyncio.to_thread(render_export, [line async for line in lines], form):
+            yield line if form == "html" else f"{line}\n"
