@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 from react_mem._lazy import door
 
 if TYPE_CHECKING:
-    from react_mem.memory.telemetry.catalogue import OPERATIONS as OPERATIONS
-    from react_mem.memory.telemetry.catalogue import PREFIX as PREFIX
     from react_mem.memory.telemetry.emit import count as count
     from react_mem.memory.telemetry.emit import listen as listen
     from react_mem.memory.telemetry.emit import observe as observe
