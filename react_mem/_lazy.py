@@ -11,9 +11,8 @@ from typing import Any
 def door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return the `__getattr__`, `__dir__` and `__all__` of a package.
 
-    Args:
-        package: Its name. What it offers stands in its own source, for type checkers and for this function alike, a
-            line each under `if TYPE_CHECKING:`, in the form `from module import Name as Name`.
+    Its names stand in its own source, for type checkers and for this function alike, a line each under
+    `if TYPE_CHECKING:`, in the form `from module import Name as Name`.
     """
     room = sys.modules[package]
     spec: Any = room.__spec__

@@ -1,12 +1,12 @@
-"""Every error that the project raises for its users, in one tree.
+"""Errors of the project, in one tree.
 
-Each message names the cause and the cure, and holds no key and nothing that a user said. What it is for the operator to
-mend may name a host or a file: of these, the clients of a server are told `for_clients` instead.
+Each message names the cause and the cure, and holds no key and no words of a user. A message for the operator
+may name a host or a file: the clients of a server get `for_clients` instead.
 
     ReactMemError (RuntimeError)
-    ├── InvalidArgument (ValueError)     a call was given what it cannot do anything with
-    │   └── WrongType (TypeError)        an object of another kind than it takes
-    ├── ConfigError (ValueError)         something named in a setting, a file or the environment cannot be used
+    ├── InvalidArgument (ValueError)     an unusable argument of a call
+    │   └── WrongType (TypeError)        an object of another kind than expected
+    ├── ConfigError (ValueError)         an unusable setting, file or environment variable
     │   ├── AgentConfigError             an agent config
     │   │   └── UnknownAgent
     │   ├── ModelConfigError             a chat model
@@ -29,7 +29,7 @@ mend may name a host or a file: of these, the clients of a server are told `for_
     │   ├── AuditBroken
     │   ├── EncryptionKeyError
     │   └── SealError
-    ├── ExtractionError                  a model that was asked behind a turn gave nothing
+    ├── ExtractionError                  a failed model call behind a turn
     │   ├── ModelUnavailable
     │   ├── ModelRejected
     │   ├── InvalidOutput
@@ -41,10 +41,13 @@ mend may name a host or a file: of these, the clients of a server are told `for_
     │   ├── QuotaExceeded
     │   ├── RunFailed
     │   └── StateSchemaError (ValueError)
-    ├── MemoryFull (ValueError)          a write beyond what may be stored of a user
-    ├── NotThere (LookupError)           an attachment, or a hidden memory, that is not there
-    ├── LegalHoldError                   a removal of what is under a legal hold
-    ├── MemoryChanged                    a change of what somebody else has changed since it was looked at
+    ├── MemoryFull (ValueError)          a write beyond a user's quota
+    ├── NotThere (LookupError)           a missing attachment or hidden memory
+    ├── LegalHoldError                   a removal under a legal hold
+    ├── MemoryChanged                    a change based on an outdated view
+    ├── WriteConflict                    a write that lost against concurrent ones, again and again
+    ├── UnfitMessageError (ValueError)   a message of a client that cannot be stored
+    │   └── OtherWordsError              a message under an id that stands for other words
     ├── ProjectError                     a new project that cannot be written
     └── MemoryCommandError               a command of the terminal that cannot be carried out
 """
@@ -59,7 +62,7 @@ class ReactMemError(RuntimeError):
     """The base of every error of this project.
 
     Attributes:
-        for_clients: What the clients of a server are told in place of the message; None where that is for them.
+        for_clients: Text for the clients of a server in place of the message; None to show them the message.
     """
 
     # a RuntimeError: a LangGraph server tells its clients what errors of a few built-in kinds say, of others nothing
@@ -67,15 +70,15 @@ class ReactMemError(RuntimeError):
 
 
 class InvalidArgument(ReactMemError, ValueError):
-    """A call was given what it cannot do anything with; the message names the argument and the cure."""
+    """A call has an unusable argument; the message names the argument and the cure."""
 
 
 class WrongType(InvalidArgument, TypeError):
-    """A call was given an object of another kind than it takes."""
+    """A call has an object of another kind than it takes."""
 
 
 class ConfigError(ReactMemError, ValueError):
-    """Something that a setting, a file or the environment names cannot be used."""
+    """Something in a setting, a file or the environment cannot be used."""
 
     for_clients: ClassVar[str | None] = (
         "The server is not set up for this. Its log says what is wrong; its operator can mend it."
@@ -87,7 +90,7 @@ class AgentConfigError(ConfigError):
 
 
 class UnknownAgent(AgentConfigError):
-    """There is no agent of the name that was asked for; the message lists those there are."""
+    """There is no agent of the requested name; the message lists the agents."""
 
     for_clients = None
 
@@ -97,19 +100,19 @@ class ModelConfigError(ConfigError):
 
 
 class ToolConfigError(ConfigError):
-    """A tool that an agent names cannot be loaded; the message says which, why and what to do."""
+    """A tool of an agent cannot be loaded; the message says which, why and how to fix it."""
 
 
 class PromptError(ConfigError):
-    """A prompt that cannot be used; the message names what is wrong and the fix."""
+    """A prompt cannot be used; the message names the cause and the fix."""
 
 
 class ExtraMissing(ConfigError, ImportError):
-    """A package that an extra brings is not installed; the message says how to install it."""
+    """A package of an extra is not installed; the message says how to install it."""
 
 
 class CustomerLookupError(ConfigError):
-    """The lookup that the deployment names cannot be used; the message names the cause and the fix."""
+    """The customer lookup of the deployment cannot be used; the message names the cause and the fix."""
 
 
 class ServerAuthError(ConfigError):
@@ -121,7 +124,7 @@ class ExposedServerError(ConfigError):
 
 
 class StorageError(ReactMemError):
-    """Storage cannot be used as configured; the message says why and what to change."""
+    """Storage cannot be used as configured; the message names the cause and the fix."""
 
     for_clients = "Memory cannot be stored or read as the server is set up. Its log says why; its operator can mend it."
 
@@ -157,11 +160,11 @@ class EmbeddingUnavailable(StorageError):
 
 
 class InvalidVector(StorageError):
-    """An embedding model returned what is no vector of its length, or none that anything is near to."""
+    """An embedding model returned a vector of the wrong length, or one without a direction."""
 
 
 class CheckpointRefused(StorageError):
-    """A thread holds a value in a form that is not read; the message says why and what to do."""
+    """A thread holds a value in a form that is not read; the message says why and how to fix it."""
 
 
 class AuditBroken(StorageError):
@@ -173,11 +176,11 @@ class EmbeddingMismatch(StorageError):
 
 
 class EncryptionKeyError(StorageError):
-    """The key that memory is encrypted under is missing, or wrong, or cannot be used."""
+    """The encryption key of memory is missing, wrong or unusable."""
 
 
 class SealError(StorageError):
-    """A sealed value does not open; nothing of it is in the message.
+    """A sealed value cannot be decrypted; the message holds nothing of it.
 
     Args:
         message: The cause.
@@ -190,7 +193,7 @@ class SealError(StorageError):
 
 
 class ExtractionError(ReactMemError):
-    """Extraction gave nothing; the message names the cause and is safe to show."""
+    """Extraction failed; the message names the cause and is safe to show."""
 
     retryable = False
     """True where the same request may succeed later."""
@@ -201,7 +204,7 @@ class ModelUnavailable(ExtractionError):
 
     Args:
         message: The cause.
-        retryable: Whether the same request may succeed later.
+        retryable: True if the same request may succeed later.
         retry_after: Seconds to wait first, when the service says.
     """
 
@@ -216,11 +219,11 @@ class ModelRejected(ExtractionError):
 
 
 class InvalidOutput(ExtractionError):
-    """The model answered, and nothing in its answer can be read.
+    """The model's answer cannot be read.
 
     Args:
         message: The cause.
-        raw: What it answered.
+        raw: The answer.
     """
 
     def __init__(self, message: str, raw: str) -> None:
@@ -229,7 +232,7 @@ class InvalidOutput(ExtractionError):
 
 
 class DeadlineExceeded(ExtractionError):
-    """The deadline passed before the model had answered."""
+    """The deadline passed before the model answered."""
 
     retryable = True
 
@@ -239,11 +242,11 @@ class AgentError(ReactMemError):
 
 
 class InvalidInputError(AgentError, ValueError):
-    """The caller sent nothing that can be answered."""
+    """The input of a run cannot be answered."""
 
 
 class ChoiceRefused(AgentError, ValueError):
-    """The caller chose for a run what the agent's config leaves to nobody; the message names what it does leave."""
+    """The agent's config does not allow the caller's choice; the message names the allowed ones."""
 
 
 class ModelCallError(AgentError):
@@ -251,7 +254,7 @@ class ModelCallError(AgentError):
 
 
 class RunFailed(AgentError):
-    """A run ended in an error that is none of ours, of which a client is told nothing more."""
+    """A run ended in a foreign error, which is not shown to clients."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -264,7 +267,7 @@ class QuotaExceeded(AgentError):
 
     Args:
         quota: The setting, such as `messages_a_day`.
-        limit: What it allows.
+        limit: Its value.
         free_at: When it is free again.
     """
 
@@ -278,23 +281,47 @@ class QuotaExceeded(AgentError):
 
 
 class StateSchemaError(AgentError, ValueError):
-    """The state schema of a caller does not go with the agent's own."""
+    """The state schema of a caller conflicts with the agent's own."""
 
 
 class MemoryChanged(ReactMemError):
-    """A memory is not as it was when it was looked at; nothing was changed."""
+    """A memory has changed since it was looked at; nothing was changed."""
 
     def __init__(self) -> None:
         super().__init__("the memory has changed since you looked at it; look at it again, and nothing was changed now")
 
 
+class WriteConflict(ReactMemError):
+    """Concurrent writes to the same memory won every time; nothing was written, and the call can be repeated."""
+
+
+class UnfitMessageError(ReactMemError, ValueError):
+    """A message of a client cannot be stored; nothing of the call is.
+
+    Args:
+        place: Its place in the call.
+        why: The cause and the fix.
+    """
+
+    def __init__(self, place: int, why: str) -> None:
+        super().__init__(why)
+        self.place = place
+
+
+class OtherWordsError(UnfitMessageError):
+    """The id of a message stands for other words, or for another author's."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(place, "a message of this id is there with other words; give what is new an id of its own")
+
+
 class MemoryFull(ReactMemError, ValueError):
-    """A user has as much stored as the quotas allow; nothing of what was to be added is stored.
+    """A user's storage quota is used up; nothing of the addition is stored.
 
     Args:
         quota: The setting, `memories` or `bytes`.
-        limit: What it allows.
-        stored: How much there is.
+        limit: Its value.
+        stored: How much is stored.
     """
 
     def __init__(self, quota: str, limit: int, stored: int) -> None:
@@ -308,15 +335,15 @@ class MemoryFull(ReactMemError, ValueError):
 
 
 class NotThere(ReactMemError, LookupError):
-    """The user has nothing of this name: no attachment, or nothing that is hidden."""
+    """The user has nothing of this name: no attachment, or no hidden memory."""
 
 
 class LegalHoldError(ReactMemError):
-    """Refusal to remove what is under a legal hold; nothing of it was removed.
+    """A removal is refused because of a legal hold; nothing was removed.
 
     Args:
         message: Which hold, and who may lift it.
-        reference: What the hold is known by.
+        reference: The hold's reference.
     """
 
     def __init__(self, message: str, *, reference: str) -> None:
@@ -325,7 +352,7 @@ class LegalHoldError(ReactMemError):
 
 
 class ProjectError(ReactMemError):
-    """A new project cannot be written as it is called, or not there; nothing is, and the message names the fix."""
+    """A new project cannot be written under this name or in this place; the message names the fix."""
 
 
 class MemoryCommandError(ReactMemError):

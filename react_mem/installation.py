@@ -19,11 +19,7 @@ _NAME = "react-mem"
 
 
 def with_extra(extra: str) -> str:
-    """Return what pip, pipx and uvx are to install for an extra.
-
-    Args:
-        extra: Its name.
-    """
+    """Return the requirement of an extra for pip, pipx and uvx."""
     origin = _origin()
     if "dir_info" in origin:
         return f"{url2pathname(urlsplit(origin['url']).path)}[{extra}]"
@@ -37,21 +33,14 @@ def with_extra(extra: str) -> str:
 
 
 def pip_install(extra: str) -> str:
-    """Return the command that adds an extra to what is installed.
-
-    Args:
-        extra: Its name.
-    """
+    """Return the command that adds an extra to the installation."""
     editable = "-e " if _origin().get("dir_info", {}).get("editable") else ""
     return f"pip install {editable}'{with_extra(extra)}'"
 
 
 @contextmanager
 def of_extra(extra: str) -> Iterator[None]:
-    """Import what an extra brings.
-
-    Args:
-        extra: Its name.
+    """Import the packages of an extra.
 
     Raises:
         ExtraMissing: If it is not installed.
@@ -70,7 +59,7 @@ def of_extra(extra: str) -> Iterator[None]:
 
 
 def _origin() -> dict[str, Any]:
-    """Return where the package was installed from, as PEP 610 has it; empty where that is not noted."""
+    """Return the source of the installation, as PEP 610 has it; empty where that is not noted."""
     try:
         noted = distribution(_NAME).read_text("direct_url.json")
         origin = json.loads(noted) if noted else {}

@@ -1,15 +1,15 @@
-"""The user at the terminal, and what may be the id of a user there. It imports next to nothing: hooks wait for it."""
+"""User at the terminal, and the form of user ids there. It imports next to nothing: hooks wait for it."""
 
 from __future__ import annotations
 
 import getpass
 
 MAX_USER = 512
-"""Characters of a user's id that a run's context takes."""
+"""Maximum characters of a user's id in a run's context."""
 
 
 def user_name() -> str:
-    """Return the name of whoever is at the terminal."""
+    """Return the name of the user at the terminal."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -18,9 +18,9 @@ def user_name() -> str:
 
 
 def is_user_id(value: str) -> bool:
-    """Return whether a text may be the id of a user.
+    r"""Return true if a text may be the id of a user.
 
-    >>> is_user_id("ann"), is_user_id(""), is_user_id("a\\nb")
+    >>> is_user_id("ann"), is_user_id(""), is_user_id("a\nb")
     (True, False, False)
     """
     return 1 <= len(value) <= MAX_USER and value.isprintable()

@@ -1,4 +1,4 @@
-"""Agents: their configs and models, the managers by name, opening one."""
+"""Agents: configs, models, managers by name, and opening."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running an agent from Python: the graph, with its store and its checkpointer opened and closed for the caller."""
+"""Running an agent from Python: the graph, its store and its checkpointer, opened and closed for the caller."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
 from react_mem.agents.config import AgentConfig, available_agents, load_agent, load_agent_config
-from react_mem.agents.embedding import check_embedding
+from react_mem.agents.embedding import check_embedding, with_embedding_of
 from react_mem.agents.resolve import AgentTool, CompileOptions, ResolvedAgent, build_agent, resolve_agent
 from react_mem.errors import AgentConfigError
 from react_mem.memory import StorageSettings
 from react_mem.memory.records import checked
-from react_mem.memory.runtime import AgentRunner, RetentionSettings, open_storage, refuse_unaudited, refuse_unsealed
+from react_mem.memory.runtime import AgentRunner, RetentionSettings, open_storage, refuse_unfit_store
 from react_mem.memory.turns import AgentMemory
 
 
@@ -45,7 +45,7 @@ async def open_agent(
     checkpointer: Checkpointer = None,
     settings: StorageSettings | None = None,
 ) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
-    """Open an agent, ready to `ainvoke` and `astream` (it is async only: so are its store and its checkpointer).
+    """Open an agent, ready to `ainvoke` and `astream` (async only, like its store and its checkpointer).
 
         async with open_agent("assistant") as agent:
             await agent.ainvoke(
@@ -54,23 +54,23 @@ async def open_agent(
                 config={"configurable": {"thread_id": "1"}},
             )
 
-    What happens behind the turns is done while it is open. Closing waits for it a few seconds; what is not finished by
-    then stays in the store, and is taken over by the next process that opens the agent, or by `react-mem worker`.
+    Background work runs while the agent is open. Closing waits for it a few seconds; unfinished work stays in the
+    store for the next process that opens the agent, or for `react-mem worker`.
 
     Args:
         agent: The name of a config, the path of a YAML file, or a config.
         model: A chat model instead of the config's.
-        tools: Tools beside the config's.
+        tools: Tools in addition to the config's.
         system_prompt: Instructions instead of the config's; a `SystemMessage` keeps its content blocks.
         response_format: A schema for the answer, as in `langchain.agents.create_agent`.
         state_schema: A TypedDict with further fields of the state, as there.
-        context_schema: What a caller may say about one run, instead of `AgentContext`; see `resolve_agent`.
-        name: What the agent is called in its answers and among other agents, as there.
+        context_schema: The settings of one run, instead of `AgentContext`; see `resolve_agent`.
+        name: The agent's name in its answers and among other agents, as there.
         interrupt_before: The nodes before which a run waits: `reason` asks the model, `act` runs a tool.
         interrupt_after: The nodes after which a run waits.
         store: Your own store; given with `checkpointer`, no database is opened.
         checkpointer: Your own checkpointer.
-        settings: Which database to open; by default what the environment says.
+        settings: The database to open; by default from the environment.
 
     Yields:
         The compiled graph of the config's manager.
@@ -99,17 +99,13 @@ async def open_agent(
     )
     if store is not None:
         check_embedding(config, store)
-        await refuse_unsealed(store, settings)
-        refuse_unaudited(store, settings)
+        await refuse_unfit_store(store, settings)
     if store is not None and checkpointer is not None:
         graph = build_agent(resolved, **options)
         async with resolved.work.running(store, _keeper(checkpointer)):
             yield graph
         return
-    settings = settings or StorageSettings.from_env()
-    if config.models.embedding != "auto":
-        settings = settings.model_copy(update={"embedding": config.models.embedding})
-    async with open_storage(settings) as storage:
+    async with open_storage(with_embedding_of(config, settings or StorageSettings.from_env())) as storage:
         memory = store or storage.memory
         options["store"] = memory
         options["checkpointer"] = checkpointer or storage.checkpointer
@@ -119,7 +115,7 @@ async def open_agent(
 
 
 def _keeper(checkpointer: Checkpointer) -> BaseCheckpointSaver[Any] | None:
-    """Return what keeps the threads; None where a graph around this one does, or nobody."""
+    """Return the saver of threads; None where the graph around this one saves them, or nobody."""
     return checkpointer if isinstance(checkpointer, BaseCheckpointSaver) else None
 
 
@@ -127,30 +123,22 @@ def _keeper(checkpointer: Checkpointer) -> BaseCheckpointSaver[Any] | None:
 
 
 class ConfiguredRunners:
-    """The runners of every agent there is, each built at its first work. Blocking: it lists folders."""
+    """The runners of all configured agents, each built at its first work. Blocking: it lists folders."""
 
     def __init__(self) -> None:
         self._names = tuple(available_agents())
 
     def names(self) -> Sequence[str]:
-        """Return the agents."""
         return self._names
 
     async def retention(self, agent: str) -> RetentionSettings:
-        """Return how long an agent keeps what it has noted.
-
-        Raises:
-            AgentConfigError: If its config is not valid.
-        """
+        """Return the retention settings of an agent. Raises `AgentConfigError` for an invalid config."""
         return (await asyncio.to_thread(load_agent_config, agent)).memory.retention
 
     async def get(self, agent: str) -> AgentRunner | None:
-        """Return who does the work of an agent; None for one that does not remember.
+        """Return the runner of an agent; None for one without memory.
 
-        Raises:
-            AgentConfigError: If its config is not valid.
-            ModelConfigError: If a model of it cannot be loaded.
-            ToolConfigError: If a tool of it cannot be loaded.
+        Raises `AgentConfigError`, `ModelConfigError` or `ToolConfigError` if the agent cannot be loaded.
         """
         return await asyncio.to_thread(_runner, agent)
 
@@ -168,11 +156,11 @@ def _runner(agent: str) -> AgentRunner | None:
 
 @dataclass(frozen=True)
 class OpenAgentMemory:
-    """Memory of one agent, whoever its users are.
+    """Open memory of one agent, for all its users.
 
     Args:
         agent: The agent's memory.
-        store: Where it is.
+        store: The store of that memory.
     """
 
     agent: AgentMemory
@@ -181,7 +169,7 @@ class OpenAgentMemory:
 
 @asynccontextmanager
 async def open_agent_memory(agent: str) -> AsyncIterator[OpenAgentMemory]:
-    """Open the memory of an agent, and do the work behind its turns as long as it is open.
+    """Open the memory of an agent without its graph, and run its background work while it is open.
 
     Args:
         agent: The name of its config, or the path of a YAML file.
@@ -190,13 +178,10 @@ async def open_agent_memory(agent: str) -> AsyncIterator[OpenAgentMemory]:
         The memory.
 
     Raises:
-        ReactMemError: If the agent cannot be loaded or the database cannot be opened; the message names the cure.
+        ReactMemError: If the agent cannot be loaded or the database cannot be opened; the message names the fix.
     """
     config, resolved, remembering = await asyncio.to_thread(_load, agent)
-    settings = StorageSettings.from_env()
-    if config.models.embedding != "auto":
-        settings = settings.model_copy(update={"embedding": config.models.embedding})
-    async with open_storage(settings) as storage:
+    async with open_storage(with_embedding_of(config, StorageSettings.from_env())) as storage:
         # who does the work behind the turns is said where the graph is built
         await asyncio.to_thread(build_agent, resolved, store=storage.memory, checkpointer=storage.checkpointer)
         # loaded by its first text, for which no prompt is to wait

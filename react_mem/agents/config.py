@@ -1,4 +1,4 @@
-"""Agent configs: one YAML file an agent, validated; whatever is wrong in it is named with its key and the fix."""
+"""Agent configs: one YAML file an agent, validated; an error names the key and the fix."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _SHIPPED = Path(__file__).parent
 
 MOST_CHOICES = 20
-"""Models beside its own that an agent leaves to its callers: a client of each, some 1.6 MB, stays in the process."""
+"""Most selectable models beside an agent's own: a client of each, some 1.6 MB, stays in the process."""
 
 _NOT_IN_THE_FILE = ("[key]", "endpoint")
 """Parts of an error's place that pydantic adds to the keys."""
 
 Overridable = Literal["model", "max_iterations", "use_memory", "max_memories", "system_prompt"]
-"""Field of `agents.context.AgentContext` that says otherwise than the agent's config."""
+"""Field of `agents.context.AgentContext` that overrides the agent's config."""
 
 ModelSpec = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -104,16 +104,12 @@ class ModelsConfig(BaseModel, extra="forbid", frozen=True):
 
 
 def _read_prompt(value: Any) -> Any:
-    """Turn `{file: name}` into the text of that file in prompts/."""
+    """Return the text of `{file: name}` from prompts/; other values unchanged."""
     if isinstance(value, dict):
         if set(value) != {"file"} or not isinstance(value["file"], str):
             raise ValueError("must be the prompt's text, or {file: name} for a file in prompts/")
         return load_prompt(value["file"])
     return value
-
-
-def _default_prompt() -> str:
-    return load_prompt("system")
 
 
 class AgentConfig(BaseModel, extra="forbid", frozen=True):
@@ -143,7 +139,7 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
     description: str = ""
     manager: str
     models: ModelsConfig = ModelsConfig()
-    system_prompt: Annotated[str, BeforeValidator(_read_prompt)] = Field(default_factory=_default_prompt)
+    system_prompt: Annotated[str, BeforeValidator(_read_prompt)] = Field(default_factory=lambda: load_prompt("system"))
     standing_instructions: StandingInstructions = StandingInstructions()
     tools: tuple[str, ...] = ()
     memory: MemoryPolicy = MemoryPolicy.model_validate({})
@@ -187,10 +183,10 @@ class AgentConfig(BaseModel, extra="forbid", frozen=True):
         return value
 
     def policy(self, flow_id: str | None = None) -> MemoryPolicy:
-        """Return what the agent remembers in a flow: `memory`, with what `flows` says otherwise.
+        """Return the memory policy of a flow: `memory`, with the changes of `flows`.
 
         Args:
-            flow_id: The flow; without it, or for one that `flows` does not name, `memory` alone.
+            flow_id: The flow; None, or one without changes, gives `memory` alone.
 
         >>> config = AgentConfig(name="a", manager="react_mem", flows={"plan": MemoryPolicy(recall={"dialog": False})})
         >>> [config.policy("plan").recall.dialog, config.policy("plan").recall.semantic, config.policy().recall.dialog]
@@ -204,7 +200,7 @@ def available_agents() -> list[str]:
     """Return the names of the agents that can be loaded, sorted. Blocking: it lists folders.
 
     Raises:
-        AgentConfigError: If the folder that REACT_MEM_AGENTS names does not exist.
+        AgentConfigError: If the folder named by REACT_MEM_AGENTS does not exist.
 
     >>> {"assistant", "plain"} <= set(available_agents())
     True
@@ -213,9 +209,9 @@ def available_agents() -> list[str]:
 
 
 def load_agent_config(name: str) -> AgentConfig:
-    """Load an agent by name, from the folder that REACT_MEM_AGENTS names, else from this package. Blocking.
+    """Load an agent by name, from the folder named by REACT_MEM_AGENTS, else from this package. Blocking.
 
-    The name may come from a network client: it is looked up among the agents there are and never used as a path.
+    The name may come from a network client: it is looked up among the existing agents and never used as a path.
 
     Args:
         name: The name of a YAML file, without folder or suffix.
@@ -237,16 +233,9 @@ def load_agent_config(name: str) -> AgentConfig:
 
 
 def load_agent_config_file(path: str | Path) -> AgentConfig:
-    """Load an agent from a YAML file of the caller's choice. Blocking.
+    """Load an agent from a YAML file of the caller's choice, named after the agent. Blocking.
 
-    Args:
-        path: The file; its name without the suffix is the agent's name.
-
-    Returns:
-        The config.
-
-    Raises:
-        AgentConfigError: If the file cannot be read or is not valid; it lists everything that is wrong.
+    Raises `AgentConfigError` with every error of the file.
     """
     path = Path(path)
     data = _read_yaml(path)
@@ -266,7 +255,7 @@ def load_agent_config_file(path: str | Path) -> AgentConfig:
 
 
 def load_agent(agent: str | Path | AgentConfig) -> AgentConfig:
-    """Return a config as it is, by the path of its YAML file, or by its name. Blocking."""
+    """Return a config unchanged, or load it by the path of its YAML file or by its name. Blocking."""
     if isinstance(agent, AgentConfig):
         return agent
     if isinstance(agent, Path) or str(agent).endswith((".yaml", ".yml")):
@@ -293,11 +282,11 @@ _NOT_HERE = {
     "vector_db_config": "a file of an agent names no database; set DATABASE_URL or VECTOR_STORE in the environment, "
     "or, in Python, give StorageSettings(vector_db_config=...)",
 }
-"""Names of the authors' that are not settings of the place where they are given, each with its place."""
+"""Settings of other places, each with its place."""
 
 
 class _Loader(BoundedLoader):
-    """The bounded loader, but a key given twice is an error: YAML would silently keep the last."""
+    """A bounded loader that refuses a duplicate key: YAML would silently keep the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
@@ -330,7 +319,7 @@ def _read_yaml(path: Path) -> dict[Any, Any]:
 
 
 def _explain(details: ErrorDetails) -> str:
-    """Return what is wrong at a key, what is valid there and what was probably meant."""
+    """Return the error at a key in words, with the valid options and the likely intention."""
     location = tuple(part for part in details["loc"] if part not in _NOT_IN_THE_FILE)
     key = ".".join(map(str, location))
     fields = _fields_at(location[:-1])
@@ -359,7 +348,7 @@ def _explain(details: ErrorDetails) -> str:
 
 
 def _fields_at(location: tuple[int | str, ...]) -> dict[str, Any] | None:
-    """Return the fields that a file may give at this key path; None where there is no model."""
+    """Return the fields that a file may give at a key path; None where there is no model."""
     model = _model_at(location)
     if model is None:
         return None
@@ -368,7 +357,7 @@ def _fields_at(location: tuple[int | str, ...]) -> dict[str, Any] | None:
 
 
 def _model_at(location: tuple[int | str, ...]) -> type[BaseModel] | None:
-    """Return the model at this key path; None where there is none."""
+    """Return the model at a key path; None where there is none."""
     model: Any = AgentConfig
     for part in location:
         if get_origin(model) is dict:
@@ -382,13 +371,13 @@ def _model_at(location: tuple[int | str, ...]) -> type[BaseModel] | None:
 
 
 def _endpoint_or(annotation: Any) -> Any:
-    """Return the model that a key which also takes a name may hold; other annotations as they are."""
+    """Return the model of a key that takes a name or an endpoint; other annotations unchanged."""
     options = [get_args(option)[0] for option in get_args(annotation) if get_origin(option) is Annotated]
     return ModelEndpoint if ModelEndpoint in options else annotation
 
 
 def _below(fields: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys of the models that fields hold, each with its place below the fields, the first of one name."""
+    """Return the keys of the models inside fields, each with its path below the fields, the first of one name."""
     places: dict[str, str] = {}
     for name, field in fields.items():
         if _is_model(field.annotation):

@@ -14,13 +14,13 @@ from react_mem.errors import ChoiceRefused
 
 _SERVERS = frozenset({"thread_id", "run_id", "assistant_id", "graph_id", "cron_id", "task_id"})
 _SERVERS_BEGIN = ("langgraph_", "__", "checkpoint_", "x-")
-"""Names of LangGraph's own, and how others of them begin."""
+"""LangGraph's own names, and prefixes of others."""
 
 _MEANT = {"manager": "agent"}
-"""Names that are none of ours, and choose what one of ours does."""
+"""Names of other projects for ours."""
 
 _ALIKE = 0.8
-"""Likeness to one of our names, of 1, from which a name is taken for that one misspelt."""
+"""Least likeness, of 1, of a misspelling to one of our names."""
 
 
 class AgentContext(BaseModel):
@@ -98,7 +98,7 @@ class AgentContext(BaseModel):
     )
 
     def __init__(self, /, **given: Any) -> None:
-        """Read what is given, names that nobody knows included: one may be a wish misspelt."""
+        """Read the settings; an unknown name is refused, since it may be a known one misspelt."""
         refuse_names(given, type(self).model_fields)
         try:
             super().__init__(**given)
@@ -113,16 +113,14 @@ class AgentContext(BaseModel):
     def of(cls, context: Any, configurable: dict[str, Any] | None) -> AgentContext:
         """Return the context of a run, read from `configurable` where the caller passed none.
 
+        Nodes and tools read names of their own from `configurable`, so there only misspelt names of ours are refused.
+
         Args:
             context: `runtime.context`: an `AgentContext`, or None.
             configurable: The `configurable` of the run's config.
 
-        `configurable` is open to anybody: nodes and tools read names of their own from it. So only those are refused
-        there that look like one of ours misspelt.
-
         Raises:
-            ChoiceRefused: If a value cannot be used, or a name is one of ours misspelt; it names the fields, and
-                repeats nothing of what they say.
+            ChoiceRefused: If a value cannot be used, or a name of ours is misspelt; it names fields, not values.
         """
         given = configurable or {}
         if isinstance(context, cls):
@@ -133,15 +131,9 @@ class AgentContext(BaseModel):
 
 
 def refuse_names(given: Iterable[str], known: Collection[str], *, others: bool = False) -> None:
-    """Refuse names in what is said of a run that are none of those known.
+    """Refuse unknown names in a run's context, except LangGraph's own; with `others`, refuse misspellings alone.
 
-    Args:
-        given: The names.
-        known: Those that the run takes. LangGraph's own pass beside them.
-        others: Whether others pass, but for those that look like one of these misspelt.
-
-    Raises:
-        ChoiceRefused: If there is one.
+    Raises `ChoiceRefused`.
     """
     for name in given:
         if name in known or name in _SERVERS or name.startswith(_SERVERS_BEGIN):
@@ -158,15 +150,9 @@ def refuse_names(given: Iterable[str], known: Collection[str], *, others: bool =
 
 
 def refuse_choices(config: AgentConfig, context: AgentContext, model_name: str) -> None:
-    """Refuse a context that chooses what the config does not leave to callers; one that chooses nothing passes.
+    """Refuse a context with choices that the config does not leave to callers; the message repeats no value.
 
-    Args:
-        config: The agent's config.
-        context: What the caller says of the run.
-        model_name: What the agent's chat model is called, which is always theirs to name.
-
-    Raises:
-        ChoiceRefused: If it does. The message repeats nothing of it, but names what may be chosen.
+    Raises `ChoiceRefused`. `model_name` is the agent's chat model, which every caller may name.
     """
     own = {model_name, resolve_chat_spec(config.models.chat)}
     if context.model and resolve_chat_spec(context.model) not in own:
@@ -199,11 +185,7 @@ def refuse_choices(config: AgentConfig, context: AgentContext, model_name: str) 
 
 
 def models_left(config: AgentConfig) -> set[str]:
-    """Return the models that an agent runs with: its own, and what it leaves to callers.
-
-    Args:
-        config: The agent's config.
-    """
+    """Return the models that an agent runs with: its own, and those it leaves to callers."""
     own = {resolve_chat_spec(config.models.chat)}
     if "model" not in config.overridable:
         return own

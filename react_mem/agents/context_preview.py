@@ -1,7 +1,4 @@
-"""Preview of a prompt: what an agent would be given for a question, part by part. No model is called, nothing written.
-
-The web is not searched either: what a search would bring is missing.
-"""
+"""Preview of a prompt, part by part, without a model call, a write or a web search; and the form of a run's context."""
 
 from __future__ import annotations
 
@@ -32,16 +29,16 @@ from react_mem.memory.context import (
 from react_mem.memory.turns import Identity
 
 REMEMBERING = "react_mem"
-"""The manager that puts a context together; another one has its system prompt and the whole thread as its prompt."""
+"""The manager with an assembled context; the prompt of another one is its system prompt and the whole thread."""
 
 
 @dataclass(frozen=True)
 class ContextPreview:
-    """A prompt, and how it came about.
+    """A prompt, and its making.
 
     Args:
-        frame: What it has to fit into.
-        assembled: What was found for it.
+        frame: The space for it.
+        assembled: The memories found for it.
         prompt: Its messages.
     """
 
@@ -59,15 +56,15 @@ async def preview_context(
     *,
     named_by_records: bool = False,
 ) -> ContextPreview:
-    """Return the prompt that an agent would be given for the last message of a thread.
+    """Return the prompt of an agent for the last message of a thread.
 
     Args:
-        agent: The agent, of the manager that remembers.
-        store: Where memory is.
-        identity: Who asks, in which conversation.
+        agent: An agent of the manager with memory.
+        store: The store of memory.
+        identity: The user, and the conversation.
         thread: The messages, the question last.
-        later: What was said after it, where it is asked once more: it was not known then.
-        named_by_records: Whether the ids of the messages are those of their records, as memory has them.
+        later: The messages after it, where an old question is asked once more.
+        named_by_records: True if the ids of the messages are those of their records.
     """
     policy = agent.config.memory
     instructions = followed_by(agent.config.system_prompt, await agent.standing.text())
@@ -90,7 +87,7 @@ async def preview_context(
 
 
 def shown_message(message: BaseMessage) -> str:
-    """Return a message of a prompt as text, with the calls in it."""
+    """Return a message of a prompt as text, with its tool calls."""
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     called = [f"{call['name']}({json.dumps(call['args'], ensure_ascii=False)})" for call in calls]
     return "\n".join(filter(None, [message.text, *called]))
@@ -99,7 +96,7 @@ def shown_message(message: BaseMessage) -> str:
 # The context of a run as a deployment offers it: a form that names the agents and models there are.
 
 _READS = ("model", "system_prompt", "max_iterations", "use_memory", "max_memories")
-"""Fields of the context that the managers read, beside whose memory it is."""
+"""Fields of the context that the managers read, beside the user."""
 
 _SAID = "What is said of one run, beside the messages; all may be left out."
 
@@ -110,10 +107,10 @@ class RunOffer:
 
     Args:
         models: Chat models by name.
-        fields: The fields of the context that its agents leave to callers.
-        max_iterations: How often the model may be called in one turn, at most.
-        max_memories: Memories of each scope in the prompt, at most.
-        agents: The agents to pick from, the one that runs without a choice first; none where the graph has its own.
+        fields: The fields of the context left to callers.
+        max_iterations: The most model calls in one turn.
+        max_memories: The most memories of each scope in the prompt.
+        agents: The agents to pick from, the default one first; empty where the graph has its own.
     """
 
     models: tuple[str, ...]
@@ -124,12 +121,7 @@ class RunOffer:
 
     @classmethod
     def of(cls, configs: Sequence[AgentConfig], *, picks: bool = False) -> RunOffer:
-        """Return what agents leave to callers: each of them, where one is picked, else all of them at once.
-
-        Args:
-            configs: The agents; where one is picked, the one that runs without a choice comes first.
-            picks: Whether the caller picks one of them.
-        """
+        """Return the choices left by agents: by any where the caller picks one (the default first), else by all."""
         merged = frozenset.union if picks else frozenset.intersection
         most = max if picks else min
         return cls(
@@ -142,14 +134,9 @@ class RunOffer:
 
 
 def offered_context(offer: RunOffer, reads: Collection[str] = _READS) -> type[AgentContext]:
-    """Return the context with a schema that names what is offered; it takes what `AgentContext` takes.
+    """Return a subclass of `AgentContext` with the offered choices in its schema; the graph reads the fields `reads`.
 
-    What is not left to callers stays in it, to be read only: who chooses it all the same is told where the run begins,
-    with what there is.
-
-    Args:
-        offer: What is offered.
-        reads: The fields that the graph reads; by default those that the managers do.
+    Other fields are read-only in the schema: a choice of one is refused at the start of the run, with the options.
     """
     shown = {"user_id", *reads, *(("agent",) if offer.agents else ())}
     own: dict[str, dict[str, Any]] = {
@@ -192,12 +179,7 @@ def offered_context(offer: RunOffer, reads: Collection[str] = _READS) -> type[Ag
 
 
 def agent_property(agents: Sequence[str], description: str) -> dict[str, Any]:
-    """Return the JSON schema of a field that picks an agent.
-
-    Args:
-        agents: The agents there are, the one that runs without a choice first.
-        description: What is said of the field.
-    """
+    """Return the JSON schema of a field that picks an agent, the default one first."""
     return {"type": "string", "enum": sorted(agents), "default": agents[0], "description": description}
 
 

@@ -9,23 +9,19 @@ from langgraph.store.base import BaseStore
 
 from react_mem.agents.config import AgentConfig, available_agents, load_agent_config
 from react_mem.errors import AgentConfigError
-from react_mem.memory.runtime import embedding_of, means_same_embedding
+from react_mem.memory import StorageSettings
+from react_mem.memory.runtime import embedding_of
 
 log = logging.getLogger(__name__)
 
 
 def check_embedding(config: AgentConfig, store: BaseStore) -> None:
-    """Refuse a store that embeds with another model than an agent's config names.
+    """Refuse a store with another embedding model than the agent's config names. Raises `AgentConfigError`.
 
-    Args:
-        config: The agent's config; `auto` takes whatever the store has.
-        store: The store. One that does not tell its model is taken, with a warning.
-
-    Raises:
-        AgentConfigError: If its model is another one.
+    `auto` takes any; a store of unknown model is taken with a warning.
     """
-    wanted, served = config.models.embedding, embedding_of(store)
-    if wanted == "auto" or means_same_embedding(wanted, served):
+    wanted, served = config.models.embedding, embedding_of(store, config.models.embedding)
+    if wanted in ("auto", served):
         return
     if served is None:
         log.warning(
@@ -42,13 +38,17 @@ def check_embedding(config: AgentConfig, store: BaseStore) -> None:
     )
 
 
+def with_embedding_of(config: AgentConfig, settings: StorageSettings) -> StorageSettings:
+    """Return settings with the embedding model of an agent's config; `auto` leaves them unchanged."""
+    if config.models.embedding == "auto":
+        return settings
+    return settings.model_copy(update={"embedding": config.models.embedding})
+
+
 async def check_served_embeddings(store: BaseStore) -> None:
-    """Say at the start of a server which agents do not get the embedding model that they name.
+    """Log at the start of a server the agents with another embedding model than the store has.
 
-    They run nonetheless, on what the store has: an agent without memories to search loses nothing by it.
-
-    Args:
-        store: The store that the server has opened.
+    They run nonetheless: an agent without memories to search loses nothing by it.
     """
     for name in await asyncio.to_thread(available_agents):
         try:

@@ -1,4 +1,4 @@
-"""Entry of the command `react-mem`, which hears Ctrl-C while the rest is still being loaded."""
+"""Entry of the command `react-mem`, which handles Ctrl-C while the rest is still being loaded."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ import sys
 
 
 def main() -> int:
-    """Run the command with the arguments of the process.
-
-    Returns:
-        The exit code: 130 after Ctrl-C.
-    """
+    """Run the command with the arguments of the process; return the exit code, 130 after Ctrl-C."""
     try:
         if sys.argv[1:2] == ["hook"]:
             # a coding agent waits for it before every prompt, and the rest takes a second to load

@@ -1,4 +1,4 @@
-"""The built-in chat model for when there is none: it generates nothing and quotes what is remembered."""
+"""The keyless chat model: it generates nothing and quotes remembered sentences."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from langchain_core.messages import (
     HumanMessage,
     SystemMessage,
     ToolCall,
+    ToolCallChunk,
     ToolMessage,
 )
 from langchain_core.messages.ai import UsageMetadata
@@ -35,10 +36,12 @@ from react_mem.agents.quoting import (
     read_lines,
     read_memories,
 )
+from react_mem.memory import Message
 from react_mem.memory.context import NOTICE, PREAMBLE, is_users
 from react_mem.memory.language import (
     LANGUAGES,
     asks_for_overview,
+    edges,
     forget_all,
     forget_last,
     is_question,
@@ -51,7 +54,7 @@ from react_mem.memory.language import (
     to_forget,
 )
 from react_mem.memory.records import record_id
-from react_mem.memory.runtime import MESSAGE, Capabilities, says
+from react_mem.memory.runtime import Capabilities, says
 from react_mem.prompts import load_prompt
 from react_mem.tools.memory_tools import FORGOTTEN, MORE, forget_said, list_known
 
@@ -59,7 +62,7 @@ from react_mem.tools.memory_tools import FORGOTTEN, MORE, forget_said, list_know
 
 
 class AnsweringModel(BaseChatModel):
-    """A chat model that knows its whole answer at once. A subclass says what it answers."""
+    """Base of the project's own chat models, which know their whole answer at once and stream it in pieces."""
 
     @property
     def _llm_type(self) -> str:
@@ -67,7 +70,7 @@ class AnsweringModel(BaseChatModel):
 
     @abstractmethod
     def _answer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
-        """Return the answer to messages, with the tools and other options that were bound."""
+        """Return the answer to messages, with the bound tools and other options."""
 
     def _generate(
         self,
@@ -110,41 +113,36 @@ class AnsweringModel(BaseChatModel):
         text = str(message.content)
         for piece in re.findall(r"\s*\S+|\s+", text):  # words, the way a generating model streams
             yield ChatGenerationChunk(message=AIMessageChunk(content=piece, response_metadata={}))
-        yield _last_chunk(message)
-
-
-def _last_chunk(message: AIMessage) -> ChatGenerationChunk:
-    """Return all of a message but its text, which has been streamed."""
-    calls = [*message.tool_calls, *message.invalid_tool_calls]
-    return ChatGenerationChunk(
-        message=AIMessageChunk(
+        calls: list[ToolCallChunk] = [
+            {
+                "name": call["name"],
+                "args": json.dumps(call["args"]) if isinstance(call["args"], dict) else call["args"],
+                "id": call["id"],
+                "index": index,
+                "type": "tool_call_chunk",
+            }
+            for index, call in enumerate([*message.tool_calls, *message.invalid_tool_calls])
+        ]
+        # all of the message but its text, which has been streamed
+        last = AIMessageChunk(
             content="",
             additional_kwargs=message.additional_kwargs,
             response_metadata=message.response_metadata,
             usage_metadata=message.usage_metadata,
-            tool_call_chunks=[
-                {
-                    "name": call["name"],
-                    "args": json.dumps(call["args"]) if isinstance(call["args"], dict) else call["args"],
-                    "id": call["id"],
-                    "index": index,
-                    "type": "tool_call_chunk",
-                }
-                for index, call in enumerate(calls)
-            ],
+            tool_call_chunks=calls,
             chunk_position="last",
         )
-    )
+        yield ChatGenerationChunk(message=last)
 
 
 _EDGE_CHARS = 4_000
-"""Of a long message its beginning and its end are read: what is said and what is asked stands there."""
+"""Characters read at either end of a long message, where statements and questions stand."""
 
 _CONVERSATION_CHARS = 30_000
-"""Characters of the conversation that are searched: a few tens of milliseconds, whatever its length."""
+"""Characters searched of the conversation: a few tens of milliseconds, whatever its length."""
 
 _MEMORY_OFF = load_prompt("memory_off")
-"""In a prompt, it says that nothing is kept."""
+"""The part of a prompt that turns memory off."""
 
 _QUOTED = 3
 _TOLD = 12
@@ -163,15 +161,15 @@ _DATE = re.compile(r"\d{1,4}/\d{1,2}/\d{1,4}")
 
 
 class ExtractiveChatModel(AnsweringModel):
-    """A chat model that generates nothing: it quotes the remembered sentence that answers best.
+    """A chat model that generates nothing: it quotes the best matching remembered sentence.
 
-    A question is answered with a quote from the memories in the prompt or from this conversation, a statement is
-    acknowledged. It calls `retrieve_facts` when the prompt does not answer a question, `current_time` and `calculator`
-    when just that is asked, and `forget_said` when the user asks to forget something, each only if it is bound. The
-    same messages always give the same reply.
+    It answers a question with a quote from the memories in the prompt or from this conversation, and acknowledges a
+    statement. It calls `retrieve_facts` when the prompt does not answer a question, `current_time` and `calculator`
+    when the user asks for just that, and `forget_said` for a request to forget, each only if it is bound. The same
+    messages always give the same reply.
 
     Args:
-        stands_in: Whether it answers while a language model cannot: every answer says so.
+        stands_in: True while it replaces an unreachable language model: every answer says so.
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities(follows_instructions=False)
@@ -185,56 +183,43 @@ class ExtractiveChatModel(AnsweringModel):
         tool_choice: str | dict[str, Any] | bool | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Return the model with tools that it may call.
-
-        Raises:
-            NotImplementedError: If a call is demanded: it has no way to fill arguments in.
-        """
+        """Return the model with tools to call. A forced call, which needs arguments, raises `NotImplementedError`."""
         if tool_choice not in (None, False, "auto", "none"):
             _cannot_fill()
         usable = [] if tool_choice == "none" else tools
         return self.bind(tools=[convert_to_openai_tool(tool) for tool in usable], **kwargs)
 
     def with_structured_output(self, *args: Any, **kwargs: Any) -> Runnable[LanguageModelInput, Any]:
-        """Refuse.
-
-        Raises:
-            NotImplementedError: Always: it quotes and cannot fill a schema.
-        """
+        """Raise `NotImplementedError`: it quotes and cannot fill in a schema."""
         _cannot_fill()
 
     def _answer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
-        return _answer(messages, options, self.stands_in)
+        if options.get("response_format"):
+            _cannot_fill()
+        tools = {spec["function"]["name"] for spec in options.get("tools", ())}
+        turn = _Turn(messages, tools, stands_in=self.stands_in)
+        text, calls = turn.reply()
+        preamble = "" if calls else _lines(turn.banner(), turn.forgotten())
+        marks: dict[str, Any] = {PREAMBLE: preamble} if preamble else {}
+        if turn.is_off and turn.phrases["off"] in text:
+            # the conversation may go on with memory on, which then has nothing to remember of this
+            marks[NOTICE] = True
+        return AIMessage(
+            _lines(preamble, text),
+            tool_calls=calls,
+            # no tokens were read or written: nothing was sent anywhere
+            usage_metadata=UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0),
+            response_metadata={"model_name": "extractive"},
+            additional_kwargs=marks,
+        )
 
 
 def _cannot_fill() -> NoReturn:
     raise NotImplementedError("extractive cannot fill a schema: it only quotes; configure a language model for that")
 
 
-def _answer(messages: Sequence[BaseMessage], options: dict[str, Any], stands_in: bool) -> AIMessage:
-    if options.get("response_format"):
-        _cannot_fill()
-    tools = {spec["function"]["name"] for spec in options.get("tools", ())}
-    turn = _Turn(messages, tools, stands_in=stands_in)
-    text, calls = turn.reply()
-    preamble = "" if calls else "\n".join([*turn.banner(), *turn.forgotten()])
-    marks: dict[str, Any] = {PREAMBLE: preamble} if preamble else {}
-    if turn.is_off and turn.phrases["off"] in text:
-        # the conversation may go on with memory on, which then has nothing to remember of this
-        marks[NOTICE] = True
-    # No tokens were read or written: nothing was sent anywhere.
-    usage = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
-    return AIMessage(
-        "\n".join(filter(None, (preamble, text))),
-        tool_calls=calls,
-        usage_metadata=usage,
-        response_metadata={"model_name": "extractive"},
-        additional_kwargs=marks,
-    )
-
-
 class _Turn:
-    """Turn to be answered, read from a list of messages."""
+    """The turn to answer, read from a list of messages."""
 
     def __init__(self, messages: Sequence[BaseMessage], tools: set[str], *, stands_in: bool) -> None:
         self.tools = tools
@@ -243,7 +228,7 @@ class _Turn:
         self.earlier, self.since = messages[: max(last, 0)], messages[last + 1 :]
         self.system = [message for message in messages if isinstance(message, SystemMessage)]
         human = messages[last] if last >= 0 else HumanMessage("")
-        self.text = _edges(human.text.strip())
+        self.text = edges(human.text.strip(), _EDGE_CHARS)
         self.unseen = isinstance(human.content, list) and any(
             isinstance(block, dict) and block.get("type", "text") != "text" for block in human.content
         )
@@ -264,31 +249,28 @@ class _Turn:
             self.question = self.question.removeprefix(statement).lstrip(" ,;:–—-")
 
     def reply(self) -> tuple[str, list[ToolCall]]:
-        """Return the text and the tool calls that answer the turn."""
+        """Return the text and the tool calls of the answer."""
         observation = next((message for message in reversed(self.since) if isinstance(message, ToolMessage)), None)
         call = self._call() if observation is None else None
         if call is not None:
             return (self.phrases["looking"] if call["name"] == "retrieve_facts" else ""), [call]
+        unseen = self.phrases["unseen"] if self.unseen else ""
+        if unseen and not self.text:
+            return unseen, []
         answer = self._from_tool(observation) if observation is not None else ""
-        parts = [self.phrases["unseen"]] if self.unseen else []
-        parts += [answer or self._from_memory(observation)] if self.text or not self.unseen else []
-        return "\n".join(parts), []
+        return _lines(unseen, answer or self._from_memory(observation)), []
 
-    def banner(self) -> list[str]:
-        """Return what the model says of itself before its first answer, or before each while it stands in."""
+    def banner(self) -> str:
+        """Return the model's introduction before its first answer, or before each while it stands in."""
         if self.stands_in:
-            return [self.phrases["stands_in"]]
-        first = not any(isinstance(message, AIMessage) for message in self.earlier)
-        return [self.phrases["banner"]] if first else []
+            return self.phrases["stands_in"]
+        return "" if any(isinstance(message, AIMessage) for message in self.earlier) else self.phrases["banner"]
 
-    def forgotten(self) -> list[str]:
-        """Return what was forgotten, to be shown: it is not to be remembered again."""
+    def forgotten(self) -> str:
+        """Return the forgotten texts for display; they are not to be remembered again."""
         gone = next((m.artifact for m in reversed(self.since) if isinstance(m, ToolMessage) and m.artifact), None)
         texts = list(dict.fromkeys(map(str, gone))) if isinstance(gone, list) else []
-        more = self.phrases["more"] if len(texts) > _TOLD else ""
-        return [self.phrases["forgotten_what"].format(quotes=" ".join(map(_in_quotes, texts[:_TOLD])) + more)] * bool(
-            texts
-        )
+        return self.phrases["forgotten_what"].format(quotes=self._quotes(texts, _TOLD)) if texts else ""
 
     def _call(self) -> ToolCall | None:
         name, args = "", {}
@@ -319,7 +301,7 @@ class _Turn:
         return any(language.asks_time.search(self.text) for language in languages_of(self.text))
 
     def _from_tool(self, observation: ToolMessage) -> str:
-        """Return the answer that a tool's result is; empty where memory has to be asked."""
+        """Return the answer made of a tool's result; empty where memory has to be asked."""
         calls = [call for message in self.since if isinstance(message, AIMessage) for call in message.tool_calls]
         call = next((call for call in calls if call["id"] == observation.tool_call_id), None)
         name = call["name"] if call else observation.name or ""
@@ -327,9 +309,13 @@ class _Turn:
         if observation.status == "error":
             return self.phrases["failed"].format(tool=name, result=result)
         if name == forget_said.name:
-            return "\n".join(filter(None, (self._forgotten(result), self._noted())))
+            return _lines(self._forgotten(result), self._noted())
         if name == list_known.name:
-            return "\n".join(filter(None, (self._noted(), self._listed(observation.text))))
+            known = observation.text
+            last = known.rpartition("\n")[2]
+            more = self.phrases["overview_more"].format(count=last.removeprefix(MORE)) if last.startswith(MORE) else ""
+            listed = [memory.text for memory in read_lines(known, other=None)]
+            return _lines(self._noted(), self._overview(listed, more))
         if name == "current_time":
             return self.phrases["time"].format(result=result)
         if name == "calculator":
@@ -345,51 +331,39 @@ class _Turn:
         if self.forgets or self.forgets_all:
             return self.phrases["forget_all" if self.forgets_all else "cannot_forget"]
         if self.overview:
-            return "\n".join(filter(None, (noted, self._told())))
+            told = all_told([*self._memories(), *self._conversation()])
+            return _lines(noted, self._overview(told[:_TOLD]))
         if not self.question:
             return noted or self.phrases["request" if self.requests else "small_talk"]
-        quote = self._quote(read_lines(_edges(observation.text)) if observation is not None else [])
+        quote = self._quote(read_lines(edges(observation.text, _EDGE_CHARS)) if observation is not None else [])
         if quote is None:
             unknown = self.phrases["small_talk" if self._small_talk() else "off" if self.is_off else "unknown"]
-            if noted == unknown:
-                return unknown
-            return f"{noted}\n{unknown}" if noted else unknown
-        if noted and quote.text not in self.said:
-            return f"{noted}\n{self._quoted(quote)}"
-        return self._quoted(quote)
+            return _lines(noted if noted != unknown else "", unknown)
+        return _lines(noted if quote.text not in self.said else "", self._quoted(quote))
 
     def _forgotten(self, result: str) -> str:
         if result == FORGOTTEN:
             return self.phrases["forgotten"]
-        meant = [memory.text for memory in read_lines(result) if result.find(f"- {memory.text}") >= 0]
+        meant = [memory.text for memory in read_lines(result) if f"- {memory.text}" in result]
         if not meant:
             return self.phrases["nothing_to_forget"]
         return self.phrases["not_forgotten"].format(quotes=" ".join(map(_in_quotes, meant[:_QUOTED])))
 
-    def _listed(self, known: str) -> str:
-        """Return an overview of what is known of the user."""
-        lines = [f"- {_shortened(memory.text)}" for memory in read_lines(known, other=None)]
-        if not lines:
+    def _overview(self, texts: Sequence[str], more: str = "") -> str:
+        if not texts:
             return self.phrases["overview_empty"]
-        last = known.rpartition("\n")[2]
-        more = [self.phrases["overview_more"].format(count=last.removeprefix(MORE))] if last.startswith(MORE) else []
-        return "\n".join((self.phrases["overview"], *lines, *more))
-
-    def _told(self) -> str:
-        """Return an overview of what the user has told, as far as it was retrieved."""
-        told = all_told([*self._memories(), *self._conversation()])
-        lines = [f"- {_shortened(text)}" for text in told[:_TOLD]]
-        return "\n".join((self.phrases["overview"], *lines)) if lines else self.phrases["overview_empty"]
+        return _lines(self.phrases["overview"], *(f"- {_shortened(text)}" for text in texts), more)
 
     def _noted(self) -> str:
         if not self.said:
             return ""
         if self.is_off:
             return self.phrases["off"]
-        quotes = " ".join(map(_in_quotes, self.said[:_QUOTED])) + (
-            self.phrases["more"] if len(self.said) > _QUOTED else ""
-        )
-        return self.phrases["noted"].format(quotes=quotes)
+        return self.phrases["noted"].format(quotes=self._quotes(self.said, _QUOTED))
+
+    def _quotes(self, texts: Sequence[str], most: int) -> str:
+        more = self.phrases["more"] if len(texts) > most else ""
+        return " ".join(map(_in_quotes, texts[:most])) + more
 
     def _small_talk(self) -> bool:
         return any(language.small_talk.search(self.question) for language in languages_of(self.question))
@@ -401,19 +375,19 @@ class _Turn:
         return best_quote(self.question, [*self._memories(), *extra, *self._conversation()])
 
     def _memories(self) -> list[Remembered]:
-        """Return what the prompt has of earlier conversations, without what this model said in them."""
+        """Return the memories in the prompt, without this model's own answers."""
         memories = (memory for message in self.system for memory in read_memories(message.text))
         return [memory for memory in memories if not OWN_ANSWER.match(memory.text)]
 
     def _conversation(self) -> list[Remembered]:
-        """Return what the user has said in this conversation, this message included."""
+        """Return the user's statements in this conversation, this message included."""
         said: list[Remembered] = [Remembered(statement, SAID) for statement in self.said]
         room = _CONVERSATION_CHARS
         forgotten: list[str] = []
         takes_back = 0
         for message in reversed(self.earlier):
             if is_users(message) and room > 0:
-                text = _edges(message.text)
+                text = edges(message.text, _EDGE_CHARS)
                 room -= len(text)
                 stated = [one for one in statements_in(text) if not any(says(one, what) for what in forgotten)]
                 while takes_back and stated:
@@ -426,14 +400,14 @@ class _Turn:
         return said
 
     def _quoted(self, quote: Quote) -> str:
-        kind = "said" if quote.source.kind in (MESSAGE.name, SAID) and quote.source.by_user else "fact"
+        kind = "said" if quote.source.kind in (Message.kind_name(), SAID) and quote.source.by_user else "fact"
         # what was said in this very conversation needs no date: that of a fact of the same words is there to order by
         date = f" ({quote.source.date})" if quote.source.date and quote.source.kind != SAID else ""
         return self.phrases[kind if quote.sure else "closest"].format(date=date, quote=_in_quotes(quote.text))
 
 
 def _arithmetic(text: str) -> str:
-    """Return the expression that is all a message asks for; empty where it is something else.
+    """Return the expression that is all a message asks for; empty for another message.
 
     >>> _arithmetic("What is 2 + 3 * 4?"), _arithmetic("2026-11-22"), _arithmetic("I have 2 + 3 cats")
     ('2 + 3 * 4', '', '')
@@ -444,8 +418,8 @@ def _arithmetic(text: str) -> str:
     return match[1].strip()
 
 
-def _edges(text: str) -> str:
-    return text if len(text) <= 2 * _EDGE_CHARS else f"{text[:_EDGE_CHARS]}\n{text[-_EDGE_CHARS:]}"
+def _lines(*parts: str) -> str:
+    return "\n".join(filter(None, parts))
 
 
 def _in_quotes(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Chat models by name."""
+"""Chat models by name, and the explanation of their errors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -41,10 +40,10 @@ _KEY_NAMES: dict[str, tuple[str, ...]] = {
 
 
 def resolve_chat_spec(spec: str) -> str:
-    """Return the model that `auto` stands for in this environment; any other spec as it is.
+    """Return the model for `auto` in this environment; any other spec unchanged.
 
-    `CHAT_MODEL` first; then OpenAI, or a server that speaks its protocol, where OPENAI_API_KEY or OPENAI_BASE_URL is
-    set (the model named by OPENAI_MODEL); else the built-in `extractive`.
+    `CHAT_MODEL` first; then OpenAI, or a server with its protocol, where OPENAI_API_KEY or OPENAI_BASE_URL is set
+    (the model named by OPENAI_MODEL); else the built-in `extractive`.
     """
     if spec != "auto":
         return spec
@@ -57,7 +56,7 @@ def resolve_chat_spec(spec: str) -> str:
 
 
 def name_of(model: BaseChatModel) -> str:
-    """Return what a model is called in messages: `provider:model`, as far as it tells.
+    """Return a model's name in messages: `provider:model`, as far as it tells.
 
     >>> name_of(load_chat_model("extractive"))
     'extractive'
@@ -70,21 +69,15 @@ def name_of(model: BaseChatModel) -> str:
 
 
 def load_chat_model(spec: str, **overrides: Any) -> BaseChatModel:
-    """Load a chat model. Blocking: it imports the provider's package.
+    """Load a chat model, with a time limit and bounded retries. Blocking: it imports the provider's package.
 
     Args:
         spec: `auto`, `extractive`, or a string for `langchain.chat_models.init_chat_model`, such as
             `openai:gpt-4.1-mini`.
-        overrides: What the provider's class takes, such as `temperature` or `max_retries`.
-
-    Returns:
-        The model, with a time limit and bounded retries.
+        overrides: Options of the provider's class, such as `temperature` or `max_retries`.
 
     Raises:
         ModelConfigError: If the provider is unknown, its package is not installed, or its key is missing.
-
-    >>> load_chat_model("extractive").name
-    'extractive'
     """
     chosen = resolve_chat_spec(spec)
     if chosen == EXTRACTIVE:
@@ -124,14 +117,7 @@ def load_chat_model(spec: str, **overrides: Any) -> BaseChatModel:
 
 
 def load_chosen_model(choice: str | ModelEndpoint) -> BaseChatModel:
-    """Load a chat model by its name, or with the address and the key that are its own. Blocking.
-
-    Args:
-        choice: What `load_chat_model` takes, or an endpoint.
-
-    Raises:
-        ModelConfigError: If it cannot be loaded, or the variable that its key stands in is not set.
-    """
+    """Load a chat model by name, or an endpoint with its own address and key. Blocking; raises `ModelConfigError`."""
     if isinstance(choice, str):
         return load_chat_model(choice)
     own: dict[str, Any] = {}
@@ -152,13 +138,13 @@ def load_chosen_model(choice: str | ModelEndpoint) -> BaseChatModel:
 
 
 def key_hint(spec: str) -> str:
-    """Return where the key of a model's provider stands."""
+    """Return the place of a model provider's key."""
     names = _KEY_NAMES.get(_provider(spec) or "")
     return f"{names[0]} in .env" if names else "the provider's key in .env"
 
 
 def address_hint(spec: str) -> str:
-    """Return where the address of a model's server stands, to be added to a sentence; empty where none is set."""
+    """Return the variable with the address of a model's server, for the end of a sentence; empty where none is set."""
     if _provider(spec) != "openai":
         return ""
     return " and OPENAI_BASE_URL" if os.environ.get("OPENAI_BASE_URL") else ""
@@ -172,7 +158,7 @@ def _provider(spec: str) -> str | None:
 
 
 def _credentials(spec: str, provider: str | None, overrides: dict[str, Any]) -> dict[str, Any]:
-    """Return the key to add, if any; refuse a provider whose key is missing."""
+    """Return the key to add, if any; refuse a provider without a key."""
     names = _KEY_NAMES.get(provider or "", ())
     if not names or "api_key" in overrides or any(map(os.environ.get, (*names, "LANGSMITH_GATEWAY"))):
         return {}
@@ -188,8 +174,7 @@ def _unshared(timeout: Any) -> Any:
     """Return a timeout that keeps a model's connections its own.
 
     langchain-openai shares them among all models with the same plain number, across event loops: in a program that
-    calls `asyncio.run` twice, the second call would meet the connections of the first and fail with "Event loop is
-    closed".
+    calls `asyncio.run` twice, the second call would fail with "Event loop is closed".
     """
     import openai
 
@@ -223,14 +208,13 @@ _OF_THE_REQUEST: frozenset[FailureKind] = frozenset({"context", "request"})
 
 @dataclass(frozen=True)
 class ModelFailure:
-    """A model call that failed.
+    """A failed model call.
 
     Args:
-        kind: What failed: the request does not fit (`context`, `request`), what the model was set up with is refused
-            (`key`, `permission`, `not_found`, `setup`), the service is out of order (`quota`, `rate`, `timeout`,
-            `connection`, `server`), or `other`.
+        kind: The request does not fit (`context`, `request`), the set-up is refused (`key`, `permission`, `not_found`,
+            `setup`), the service is out of order (`quota`, `rate`, `timeout`, `connection`, `server`), or `other`.
         message: A sentence with the cause and the fix; never a key.
-        wait: Seconds after which the service wants to be asked again, where it says so.
+        wait: Seconds that the service asks to wait, where it says so.
     """
 
     kind: FailureKind
@@ -239,24 +223,17 @@ class ModelFailure:
 
     @property
     def passes(self) -> bool:
-        """Return whether the service is out of order, which no change of the request or the set-up would mend."""
+        """Return true if the service is out of order, which no change of the request or the set-up would mend."""
         return self.kind in _PASSING
 
     @property
     def of_the_request(self) -> bool:
-        """Return whether the fault is the request's: it says nothing of the model's health."""
+        """Return true for a fault of the request, which tells nothing of the model's health."""
         return self.kind in _OF_THE_REQUEST
 
 
 def explain_model_error(error: BaseException, spec: str) -> ModelFailure:
-    """Say what a failed model call means.
-
-    Args:
-        error: What the call raised.
-        spec: The model as configured.
-
-    Returns:
-        The kind of failure, in words too.
+    """Return the kind of a failed model call, in words too; `spec` is the model as configured.
 
     >>> failure = explain_model_error(TimeoutError(), "openai:gpt-4.1-mini")
     >>> failure.kind, failure.passes
@@ -274,7 +251,10 @@ def _explain(error: BaseException, chosen: str) -> tuple[FailureKind, str]:
     # What a provider says in words varies; its code does not.
     text = " ".join(f"{link} {getattr(link, 'code', None) or ''}" for link in chain).lower()
     status = next((code for link in chain if isinstance(code := getattr(link, "status_code", None), int)), None)
-    failed_as = _matcher(chain, status)
+
+    def failed_as(kind: type[core.ModelError], *codes: int) -> bool:
+        return any(isinstance(link, kind) for link in chain) or status in codes
+
     key = key_hint(chosen)
     if failed_as(core.ContextOverflowError) or re.search(r"context.{0,10}(length|window)|too many tokens", text):
         return "context", (
@@ -328,15 +308,8 @@ def _refused(chosen: str, text: str, detail: str) -> str:
     return f"The model {chosen!r} refused the request as invalid: {detail}"
 
 
-def _matcher(chain: list[BaseException], status: int | None) -> Callable[..., bool]:
-    def failed_as(kind: type[core.ModelError], *codes: int) -> bool:
-        return any(isinstance(link, kind) for link in chain) or status in codes
-
-    return failed_as
-
-
 def _chain(error: BaseException) -> list[BaseException]:
-    """Return the error and what caused it; SDKs wrap what the network raised."""
+    """Return the error and its causes; SDKs wrap the network's errors."""
     chain: list[BaseException] = []
     link: BaseException | None = error
     while link is not None and link not in chain:
@@ -346,13 +319,13 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def _called(chain: list[BaseException], *names: str) -> bool:
-    """Return whether an error's type is called so; the types of every HTTP client are not ours to import."""
+    """Return true if an error's type has such a name; the types of every HTTP client are not ours to import."""
     kinds = [kind.__name__.lower() for link in chain for kind in type(link).__mro__]
     return any(name in kind for kind in kinds for name in names)
 
 
 def _is_garbled(chain: list[BaseException]) -> bool:
-    """Return whether the service answered what is not an answer, such as a proxy's page or an error within a stream."""
+    """Return true if the service sent no answer, but a proxy's page or an error within a stream."""
     return any(
         isinstance(link, json.JSONDecodeError)
         or type(link).__name__ == "APIError"
@@ -362,7 +335,7 @@ def _is_garbled(chain: list[BaseException]) -> bool:
 
 
 def _wait(chain: list[BaseException]) -> float | None:
-    """Return the seconds that a service asks for; it may also name a time of day, which clocks disagree about."""
+    """Return the seconds of `retry-after`; its other form, a time of day, depends on clocks that disagree."""
     for link in chain:
         headers = getattr(getattr(link, "response", None), "headers", None) or {}
         if re.fullmatch(r"\d{1,6}(\.\d+)?", after := str(headers.get("retry-after", ""))):

@@ -15,7 +15,7 @@ from react_mem.errors import ProjectError
 
 _TEMPLATE = Path(__file__).parent / "project_template"
 _NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?")
-"""A name that a distribution, an agent and, with its hyphens replaced, a package may have."""
+"""A name fit for a distribution, an agent and, with underscores, a package."""
 
 _FILES = {
     ".env.example": "env.example",
@@ -30,28 +30,20 @@ _FILES = {
     "{{package}}/graph.py": "graph.py",
     "{{package}}/tools.py": "tools.py",
 }
-"""Files of a project, and what each is made from."""
+"""Files of a project, each with its template."""
 
 _FOLDERS = {name.partition("/")[0] for name in _FILES if "/" in name}
 
 _REQUIREMENT = re.compile(r'"([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]"]*\])?[<>={][^"]*"')
 
 _EXTRA = re.compile("""extra == ["'](?:auth|local)["']""")
-"""The extras of ours that a project asks for."""
+"""Our extras in a project."""
 
 
 def write_project(name: str, folder: Path) -> list[str]:
-    """Write a new project into a folder of its name; all of it or nothing. Blocking.
+    """Write a new project into a folder of its name, all of it or nothing; return its files. Blocking.
 
-    Args:
-        name: The project's name, which is the agent's too.
-        folder: Where the project's folder is to be.
-
-    Returns:
-        The files, relative to the project.
-
-    Raises:
-        ProjectError: If the name cannot be used, something is there already, or it cannot be written.
+    Raises `ProjectError` if the name is unusable, the place is taken, or the files cannot be written.
     """
     package = package_name(name)
     place = folder / name
@@ -77,13 +69,7 @@ def write_project(name: str, folder: Path) -> list[str]:
 
 
 def package_name(name: str) -> str:
-    """Return the name of the package in a project.
-
-    Args:
-        name: The project's.
-
-    Raises:
-        ProjectError: If it makes none, or hides another one.
+    """Return the package name of a project. Raises `ProjectError` for a name that makes none, or hides another package.
 
     >>> package_name("My-agent")
     'my_agent'
@@ -113,12 +99,12 @@ def package_name(name: str) -> str:
 
 
 def _ignored_folders() -> set[str]:
-    """Return the folders that the project's own `.gitignore` leaves out."""
+    """Return the folders in the project's own `.gitignore`."""
     return {line.strip().strip("/").lower() for line in _source("gitignore").splitlines() if line.strip()}
 
 
 def _dependencies() -> set[str]:
-    """Return the packages that a project needs, installed or not: its own, what builds it, and ours with theirs."""
+    """Return the packages that a project needs, installed or not: its own, its build tool, and ours with theirs."""
     ours = [one for one in requires("react-mem") or () if "extra ==" not in one or _EXTRA.search(one)]
     named = [*_REQUIREMENT.findall(_source("pyproject.toml")), *ours]
     found = {match[0] for one in named if (match := re.match(r"[A-Za-z0-9._-]+", one))}
@@ -141,7 +127,7 @@ def _listed(place: Path) -> Iterable[Path]:
 
 
 def _versions() -> str:
-    """Return the versions of this package that a project is written for: until 1.0 a minor one may change things."""
+    """Return the version range of this package for a project: until 1.0 a minor version may change things."""
     own = version("react-mem")
     major, minor, *_ = own.split(".")
     return f">={own},<{major}.{int(minor) + 1}"

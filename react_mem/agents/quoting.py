@@ -1,4 +1,4 @@
-"""Choice of the remembered sentence that answers a question best, by shared words alone."""
+"""Choice of the remembered sentence that best answers a question, by shared words alone."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from react_mem.memory import Fact, Message, Profile, Summary
 from react_mem.memory.language import (
     LANGUAGES,
     SINGLE,
@@ -21,7 +22,6 @@ from react_mem.memory.language import (
     statements_in,
     words,
 )
-from react_mem.memory.runtime import FACT, MESSAGE, PROFILE, SUMMARY
 
 _BLOCK = re.compile(r"^<memories>[ \t]*$(.*?)^</memories>[ \t]*$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^# .*$", re.MULTILINE)
@@ -50,20 +50,20 @@ OWN_ANSWER = re.compile(
 SAID = "said"
 """The kind of a statement made earlier in this conversation: one sentence, already told apart from questions."""
 
-_BY_USER = frozenset({FACT.name, MESSAGE.name, SAID})
+_BY_USER = frozenset({Fact.kind_name(), Message.kind_name(), SAID})
 _SECOND_HAND = 0.5
-"""A summary, an episode or what the assistant said counts half of what the user said: it often repeats questions."""
+"""A summary, an episode or the assistant's words count half of the user's: they often repeat questions."""
 
 _FRAME_WORDS = 3
-"""Sentences that begin with this many equal words ("I live in ...") say the same of two values; the later one holds."""
+"""Sentences with this many equal first words ("I live in ...") give two values of one thing; the later one holds."""
 
 _FRAME_LETTERS = 4
 _LEADING_WORDS = 2
 _LEADING_LETTERS = 3
-"""Before these may stand what leads a newer value in, in any language: "now", "giờ", "现在", "今は"."""
+"""Words, or letters, of an introduction before a newer value, in any language: "now", "giờ", "现在", "今は"."""
 
 _ALMOST_AS_GOOD = 0.75
-"""The share of the best score from which a sentence of the same beginning may be the newer value."""
+"""The least share of the best score for a sentence of the same beginning to be the newer value."""
 
 _SPEAKER = re.compile(r"(?:^|(?<=\s))(?:user|assistant): ", re.MULTILINE)
 _CLAUSE_END = re.compile(r"[,;:]\s|[，；：、]")
@@ -72,14 +72,14 @@ _UNSPACED_FRAME = re.compile(f"[{UNSPACED}]{{{_FRAME_LETTERS}}}")
 
 @dataclass(frozen=True)
 class Remembered:
-    """Something that may be quoted.
+    """A quotable memory.
 
     Args:
-        text: What was remembered.
+        text: The memory.
         kind: `fact`, `message`, `episode`, `summary`, `profile`; `said` earlier in this conversation; or `observation`.
-        date: Its day, as YYYY-MM-DD; empty where it is not known.
-        role: Who said it, for a message; who vouches for it, where the user does not.
-        time: Its time of day, as HH:MM:SS.ffffff; empty where it is not known.
+        date: Its day, as YYYY-MM-DD; empty if unknown.
+        role: The author of a message; the source of a memory that is not the user's.
+        time: Its time of day, as HH:MM:SS.ffffff; empty if unknown.
     """
 
     text: str
@@ -90,23 +90,23 @@ class Remembered:
 
     @property
     def order(self) -> str:
-        """Sort key by time; what was just said has no date, and is later than anything remembered."""
+        """Sort key by time; a statement of this conversation has no date, and is the latest."""
         return f"{self.date} {self.time}" if self.date else "9999"
 
     @property
     def by_user(self) -> bool:
-        """Return whether the user said it, or it is a fact about them."""
+        """Return true for the user's words, or a fact about the user."""
         return self.kind in _BY_USER and self.role in ("", "user")
 
 
 @dataclass(frozen=True)
 class Quote:
-    """The sentence chosen.
+    """The chosen sentence.
 
     Args:
         text: One sentence, word for word.
-        source: Where it stands.
-        sure: Whether it shares words with the question; otherwise search alone found it related.
+        source: Its memory.
+        sure: True if it shares words with the question; otherwise search alone found it related.
     """
 
     text: str
@@ -115,11 +115,11 @@ class Quote:
 
 
 def read_memories(text: str) -> list[Remembered]:
-    """Return the memories in the fenced blocks of a prompt, the most relevant last.
+    r"""Return the memories in the fenced blocks of a prompt, the most relevant last.
 
-    A briefing begins with what counts most, and has the most relevant of each part last.
+    A briefing begins with its most important part, and ends each part with the most relevant memory.
 
-    >>> read_memories("You are kind.\\n<memories>\\n- [fact 2026-11-22] User lives in Hue\\n</memories>")[0].date
+    >>> read_memories("You are kind.\n<memories>\n- [fact 2026-11-22] User lives in Hue\n</memories>")[0].date
     '2026-11-22'
     """
     parts = (part for block in _BLOCK.findall(text) for part in reversed(_HEADING.split(block)))
@@ -127,11 +127,9 @@ def read_memories(text: str) -> list[Remembered]:
 
 
 def read_lines(text: str, other: str | None = "observation") -> list[Remembered]:
-    """Return one memory a line.
+    """Return one memory a line, from lines such as `- [fact 2026-11-22] ...`.
 
-    Args:
-        text: Lines such as `- [fact 2026-11-22] ...`.
-        other: The kind that a line of another form gets; None leaves such lines out.
+    `other` is the kind of lines in another form; None drops them.
     """
     found = []
     for line in filter(None, map(str.strip, text.splitlines())):
@@ -144,17 +142,10 @@ def read_lines(text: str, other: str | None = "observation") -> list[Remembered]
 
 
 def best_quote(question: str, remembered: Sequence[Remembered]) -> Quote | None:
-    """Choose the remembered sentence that answers a question best.
+    """Return the remembered sentence that best answers a question; None when nothing fits.
 
-    The sentence that shares the most telling words with the question wins; of equal ones the most relevant. When none
-    shares any, and the question is about the user, what search found most relevant of the user's own is taken.
-
-    Args:
-        question: What is asked.
-        remembered: The most relevant last.
-
-    Returns:
-        The quote; None when nothing fits.
+    The sentence with the most telling words of the question wins; of equal ones the most relevant, which comes last.
+    When none shares any, and the question is about the user, the most relevant of the user's own is taken.
 
     >>> best_quote("Where do I live?", [Remembered("I live in Hue.", "said"), Remembered("I like tea.", "said")]).text
     'I live in Hue.'
@@ -185,15 +176,11 @@ def best_quote(question: str, remembered: Sequence[Remembered]) -> Quote | None:
 
 
 def all_told(remembered: Sequence[Remembered]) -> list[str]:
-    """Return what the user has told, each sentence once, the newest first.
-
-    Args:
-        remembered: Everything that may be quoted.
-    """
+    """Return the user's statements, each sentence once, the newest first."""
     told: dict[str, tuple[str, str]] = {}
     for memory in _dated(remembered):
-        if memory.by_user or memory.kind == PROFILE.name:
-            told_in = statements_in(memory.text) if memory.kind == MESSAGE.name else _quotable(memory, "")
+        if memory.by_user or memory.kind == Profile.kind_name():
+            told_in = statements_in(memory.text) if memory.kind == Message.kind_name() else _quotable(memory, "")
             for sentence in told_in:
                 known = told.get(normalise(sentence))
                 if known is None or known[0] < memory.order:
@@ -203,7 +190,7 @@ def all_told(remembered: Sequence[Remembered]) -> list[str]:
 
 
 def _dated(remembered: Sequence[Remembered]) -> list[Remembered]:
-    """Return memories of which those said in this conversation have the time that a fact of the same words has."""
+    """Return memories; a statement of this conversation gets the date of a fact in the same words."""
     known = {normalise(memory.text): memory for memory in remembered if memory.date and memory.by_user}
     dated = []
     for memory in remembered:
@@ -213,12 +200,12 @@ def _dated(remembered: Sequence[Remembered]) -> list[Remembered]:
 
 
 def _quotable(memory: Remembered, question: str) -> Iterator[str]:
-    """Yield the sentences of a memory that may answer: no question does, least of all the one asked."""
+    """Yield the sentences of a memory that may answer: no questions, least of all the one asked."""
     if memory.kind == SAID:
         yield memory.text
         return
     # a summary that no model made quotes its speakers; an answer does not
-    text = _SPEAKER.sub("", memory.text) if memory.kind == SUMMARY.name else memory.text
+    text = _SPEAKER.sub("", memory.text) if memory.kind == Summary.kind_name() else memory.text
     for sentence in sentences(text):
         said = not is_question(sentence) and not is_pleasantry(sentence) and not is_request(sentence)
         if said and normalise(sentence) != normalise(question):
@@ -226,7 +213,7 @@ def _quotable(memory: Remembered, question: str) -> Iterator[str]:
 
 
 def _frames(sentence: str) -> set[str]:
-    """Return how the clauses of a sentence begin: what corrects another one may have words before it.
+    """Return the first words of each clause of a sentence, with some words of a correction skipped.
 
     >>> "my phone number" in _frames("Correction: my phone number is 5.") & _frames("My phone number is 4.")
     True
@@ -252,12 +239,8 @@ def _latest_of_same(
 ) -> tuple[str, Remembered]:
     """Return the last of equally good sentences, or a later statement of the same thing.
 
-    The same thing is what a person has one of at a time, such as a home, or what is said in the same first words.
-
-    Args:
-        tied: The best sentences.
-        near: Those, and the ones that are almost as good.
-        wanted: The terms of the question.
+    The same thing is one that a person has only one of, such as a home, or one stated in the same first words. `near`
+    are the best sentences (`tied`) and the almost as good ones; `wanted` are the terms of the question.
     """
     best = tied[-1]
     if wanted & SINGLE & content_terms(best[0]):

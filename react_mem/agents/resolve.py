@@ -1,4 +1,4 @@
-"""A config made real: its model loaded, its tools imported, its graph built by the manager that it names."""
+"""Resolution of a config: its model loaded, its tools imported, its graph built by the named manager."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ from react_mem.tools.registry import load_tools, under_policy
 # Circuit breakers of models, so that one that is down does not cost every turn its time limit.
 
 FAILURES = 2
-"""So many in a row and a model rests: the first has been retried by the client, but may have met a restart."""
+"""Failures in a row before a model rests: the first was retried by the client, but may have met a restart."""
 
 SLOW_SECONDS = 5.0
-"""A failure that took so long is enough: each further one would cost a user as much."""
+"""A failure this slow is enough: each further one would cost a user as much."""
 
 FIRST_REST = 30.0
 LONGEST_REST = 600.0
-"""The rest doubles with each failed trial, so that of a long outage one turn in ten minutes notices."""
+"""The rest doubles with each failed trial, so in a long outage one turn in ten minutes notices."""
 
 
 @dataclass
@@ -61,11 +61,8 @@ class _Failures:
 class ModelHealth:
     """Circuit breakers, one a model, of one agent in this process.
 
-    A model that fails rests; after the rest one call tries it, and the others keep away from it until that has
-    succeeded or another rest is over.
-
-    Args:
-        clock: Tells seconds that only go forward.
+    A failing model rests; then one call tries it, while the others avoid it until that call succeeds or another rest is
+    over.
 
     >>> from react_mem.agents.models import explain_model_error
     >>> now = 0.0
@@ -85,11 +82,7 @@ class ModelHealth:
         self._records: dict[str, _Failures] = {}
 
     def admits(self, name: str) -> bool:
-        """Return whether to ask a model now. After its rest this is so once: who is told so makes the trial.
-
-        Args:
-            name: The model.
-        """
+        """Return true if a model may be asked now. After a rest it is true once: that caller makes the trial."""
         record = self._records.get(name)
         if record is None or not record.rest:
             return True
@@ -100,13 +93,7 @@ class ModelHealth:
         return True
 
     def failed(self, name: str, failure: ModelFailure, seconds: float) -> None:
-        """Note that a model failed.
-
-        Args:
-            name: The model.
-            failure: How; a request that it refused says nothing of its health.
-            seconds: How long that took.
-        """
+        """Record a failure of a model after some seconds; a refused request says nothing of its health."""
         if failure.of_the_request:
             return
         record = self._records.setdefault(name, _Failures(failure))
@@ -118,42 +105,30 @@ class ModelHealth:
             record.until = self._clock() + max(record.rest, min(failure.wait or 0.0, LONGEST_REST))
 
     def answered(self, name: str) -> bool:
-        """Note that a model answered.
-
-        Args:
-            name: The model.
-
-        Returns:
-            Whether it had been failing.
-        """
+        """Record an answer of a model; return true if it had been failing."""
         record = self._records.pop(name, None)
         if record is not None and record.rest:
             telemetry.record("breaker.open", 0, guards="model", name=name)
         return record is not None
 
     def last_failure(self, name: str) -> ModelFailure | None:
-        """Return how a model failed since it last answered, if it did."""
+        """Return the latest failure of a model since its last answer, if any."""
         record = self._records.get(name)
         return record.failure if record else None
 
     def seconds_left(self, name: str) -> float:
-        """Return how long a model still rests."""
+        """Return the rest of a model's rest."""
         record = self._records.get(name)
         return max(0.0, record.until - self._clock()) if record else 0.0
 
 
 AgentTool = BaseTool | Callable[..., Any] | dict[str, Any]
-"""Tool as a caller gives it: a tool, a function, or the description of one that the provider runs."""
+"""Tool as a caller gives it: a tool, a function, or the description of one run by the provider."""
 
 
 @dataclass(frozen=True)
 class NamedModel:
-    """A chat model and its name.
-
-    Args:
-        name: What it is called in messages, logs and events.
-        model: The model.
-    """
+    """A chat model and its name in messages, logs and events."""
 
     name: str
     model: BaseChatModel
@@ -161,14 +136,7 @@ class NamedModel:
 
 @dataclass(frozen=True)
 class RunChoices:
-    """Model, instructions, limit and memory policy of one run.
-
-    Args:
-        model: The chat model.
-        instructions: The system prompt, with what its operator's files say.
-        max_iterations: How often the model may be called in one turn.
-        policy: What is read and written.
-    """
+    """Model, instructions (with the operator's files), limit of model calls and memory policy of one run."""
 
     model: NamedModel
     instructions: str | SystemMessage
@@ -183,24 +151,22 @@ class ResolvedAgent:
     Args:
         config: The agent's config.
         model: Its chat model.
-        small_model: The model for extraction and other work behind the scenes.
-        summary_model: The model that sums conversations up; the small model unless the config's
-            `memory.summaries.summary_model` names another.
-        search_model: The model that decides whether a question needs the web; the small model unless
-            the config's `memory.web.slm_model` names another.
+        small_model: The model for extraction and other background work.
+        summary_model: The model for summaries; else the small model.
+        search_model: The model that decides on a web search; else the small model.
         tools: Its tools.
-        provider_tools: Those that the model's provider runs, as it describes them.
+        provider_tools: Tools run by the model's provider, as it describes them.
         system_prompt: Its instructions.
-        standing: What its operator's files say, behind them, whoever gives the instructions.
-        response_format: What `langchain.agents.create_agent` takes as `response_format`.
-        state_schema: The fields that a caller adds to the state.
-        context_schema: What a caller may say about one run.
-        name: What its answers and its graph are called; None where the manager's name will do.
-        model_name: What the chat model is called.
-        fallback: The language models that are asked when it fails, in order.
-        quotes: What answers after them, by quoting; None where the failure is raised.
-        health: Which models fail at the moment.
-        work: The work behind its turns, which a manager that remembers says how to do.
+        standing: The operator's files, which follow any instructions.
+        response_format: As in `langchain.agents.create_agent`.
+        state_schema: Further fields of the state.
+        context_schema: The settings of one run.
+        name: The name of its answers and its graph; None for the manager's.
+        model_name: The name of the chat model.
+        fallback: The language models asked when it fails, in order.
+        quotes: The quoting model after them; None where the failure is raised.
+        health: The models that fail at the moment.
+        work: The background work, set by a manager with memory.
     """
 
     config: AgentConfig
@@ -224,30 +190,24 @@ class ResolvedAgent:
     _chosen: dict[str, BaseChatModel] = field(default_factory=dict, repr=False)
 
     def with_stand_ins(self, model: BaseChatModel) -> tuple[BaseChatModel, ...]:
-        """Return the models that work behind the scenes: one, then those to fall back on.
+        """Return the models for a background job: the given one, then the fallbacks.
 
-        Args:
-            model: The small model, or one for a job of its own. In place of one that follows no instructions none is
-                asked: who names it wants no other, and memory has ways of its own.
+        In place of a model that follows no instructions none is asked: whoever names it wants no other.
         """
         if not capabilities_of(model).follows_instructions:
             return ()
         return (model, *(one.model for one in self.fallback if name_of(one.model) != name_of(model)))
 
     def remembering(self) -> AgentMemory:
-        """Return the agent's memory, with the models that draw from turns and sum conversations up. Blocking."""
+        """Return the agent's memory, with its models for extraction and summaries. Blocking."""
         models, sum_up = self.with_stand_ins(self.small_model), self.with_stand_ins(self.summary_model)
         return AgentMemory.of(self.config.name, self.config.memory, models, sum_up)
 
     async def for_run(self, context: AgentContext) -> RunChoices:
-        """Return what a run is made with: the agent's own, and what its caller chose otherwise and may.
+        """Return the model, instructions, limit and policy of a run: the agent's own, changed by its caller's choices.
 
-        Args:
-            context: The context of the run.
-
-        Raises:
-            ChoiceRefused: If the caller chose what the config does not leave to them.
-            ModelConfigError: If the model that they chose cannot be loaded.
+        Raises `ChoiceRefused` for a choice not left to callers, and `ModelConfigError` if the chosen model cannot be
+        loaded.
         """
         refuse_choices(self.config, context, self.model_name)
         return RunChoices(
@@ -258,7 +218,7 @@ class ResolvedAgent:
         )
 
     async def _chosen_model(self, spec: str | None) -> NamedModel:
-        """Return the agent's model, or another of those that its config names, loaded once."""
+        """Return the agent's model, or another one of its config, loaded once."""
         name = resolve_chat_spec(spec) if spec else self.model_name
         if name in (self.model_name, resolve_chat_spec(self.config.models.chat)):
             return NamedModel(self.model_name, self.model)
@@ -279,25 +239,22 @@ def resolve_agent(
     context_schema: type | None = None,
     name: str | None = None,
 ) -> ResolvedAgent:
-    """Load what a config names. Blocking: it imports and reads files.
+    """Load the models, tools and files of a config. Blocking.
 
-    The models to fall back on are loaded now too: one that cannot be is found at the start, not in an outage.
+    Fallback models are loaded now too: a broken one shows at the start, not in an outage.
 
     Args:
         config: The agent's config.
         model: A chat model instead of the config's.
         small_model: A small model instead of the config's, of which `auto` is the chat model.
-        tools: Tools beside the config's.
+        tools: Tools in addition to the config's.
         system_prompt: Instructions instead of the config's. A `SystemMessage` reaches the model with its content blocks
-            as they are; what is remembered comes behind them.
+            unchanged; the memories come behind them.
         response_format: As in `langchain.agents.create_agent`.
         state_schema: As in `langchain.agents.create_agent`: a TypedDict with further fields of the state.
-        context_schema: What a caller may say about one run, instead of `AgentContext`. Memory reads `user_id` from it;
-            a subclass of `AgentContext` keeps the other settings too.
-        name: As in `langchain.agents.create_agent`: stands on the answers and in the metadata of the run.
-
-    Returns:
-        The agent, ready for a manager.
+        context_schema: The settings of one run, instead of `AgentContext`. Memory reads `user_id` from it; a subclass
+            of `AgentContext` keeps the other settings too.
+        name: As in `langchain.agents.create_agent`: the name on the answers and in the metadata of the run.
 
     Raises:
         AgentConfigError: If the files of its standing instructions cannot be used.
@@ -340,7 +297,7 @@ def resolve_agent(
 
 
 def _narrowed(policy: MemoryPolicy, context: AgentContext) -> MemoryPolicy:
-    """Return the policy with what its caller wants less of, which has been checked."""
+    """Return the policy narrowed by the caller's checked choice."""
     if context.max_memories is None or context.max_memories == policy.recall.max_memories:
         return policy
     recall = policy.recall.model_copy(update={"max_memories": context.max_memories})
@@ -348,7 +305,7 @@ def _narrowed(policy: MemoryPolicy, context: AgentContext) -> MemoryPolicy:
 
 
 def _fallback(config: AgentConfig, chat: BaseChatModel) -> tuple[tuple[NamedModel, ...], NamedModel | None]:
-    """Return what answers when the chat model fails; nothing where that cannot fail, or is all that is named."""
+    """Return the fallback models of the chat model; nothing where it cannot fail."""
     if not capabilities_of(chat).follows_instructions:
         return (), None
     named = dict.fromkeys(map(resolve_chat_spec, config.models.fallback))
@@ -361,8 +318,8 @@ class CompileOptions(TypedDict, total=False):
     """Options of the compiled graph, as in `langchain.agents.create_agent`.
 
     Args:
-        checkpointer: Keeps threads; None where a server provides it.
-        store: Keeps memories, and is handed to tools; None where a server provides it.
+        checkpointer: The saver of threads; None where a server provides it.
+        store: The store of memories, handed to tools; None where a server provides it.
         interrupt_before: The nodes before which a run waits, such as `act`, which runs the tools.
         interrupt_after: The nodes after which a run waits.
         transformers: Further projections of streams of events by version 3.
@@ -385,19 +342,11 @@ class GraphBuilder(Protocol):
 
 
 MOST_SUPERSTEPS = 9_999
-"""LangGraph's own limit, which tools see: high enough that the one that ends a turn is `max_iterations`."""
+"""LangGraph's own limit, which tools see: high enough that `max_iterations` ends a turn first."""
 
 
 def build_agent(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Build the graph of an agent with the manager that its config names.
-
-    Args:
-        agent: The agent, with its model and tools.
-        options: The checkpointer, the store and what else `CompileOptions` names.
-
-    Returns:
-        The compiled graph.
-    """
+    """Build the graph of an agent with the manager of its config."""
     module, _, attribute = MANAGERS[agent.config.manager].partition(":")
     builder = cast("GraphBuilder", getattr(importlib.import_module(module), attribute))
     graph = builder(agent, **options)

@@ -1,7 +1,7 @@
-"""Standing instructions of the operator: Markdown files such as AGENTS.md, which stand whole in the system prompt.
+"""Standing instructions of the operator: Markdown files such as AGENTS.md, put whole into the system prompt.
 
-Whole, and refused where they are too long: what fits a question cannot be told apart from what always has to hold, and
-a prompt that begins with the same bytes in every turn is one that providers cache.
+Whole, and refused where they are too long: no retrieval can tell a part that fits the question from one that
+always has to hold, and providers cache a prompt that begins with the same bytes in every turn.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from react_mem.prompts import load_prompt
 log = logging.getLogger(__name__)
 
 _MAX_BYTES = 400_000
-"""Of a file, whatever its tokens: what is longer is not read to be counted."""
+"""Of a file, whatever its tokens: a larger one is not even read."""
 
 _Stamp = tuple[tuple[int, int, int], ...]
 
@@ -46,13 +46,9 @@ class StandingInstructions(BaseModel, extra="forbid", frozen=True):
         return value
 
     def beside(self, config_file: Path) -> Self:
-        """Return the same with its files where they are, as an agent's file names them. Blocking.
+        """Return the settings with their files resolved against an agent's file. Blocking.
 
-        Args:
-            config_file: The agent's file.
-
-        Raises:
-            AgentConfigError: If one is outside of the project.
+        Raises `AgentConfigError` for a file outside of the project.
         """
         folder = config_file.resolve().parent
         found = []
@@ -68,11 +64,7 @@ class StandingInstructions(BaseModel, extra="forbid", frozen=True):
 
 
 class StandingFiles:
-    """The text of standing instructions, read again when a file has changed.
-
-    Args:
-        settings: Which files.
-    """
+    """The text of standing instructions, read again when a file has changed."""
 
     def __init__(self, settings: StandingInstructions) -> None:
         self._settings = settings
@@ -82,8 +74,7 @@ class StandingFiles:
     def load(self) -> str:
         """Return the text, empty without files. Blocking.
 
-        Raises:
-            AgentConfigError: If a file cannot be read, or they are too long.
+        Raises `AgentConfigError` if a file cannot be read, or the files are too long together.
         """
         at = self._stamp()
         if at != self._read_at:
@@ -99,7 +90,7 @@ class StandingFiles:
         return self._text
 
     async def text(self) -> str:
-        """Return the text as the files have it now; what was read last where they cannot be used any more."""
+        """Return the current text of the files; the last one read where they cannot be used any more."""
         if not self._settings.files:
             return ""
         try:

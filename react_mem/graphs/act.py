@@ -30,11 +30,7 @@ Result = ToolMessage | Command[Any] | list[ToolMessage | Command[Any]]
 
 
 def make_act(tools: Sequence[BaseTool]) -> ToolNode:
-    """Return the node that runs tools.
-
-    Args:
-        tools: The agent's tools.
-    """
+    """Return the node that runs tools."""
 
     async def observe(request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
         ready = from_ahead(request)
@@ -57,12 +53,11 @@ def make_act(tools: Sequence[BaseTool]) -> ToolNode:
 
 
 def _what_failed(error: Exception) -> str:
-    """Return what a model and a client are told of a tool that failed: as LangGraph says it, without its secrets."""
+    """Return LangGraph's text on a failed tool call, without secrets."""
     return TOOL_CALL_ERROR_TEMPLATE.format(error=without_secrets(repr(error)[:MAX_ERROR_CHARS]))
 
 
 def _messages(result: Result) -> list[ToolMessage]:
-    """Return the messages of tools in a result."""
     if isinstance(result, list):
         return [message for part in result for message in _messages(part)]
     if isinstance(result, ToolMessage):
@@ -73,7 +68,7 @@ def _messages(result: Result) -> list[ToolMessage]:
 
 
 def _on_the_way(result: Result) -> Result:
-    """Return a result without a jump to the model, which is asked next anyway: it would be asked twice."""
+    """Return a result without a jump to the model, which is called next anyway and would be called twice."""
     if isinstance(result, list):
         return [part if isinstance(part, ToolMessage) else _without_jump(part) for part in result]
     return result if isinstance(result, ToolMessage) else _without_jump(result)
@@ -95,14 +90,10 @@ def _tell(request: ToolCallRequest, messages: Sequence[ToolMessage]) -> None:
 
 
 def after_tools(agent: ResolvedAgent, end: str) -> Callable[[AgentState], str]:
-    """Return the edge behind the tools: to the end where the answer is there, else to the model.
+    """Return the edge behind the tools: to `end` if the turn is answered, else to the model.
 
-    It is there when everything that the model last called was a `return_direct` tool, and when it filled the agent's
-    schema beside its calls.
-
-    Args:
-        agent: The agent.
-        end: Where an answered turn goes.
+    A turn is answered when all tools of the last call are `return_direct`, or the model filled the agent's schema
+    beside its calls.
     """
     direct = {tool.name for tool in agent.tools if tool.return_direct}
 

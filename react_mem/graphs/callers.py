@@ -22,21 +22,15 @@ async def names_user(
         ),
     ] = None,
 ) -> None:
-    """Take the user's name in a request's query, where `owner_of` reads it: a dependency of a route."""
+    """Dependency of a route: declare the query parameter `user_id`, which `owner_of` reads."""
 
 
 def identity_of(request: Request) -> str | None:
-    """Return the identity of the authenticated user, as graphs see it: guests included, if they have one.
-
-    Args:
-        request: The request.
-
-    Returns:
-        None where nobody is authenticated.
+    """Return the identity of the authenticated user, guests with an identity included; None if nobody is authenticated.
 
     Raises:
-        HTTPException: If the server has let somebody in who has no identity, or one that cannot own memories: 401.
-            Nothing that the request says stands in for it.
+        HTTPException: If the server has admitted a caller without an identity, or with one that cannot own memories:
+            401. Nothing in the request replaces it.
     """
     user: Any = request.scope.get("user")
     if user is None:
@@ -50,24 +44,23 @@ def identity_of(request: Request) -> str | None:
 
 
 def may_name_user(request: Request) -> bool:
-    """Return whether a request may say itself whose memory it means: only where the server authenticates nobody.
+    """Return true if a request may name the owner itself: only where the server authenticates nobody.
 
-    Args:
-        request: The request. Without a user, nobody has looked who calls, though the server may authenticate its
-            users: `enable_custom_route_auth` is off.
+    A request without a user was not checked at all, even if the server authenticates its users: it does not with
+    `enable_custom_route_auth` off.
     """
     return isinstance(request.scope.get("user"), UnauthenticatedUser)
 
 
 def owner_of(request: Request, said: str | None) -> str | None:
-    """Return whose memory a request is about; None for nobody's.
+    """Return the owner of the memory that a request is about; None for nobody.
 
     Args:
         request: The request.
-        said: The user that its body names, which as the query's counts only where the server authenticates nobody.
+        said: The user that its body names; like the query's, it counts only where the server authenticates nobody.
 
     Raises:
-        HTTPException: If the user cannot own memories: 401 for one who is authenticated, 422 for one who is named.
+        HTTPException: If the user cannot own memories: 401 if authenticated, 422 if named.
     """
     if may_name_user(request):
         names = {name for one in (*request.query_params.getlist(_OWNER), said) if (name := named(one))}

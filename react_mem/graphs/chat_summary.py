@@ -1,4 +1,4 @@
-"""`chat_summary`: sum up a conversation and complete its newest message, as a graph and for the route beside it.
+"""Graph `chat_summary`, also used by its route: sum up a conversation and complete its newest message.
 
 Stateless: a run reads nothing of an earlier one, in a thread or without.
 """
@@ -57,15 +57,12 @@ class ChatSummaryContext(BaseModel):
 
 @cache
 def summarizer_for(agent: str) -> ChatSummarizer:
-    """Return what makes the summaries of an agent, built once. Blocking: it reads files and imports.
-
-    Args:
-        agent: The agent.
+    """Return the summarizer of an agent, built once. Blocking: it reads files and imports.
 
     Raises:
-        AgentConfigError: If there is no such agent, or its file is not valid; the message lists those there are.
-        ModelConfigError: If a model of its cannot be loaded.
-        ToolConfigError: If a tool of its cannot be loaded.
+        AgentConfigError: If there is no such agent, or its file is not valid; the message lists the agents.
+        ModelConfigError: If one of its models cannot be loaded.
+        ToolConfigError: If one of its tools cannot be loaded.
     """
     resolved = resolve_agent(load_agent_config(agent))
     return ChatSummarizer(resolved.with_stand_ins(resolved.small_model), resolved.config.memory, agent)
@@ -95,11 +92,7 @@ async def summarize(state: _Given, *, runtime: Runtime[ChatSummaryContext]) -> d
 
 
 def build_chat_summary(agents: Sequence[str] = ()) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return the graph, with a conversation as input and the state of it as output.
-
-    Args:
-        agents: The agents that its context offers, where they are known.
-    """
+    """Return the graph; its context offers `agents`, if given."""
     graph = StateGraph(_Given, _offering(agents), input_schema=ChatSummaryRequest, output_schema=ChatSummary)
     graph.add_node("summarize", summarize)
     graph.add_edge(START, "summarize")
@@ -116,13 +109,10 @@ def _offering(agents: Sequence[str]) -> type[ChatSummaryContext]:
 
 
 def checked(given: Any) -> ChatSummaryRequest:
-    """Return the input of a run, checked.
-
-    Args:
-        given: What the caller sent.
+    """Return the validated input of a run.
 
     Raises:
-        InvalidInputError: If it is not a conversation; it names every field that is wrong, and repeats none of it.
+        InvalidInputError: If it is not a conversation; it names every wrong field, without the content.
     """
     try:
         return ChatSummaryRequest.model_validate(given)

@@ -35,21 +35,20 @@ from react_mem.memory.runtime import ChatSummarizer, ChatSummary, ChatSummaryReq
 from react_mem.memory.turns import cause_of, for_clients, trace_of
 
 MAX_BODY_BYTES = 2_000_000
-"""Of one request: every field at its longest, in a script of three bytes a character, fits."""
+"""Maximum size of a request: every field at its longest, in a script of three bytes a character, fits."""
 
 log = logging.getLogger(__name__)
 
 
 class BoundedRoute(APIRoute):
-    """A route that refuses a body beyond the bound, before it has read more than that.
+    """A route that refuses a body beyond the bound, before reading more than that.
 
-    What it does is recorded as a user's. Of an error that nobody has foreseen, its caller is told the kind alone.
+    Its actions are audited as the user's. An unforeseen error is reported by its class alone.
     """
 
     most = MAX_BODY_BYTES
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler, which is given a request that ends at the bound."""
         handle, most = super().get_route_handler(), self.most
 
         async def bounded(request: Request) -> Response:
@@ -108,7 +107,7 @@ class Problem(BaseModel):
 
 
 async def the_summarizer(body: ChatSummaryBody) -> ChatSummarizer:
-    """Return what makes the summaries of the agent that a request names."""
+    """Return the summarizer of the agent that a request names."""
     try:
         return await asyncio.to_thread(summarizer_for, body.agent)
     except UnknownAgent as error:

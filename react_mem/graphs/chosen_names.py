@@ -1,7 +1,7 @@
-"""Names in the context of a run on a server, which takes out of it what the graph's schema does not have.
+"""Check of the names in a run's context: a misspelt choice is refused instead of dropped.
 
-It does so without a word before the graph runs, and a choice that is misspelt would be no choice. So the graph notes
-the names that the server looks for in its schema, and refuses those that it does not have.
+A server filters the context by the graph's schema, silently and before the graph runs. So the graph records the names
+that the server looks up in its schema, and refuses unknown ones.
 """
 
 from __future__ import annotations
@@ -19,22 +19,15 @@ _NAMES = "__react_mem_names"
 
 
 def note_names(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
-    """Let a graph note what the contexts of its runs name.
-
-    Args:
-        graph: The graph; it is changed.
-    """
+    """Make a graph record the names in the contexts of its runs; the graph is changed."""
     graph.__class__ = _NotingGraph
 
 
 def refuse_chosen(config: RunnableConfig | None) -> None:
-    """Refuse a run whose context has a name that the graph does not know, or its `configurable` one misspelt.
-
-    Args:
-        config: The config of the run.
+    """Refuse a run with an unknown name in its context, or a misspelt one in `configurable`.
 
     Raises:
-        ChoiceRefused: If it does; it names the nearest.
+        ChoiceRefused: If there is one; the message suggests the nearest.
     """
     configurable = (config or {}).get("configurable") or {}
     if noted := configurable.get(_NAMES):
@@ -44,10 +37,9 @@ def refuse_chosen(config: RunnableConfig | None) -> None:
 
 
 class _NotingGraph(CompiledStateGraph[Any, Any, Any, Any]):
-    """A graph of which the server has a copy for each run."""
+    """A graph that the server copies for each run."""
 
     def get_context_jsonschema(self) -> dict[str, Any] | None:
-        """Return the schema of the context."""
         schema = super().get_context_jsonschema()
         if schema is None or "LANGSERVE_GRAPHS" not in os.environ:
             return schema
@@ -58,7 +50,7 @@ class _NotingGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
 
 class _Noting(dict[str, Any]):
-    """Properties of a schema that note what is looked for among them."""
+    """Properties of a schema that record the names looked up among them."""
 
     def __init__(self, properties: dict[str, Any]) -> None:
         super().__init__(properties)

@@ -1,8 +1,8 @@
-"""Errors that leave a graph on a server: what a client is told, and what the log keeps.
+"""Errors that leave a graph on a server: their text for clients and for the log.
 
-A LangGraph server sends clients what an exception says if it is of one of the built-in kinds (ValueError, KeyError,
-RuntimeError, ...), and keeps what every exception of a node says in the thread. An error of ours is written for that;
-any other may quote what it was given: a statement, a message, a path, a key. So what leaves a node is one of ours.
+A LangGraph server sends clients the text of an exception of a built-in kind (ValueError, KeyError, RuntimeError, ...),
+and stores the text of every exception of a node in the thread. Our errors are written for that; any other may quote
+its input: a statement, a message, a path, a key. So only our errors leave a node.
 """
 
 from __future__ import annotations
@@ -23,18 +23,11 @@ from react_mem.memory.turns import cause_of, for_clients, trace_of
 log = logging.getLogger(__name__)
 
 _OF_THE_GRAPH = (GraphBubbleUp, GraphRecursionError)
-"""Errors that LangGraph itself raises within a node: interrupts, commands to a parent, and the limit of steps."""
+"""Errors of LangGraph itself within a node: interrupts, commands to a parent, and the limit of steps."""
 
 
 def guard_clients(graph: CompiledStateGraph[Any, Any, Any, Any]) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Let nothing but errors for clients leave the nodes of a graph, and nothing that a client chooses be dropped.
-
-    Args:
-        graph: The graph; it is changed.
-
-    Returns:
-        The same graph.
-    """
+    """Change a graph so that only errors for clients leave its nodes and unknown choices are refused; return it."""
     note_names(graph)
     for node in graph.nodes.values():
         if node.node is not None:
@@ -45,10 +38,10 @@ def guard_clients(graph: CompiledStateGraph[Any, Any, Any, Any]) -> CompiledStat
 
 @contextmanager
 def errors_for_clients() -> Iterator[None]:
-    """Raise for clients what is raised within; the log keeps the cause.
+    """Replace an exception by its form for clients; the log keeps the cause.
 
     Raises:
-        ReactMemError: An error of ours as clients are told it; of another, that the run has failed.
+        ReactMemError: Our error in its form for clients; `RunFailed` for any other.
     """
     try:
         yield
@@ -66,25 +59,22 @@ def errors_for_clients() -> Iterator[None]:
 
 
 class _GuardedNode(Runnable[Any, Any]):
-    """A node with its edges, out of which come errors for clients only."""
+    """A node with its edges that raises errors for clients only."""
 
     def __init__(self, node: Runnable[Any, Any]) -> None:
         self._node = node
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Run the node. Blocking."""
         with errors_for_clients():
             refuse_chosen(config)
             return self._node.invoke(input, config, **kwargs)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Run the node."""
         with errors_for_clients():
             refuse_chosen(config)
             return await self._node.ainvoke(input, config, **kwargs)
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
-        """Run the node, and yield what it does on the way."""
         with errors_for_clients():
             refuse_chosen(config)
             async for part in self._node.astream(input, config, **kwargs):

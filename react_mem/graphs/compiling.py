@@ -1,4 +1,4 @@
-"""A manager's graph compiled, with what a caller of `langchain.agents.create_agent` expects of one."""
+"""Compilation of a manager's graph, with the interface of `langchain.agents.create_agent`."""
 
 from __future__ import annotations
 
@@ -23,12 +23,7 @@ from react_mem.graphs.schemas import Schemas, as_input
 
 
 def strict_for(checkpointer: Checkpointer, annotations: Iterable[Any]) -> Checkpointer:
-    """Return a checkpointer that also builds the types of a graph.
-
-    Args:
-        checkpointer: What keeps the graph's threads, if anything does.
-        annotations: What its state is declared with.
-    """
+    """Return a checkpointer that also builds the types in the annotations of a graph's state."""
     if not isinstance(checkpointer, BaseCheckpointSaver):
         return checkpointer
     found: dict[Any, None] = {}
@@ -39,7 +34,7 @@ def strict_for(checkpointer: Checkpointer, annotations: Iterable[Any]) -> Checkp
 
 
 def _collect(annotation: Any, found: dict[Any, None]) -> None:
-    """Add the classes that an annotation names, and those of their fields."""
+    """Add the classes in an annotation, and in the fields of these classes."""
     if isinstance(annotation, AutoStrategy | ToolStrategy | ProviderStrategy):
         annotation = annotation.schema
     for part in get_args(annotation):
@@ -85,15 +80,15 @@ def compile_graph(
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Compile a manager's graph.
 
-    Its streams of events by version 3 show tool calls and subagents apart, and its stream of values what both managers
-    share; what a manager needs for itself is kept in the checkpoint all the same.
+    Its streams of events by version 3 show tool calls and subagents apart, its stream of values shows the fields that
+    both managers share; private fields are in the checkpoint all the same.
 
     Args:
         graph: The graph.
         schemas: Its schemas.
-        agent: Whose it is; a checkpointer builds the types of its answers and of its own state.
-        manager: What the graph is called where the agent is not called anything.
-        options: What the caller chose.
+        agent: The agent; a checkpointer builds the types of its answers and of its own state.
+        manager: The graph's name if the agent has none.
+        options: The caller's options.
     """
     compiled = graph.compile(
         strict_for(options.get("checkpointer"), (agent.state_schema, agent.response_format)),

@@ -1,4 +1,4 @@
-"""The custom stream: what an agent does, step by step, for a terminal or a page to show.
+"""Custom stream: the steps of an agent, for a terminal or a page to show.
 
 Each event is a dict with a `type`:
 
@@ -7,20 +7,20 @@ Each event is a dict with a `type`:
 - `observation`: `id`, `name`, `content`, `error` (bool)
 - `answer`: `text`
 - `memory`, which `memory.write.lifecycle` sends: `operation` (`retrieve`, `extract` or `store`), `status` (`ok`, `off`
-  or `degraded`), `message`, and what it retrieved (`items`) or changed (`stored`, `retired`); of a node with hooks, its
-  name (`node`); where nobody is named and the development user stands in, who that is (`development_user`)
+  or `degraded`), `message`, and the retrieved (`items`) or changed (`stored`, `retired`) memories; of a node with
+  hooks, its name (`node`); where the development user stands in, that user (`development_user`)
 - `context`: how the prompt was put together: `tokens`, `budget` and `dropped` by section, and the model's `window`,
   in tokens; `dropped` counts the items that did not fit
-- `search`: a search of the web: its `trigger`, the `query` as it left, the `urls` that came back, and what is `missing`
-  and why
-- `switch`: which `tools` the turn offers to the model (None: all of them), those that were `picked`, the `layers` of
-  memory that the request asks for (empty: all of them alike), whether a `snapshot` is made of the turn, and what
-  decided (`by`: `semantic`, `words`, `model` or `all`); `status` (`ok` or `degraded`) and `message`
-- `suggestion`: a next step that may be of use: the `tool`, what it is for (`text`), what it comes `after`, and how many
-  `times` this user's turns went on with it
-- `model`: `status` (`degraded`: another model answers; `ok`: one that had failed answers again), `message`, which
-  `model` it is about; if degraded, which one is asked `instead`, the `kind` of failure, and the id of the message that
-  the answer `replaces`: what was streamed of it before the model failed is withdrawn. Tokens of another message id
+- `search`: a search of the web: its `trigger`, the `query` as it left, the `urls` that came back, and the `missing`
+  parts with their causes
+- `switch`: the `tools` that the turn offers to the model (None: all of them), those that were `picked`, the `layers` of
+  memory that the request asks for (empty: all of them alike), whether a `snapshot` is made of the turn, and the method
+  of the choice (`by`: `semantic`, `words`, `model` or `all`); `status` (`ok` or `degraded`) and `message`
+- `suggestion`: a next step that may be of use: the `tool`, its purpose (`text`), the step that it comes `after`, and
+  how many `times` this user's turns went on with it
+- `model`: `status` (`degraded`: another model answers; `ok`: one that had failed answers again), `message`, the `model`
+  that it is about; if degraded, the model asked `instead`, the `kind` of failure, and the id of the message that
+  the answer `replaces`: the part of it that was streamed is withdrawn. Tokens of another message id
   follow, and the state never has the withdrawn one.
 - `ui`: a card for a chat, with the config's `cards`: LangGraph's own event of `push_ui_message` (see `graphs.cards`)
 - `task`: how far the task of the turn is, with the policy's `tasks`: `status` (`ok` or `degraded`: no plan), `message`,
@@ -40,7 +40,7 @@ ModelStatus = Literal["ok", "degraded"]
 
 
 def thought(writer: StreamWriter, text: str) -> None:
-    """Report what the model thinks before it acts."""
+    """Report the model's thought before it acts."""
     writer({"type": "thought", "text": text})
 
 
@@ -60,13 +60,7 @@ def answer(writer: StreamWriter, text: str) -> None:
 
 
 def context(writer: StreamWriter, assembled: Assembled, window: int) -> None:
-    """Report how the prompt was put together: what each section takes, may take and had to leave out.
-
-    Args:
-        writer: The run's custom stream.
-        assembled: The context.
-        window: The tokens of the model's window.
-    """
+    """Report the sections of the prompt with their tokens, their budgets and the items that did not fit."""
     writer(
         {
             "type": "context",
@@ -80,12 +74,12 @@ def context(writer: StreamWriter, assembled: Assembled, window: int) -> None:
 
 
 def search(writer: StreamWriter, *, trigger: str, query: str, urls: Sequence[str], missing: Mapping[str, str]) -> None:
-    """Report a search of the web, or that one was wanted and failed."""
+    """Report a search of the web, or its failure."""
     writer({"type": "search", "trigger": trigger, "query": query, "urls": list(urls), "missing": dict(missing)})
 
 
 def switch(writer: StreamWriter, status: ModelStatus, message: str, **choice: Any) -> None:
-    """Report which tools a turn offers to the model, and what could not be asked for the choice."""
+    """Report the tools that a turn offers to the model, and any source that the choice had to do without."""
     writer({"type": "switch", "status": status, "message": message, **choice})
 
 
@@ -95,12 +89,12 @@ def suggestion(writer: StreamWriter, *, tool: str, text: str, after: str, times:
 
 
 def model(writer: StreamWriter, status: ModelStatus, message: str, *, model: str, **details: Any) -> None:
-    """Report that another model answers than the one that should, or that this one does again."""
+    """Report that a stand-in answers instead of the model, or that the model answers again."""
     writer({"type": "model", "status": status, "message": message, "model": model, **details})
 
 
 def task(writer: StreamWriter, status: ModelStatus, message: str, *, graph: Mapping[str, Any] | None = None) -> None:
-    """Report how far the task of the turn is, or that there is no plan of it."""
+    """Report the progress of the turn's task, or that it has no plan."""
     writer({"type": "task", "status": status, "message": message, **(graph or {"goal": "", "steps": []})})
 
 

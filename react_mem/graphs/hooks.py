@@ -23,10 +23,10 @@ State = TypeVar("State", contravariant=True)
 
 @dataclass(frozen=True)
 class Remember:
-    """One thing for memory to keep; whose it is, the hook knows.
+    """One record for memory; the hook adds the owner.
 
     Args:
-        scope: Where it belongs.
+        scope: Its scope.
         data: A record of the scope, as in `MemoryWriteEvent`.
         meta: How it came about.
     """
@@ -37,7 +37,7 @@ class Remember:
 
 
 class RememberingNode(Protocol[State]):
-    """A node that is handed what is remembered."""
+    """A node that receives memories."""
 
     def __call__(
         self, state: State, runtime: Runtime[Any], *, memories: list[MemoryResultItem]
@@ -60,20 +60,20 @@ def with_memory(
 
         graph.add_node("plan", with_memory(plan, agent_id="planner", read=[MemoryScope.EPISODIC]))
 
-    The owner is the run's (see `memory.model.identity`), never the node's to say. Without one, or without a store,
-    the node runs without memories and a `memory` event says so; where memory fails, likewise.
+    The owner is the run's (see `memory.model.identity`), never named by the node. Without an owner or a store, and
+    where memory fails, the node runs without memories and a `memory` event says so.
 
     Args:
         node: An async node `(state, runtime, *, memories)`.
-        agent_id: The agent it is a part of.
-        flow_id: The flow it is a part of.
-        task_type: What kind of task it works on: narrows what is read of skills and experience.
+        agent_id: The agent that it is a part of.
+        flow_id: The flow that it is a part of.
+        task_type: Kind of its task: narrows the skills and experience that are read.
         read: The scopes to read; the policy may turn some of them off.
-        write: From the state and the node's result to what is to be kept. By default the step itself is logged as
-            experience, if the policy says so: what was asked, what came of it, and how long it took. A node that fails
-            is logged so in any case.
-        policy: What may be read and written.
-        query: From the state to what to look for; by default what the last message says.
+        write: From the state and the node's result to the records to keep. By default the step itself is logged as
+            experience, if the policy says so: the question, the result, and the duration. A node that fails is logged
+            so in any case.
+        policy: Policy of reading and writing.
+        query: From the state to the query; by default the text of the last message.
 
     Returns:
         The node, to be added to a graph.

@@ -1,7 +1,7 @@
-"""The server's own HTTP routes: what `http.app` of langgraph.json names. The server merges them into its own.
+"""The server's own HTTP routes, as `http.app` of langgraph.json. The server merges them into its own.
 
-A server loads this file by its path, under a name that nothing can import: what has to be found by its name, such as
-the models of a request, is in the modules of the routes.
+A server loads this file by its path, under a name that cannot be imported: anything that has to be found by its name,
+such as the models of a request, is in the modules of the routes.
 """
 
 from __future__ import annotations
@@ -36,11 +36,14 @@ from react_mem.errors import (
     MemoryChanged,
     MemoryFull,
     ModelConfigError,
+    NotThere,
     QuotaExceeded,
     ReactMemError,
     ToolConfigError,
+    WriteConflict,
 )
 from react_mem.installation import of_extra
+from react_mem.server_exposure import authenticates, is_development, refuse_exposed_server
 
 with of_extra("server"):
     from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
@@ -62,15 +65,7 @@ from react_mem.graphs.memory_api.messages_api import router as messages
 from react_mem.graphs.this_machine import OnlyThisMachine
 from react_mem.integrations.memory_page.document import PATH
 from react_mem.integrations.memory_page.document import route as memory_page
-from react_mem.memory.runtime import (
-    CLOSING_SECONDS,
-    Worker,
-    authenticates,
-    is_development,
-    refuse_exposed_server,
-    refuse_unaudited,
-    refuse_unsealed,
-)
+from react_mem.memory.runtime import Worker, refuse_unfit_store
 from react_mem.memory.telemetry import CONTENT_TYPE, exposition, start_counting
 from react_mem.memory.turns import cause_of, for_clients, scrub
 
@@ -80,11 +75,7 @@ log = logging.getLogger(__name__)
 
 
 async def warn_of_changed_assistants(environ: Mapping[str, str] = os.environ) -> None:
-    """Log which default assistants are not as the deployment has them, where a server authenticates its users.
-
-    Args:
-        environ: The environment, where the server's own configuration is.
-    """
+    """Log the default assistants that differ from the deployment's, where a server authenticates its users."""
     if not authenticates(environ):
         return
     try:
@@ -108,7 +99,7 @@ async def warn_of_changed_assistants(environ: Mapping[str, str] = os.environ) ->
 
 
 def _differs(assistant: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Return whether an assistant has more than it was given; the server writes a context into the configuration."""
+    """Return true if an assistant has more than it was given; the server writes a context into the configuration."""
     own, told = dict(assistant.get("config") or {}), dict(given)
     context = assistant.get("context") or {}
     settings = own.pop("configurable", None) or {}
@@ -120,7 +111,7 @@ def _differs(assistant: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
 # `GET /memory/metrics`: what this server has measured, for Prometheus.
 
 TOKEN_VARIABLE = "METRICS_TOKEN"  # noqa: S105 - the name of a setting
-"""The environment variable with the token that a reader must send; without it anybody may read who can reach it."""
+"""The environment variable with the token of a reader; unset, anybody who can reach the metrics may read them."""
 
 router = APIRouter(tags=["Monitoring"])
 
@@ -149,7 +140,7 @@ def metrics(request: Request) -> Response:
 
 @dataclass
 class _NobodysType:
-    """Type that no graph keeps."""
+    """A type that no graph keeps."""
 
 
 def _is_news(record: logging.LogRecord) -> bool:
@@ -157,7 +148,7 @@ def _is_news(record: logging.LogRecord) -> bool:
 
 
 def warn_of_lenient_threads() -> None:
-    """Log what somebody could do who can write to the database of the server's threads, if it is anything."""
+    """Warn if a write to the database of the server's threads could run code here."""
     try:
         serialiser: Any = importlib.import_module("langgraph_api.serde").Serializer()
     except (ImportError, AttributeError, TypeError):  # not within a server, or within one of another version
@@ -190,7 +181,7 @@ refuse_exposed_server()
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Take the store that the server has opened, build what the first request waits for, and do the work behind turns.
+    """Take the server's store, build the parts that the first request would wait for, and run the worker.
 
     The server ends this before it closes the store. Every process of a deployment runs it, those of the run queue too.
     """
@@ -209,8 +200,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             "(run `react-mem worker`), and chat summaries go without profiles and stored prompts"
         )
     else:
-        await refuse_unsealed(app.state.store)
-        refuse_unaudited(app.state.store)
+        await refuse_unfit_store(app.state.store)
         await check_served_embeddings(app.state.store)
     try:
         await asyncio.to_thread(summarizer_for, DEFAULT_AGENT)
@@ -225,7 +215,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             yield
         finally:
             app.state.worker = None
-            await worker.close(CLOSING_SECONDS)
+            await worker.close()
 
 
 # The server serves the documentation of all routes itself, at /docs and /openapi.json.
@@ -252,36 +242,28 @@ for mounted in (
 app.router.routes.extend([mcp_route, memory_page])
 
 
-_REFUSED = {MemoryChanged: 412, MemoryFull: 413, LegalHoldError: 423}
-
-
-@app.exception_handler(MemoryChanged)
-@app.exception_handler(MemoryFull)
-@app.exception_handler(LegalHoldError)
-async def say_that_it_is_refused(request: Request, error: ReactMemError) -> JSONResponse:
-    """Answer that memory is not as the request says it is, has no room for more, or is under a legal hold."""
-    return JSONResponse({"detail": str(error)}, status_code=_REFUSED[type(error)])
-
-
-@app.exception_handler(QuotaExceeded)
-async def say_that_it_is_used_up(request: Request, error: QuotaExceeded) -> JSONResponse:
-    """Answer 429 where a quota of the day is used up, with the seconds until it is free again."""
-    seconds = max(1, math.ceil((error.free_at - datetime.now(UTC)).total_seconds()))
-    return JSONResponse({"detail": str(error)}, status_code=429, headers={"retry-after": str(seconds)})
+_REFUSED = {MemoryChanged: 412, MemoryFull: 413, LegalHoldError: 423, NotThere: 404}
 
 
 @app.exception_handler(ReactMemError)
 async def say_what_failed(request: Request, error: ReactMemError) -> JSONResponse:
-    """Answer with an error of ours: 422 where the request is wrong, 503 where something does not work now."""
-    wrong = isinstance(error, InvalidInputError | ChoiceRefused | InvalidArgument)
+    """Answer with an error of ours: 4xx where the request or its user is the cause, else 503."""
+    if isinstance(error, QuotaExceeded):
+        seconds = max(1, math.ceil((error.free_at - datetime.now(UTC)).total_seconds()))
+        return JSONResponse({"detail": str(error)}, 429, {"retry-after": str(seconds)})
+    if isinstance(error, WriteConflict):
+        return JSONResponse({"detail": f"{error}; ask again"}, 503, {"retry-after": "1"})
+    if status := _REFUSED.get(type(error)):
+        return JSONResponse({"detail": str(error)}, status)
     told = for_clients(error)
     if told is not error:
         log.error("a request could not be answered: %s", cause_of(error))
-    return JSONResponse({"detail": scrub(told)}, status_code=422 if wrong else 503)
+    wrong = isinstance(error, InvalidInputError | ChoiceRefused | InvalidArgument)
+    return JSONResponse({"detail": scrub(told)}, 422 if wrong else 503)
 
 
 @app.exception_handler(RequestValidationError)
 async def say_what_is_wrong(request: Request, error: RequestValidationError) -> JSONResponse:
-    """Answer 422 with the fields that are wrong, without what they hold: it may be long, and answers are logged."""
+    """Answer 422 with the wrong fields, without their content: it may be long, and answers are logged."""
     detail = [{"type": part["type"], "loc": part["loc"], "msg": part["msg"]} for part in error.errors()]
     return JSONResponse({"detail": detail}, status_code=422)

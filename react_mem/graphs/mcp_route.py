@@ -1,7 +1,7 @@
 """`/memory/mcp`: the memory for clients of the Model Context Protocol, over streamable HTTP.
 
 Every request stands for itself: no session is kept, so that a client goes on after a restart of either side, and with
-any of a deployment's processes. Whose memory it is says the server's authentication.
+any of a deployment's processes. The owner comes from the server's authentication.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 class ClientsMemory:
-    """The route, as an ASGI application; it serves while it is `running`."""
+    """The route as an ASGI application; it serves while it is `running`."""
 
     def __init__(self) -> None:
         self._manager: StreamableHTTPSessionManager | None = None
@@ -47,7 +47,7 @@ class ClientsMemory:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Serve for the length of a context, where the protocol is installed and there is an agent with a policy."""
+        """Serve for the length of a context, if the protocol is installed and the default agent has a policy."""
         if importlib.util.find_spec("mcp") is None:
             yield
             return
@@ -67,7 +67,6 @@ class ClientsMemory:
                 self._manager = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request of a client."""
         request = Request(scope)
         if request.method != "POST":
             # neither streams of the server's own (GET) nor sessions to end (DELETE)
@@ -93,7 +92,7 @@ class ClientsMemory:
 
 
 def _session_manager() -> StreamableHTTPSessionManager:
-    """Return what serves the protocol. Blocking: it imports it, and makes the schemas of all tools."""
+    """Return the session manager of the protocol. Blocking: it imports, and builds the schemas of all tools."""
     # here, since not everybody has it
     from mcp.server.transport_security import TransportSecuritySettings
 

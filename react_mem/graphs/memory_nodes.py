@@ -48,19 +48,15 @@ from react_mem.memory.context import (
     tool_tokens,
 )
 from react_mem.memory.runtime import (
-    TASK_TOKENS,
     AgentRunner,
     Asker,
-    Reflecting,
     TaskNotes,
     Turns,
     TurnTasks,
     capabilities_of,
     kind_followed,
-    last_id,
     record_turn,
     switched_off,
-    taken_steps,
     withhold,
 )
 from react_mem.memory.turns import Identity, Recalled, TurnMemory, identify
@@ -74,7 +70,7 @@ if TYPE_CHECKING:
 
 
 def tasks_of(agent: ResolvedAgent) -> TurnTasks | None:
-    """Return the tasks of an agent's turns, None where its policy has none."""
+    """Return the tasks of an agent's turns; None with the policy's tasks off."""
     policy = agent.config.memory
     if not policy.tasks.enabled:
         return None
@@ -84,12 +80,7 @@ def tasks_of(agent: ResolvedAgent) -> TurnTasks | None:
 
 
 def with_task(messages: Sequence[BaseMessage], notes: TaskNotes | None) -> list[BaseMessage]:
-    """Return the messages for the prompt, the task at the end of the user's message.
-
-    Args:
-        messages: The messages.
-        notes: The task.
-    """
+    """Return the messages for the prompt, the task at the end of the user's message."""
     asked = next((i for i in range(len(messages) - 1, -1, -1) if is_users(messages[i])), None)
     if asked is None or notes is None or not notes["shown"]:
         return list(messages)
@@ -97,14 +88,14 @@ def with_task(messages: Sequence[BaseMessage], notes: TaskNotes | None) -> list[
 
 
 class MemState(SwitchState):
-    """The state of `react_mem`: what is not in `AgentState` is private to it.
+    """The state of `react_mem`: every field beyond `AgentState` is private to it.
 
     Args:
-        layout: How the prompt of this turn is put together; None outside of one.
-        working_memory: The agent's notes on the steps of this turn; None before the first, and outside of one.
+        layout: Layout of this turn's prompt; None outside of a turn.
+        working_memory: The agent's notes on the steps of this turn; None before the first, and outside of a turn.
         remembered: The id of the last message of the thread that memory has stored.
-        task: The task that the conversation is about, with `tasks: {enabled: true}`.
-        recall_card: The memories in the prompt of this turn, with `cards: true`; None outside of one.
+        task: The conversation's task, with `tasks: {enabled: true}`.
+        recall_card: The memories in the prompt of this turn, with `cards: true`; None outside of a turn.
     """
 
     layout: NotRequired[Layout | None]
@@ -117,12 +108,9 @@ class MemState(SwitchState):
 class MemoryNodes:
     """The memory nodes of one agent.
 
-    Args:
-        agent: The agent; its policy says what is read and written.
-
     Attributes:
-        tools: What `act` runs.
-        switches: Whether tools or layers are chosen for a turn.
+        tools: The tools that `act` runs.
+        switches: True if tools or layers are chosen for a turn.
     """
 
     def __init__(self, agent: ResolvedAgent) -> None:
@@ -139,18 +127,18 @@ class MemoryNodes:
         # of a turn without a layout, nothing has been counted: a command of the caller has led straight to the model
         self._reason = Reason(agent, self.compose, self.offer, lambda state: state.get("layout") is None)
         self._tasks = tasks_of(agent)
-        self._task_tokens = TASK_TOKENS if self._tasks else 0
+        self._task_tokens = self._tasks.tokens if self._tasks else 0
         self._memory = agent.remembering()
-        reflecting = Reflecting(agent.with_stand_ins(agent.small_model), tuple(tool.name for tool in agent.tools))
+        models, tools = agent.with_stand_ins(agent.small_model), tuple(tool.name for tool in agent.tools)
         # a flow keeps nothing longer than its agent
-        runner = AgentRunner(self._memory.turns, reflecting, agent.config.memory.retention)
+        runner = AgentRunner(self._memory.turns, models, tools, agent.config.memory.retention)
         agent.work.register(agent.config.name, runner)
 
     async def retrieve_context(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Find what memory and the web have on the question, make it durable, and lay out the prompt of the turn.
+        """Search memory and the web for the question, store the question, and lay out the prompt of the turn.
 
-        The tools and layers of the turn are chosen beside that: what the tools leave is room for memories, and the
-        layers that the request asks for get it first.
+        The tools and layers of the turn are chosen at the same time: the tokens that the tools leave are room for
+        memories, and the layers that the request asks for get it first.
         """
         thread, config = state["messages"], get_config()
         require_input(thread)
@@ -189,7 +177,7 @@ class MemoryNodes:
         if self._agent.config.cards:
             known = [item for item in recalled.results if item.id in assembled.ids.get(Section.PROFILE, ())]
             update["recall_card"] = recalled_memories([*assembled.memories.items, *known])
-        notes = update_working_memory(thread, None, self._policy.context)
+        notes = update_working_memory(thread, None, self._policy)
         if notes["steps"] or state.get("working_memory") is not None:
             update["working_memory"] = notes if notes["steps"] else None
         if planning is not None:
@@ -200,7 +188,7 @@ class MemoryNodes:
             update["messages"] = kept_out(list(takewhile(is_users, reversed(thread))))
         elif theirs:
             update["messages"] = [*theirs.values()]
-        return update | {"remembered": last_id(thread)} if recalled.stored else update
+        return update | {"remembered": memory.mark(thread)} if recalled.stored else update
 
     async def _retrieve(
         self, frame: Frame, memory: TurnMemory, remembered: str | None, *, stores: bool
@@ -220,7 +208,7 @@ class MemoryNodes:
     def _withhold(
         self, recalled: Recalled, turns: Turns | None, thread: Sequence[AnyMessage]
     ) -> tuple[Recalled, list[str]]:
-        """Take out the skills that this turn has to do without, to compare; where outcomes are counted."""
+        """Take out the skills that this turn does without, for comparison, where outcomes are counted."""
         if turns is None or self._policy.learning.skills == "off":
             return recalled, []
         shown, kept_back = withhold(recalled.results, _turn_id(turns, thread))
@@ -264,7 +252,7 @@ class MemoryNodes:
         return await search_web(self._web, text_of(thread[-1]), private, models, writer)
 
     def compose(self, state: MemState, instructions: str | SystemMessage) -> list[BaseMessage]:
-        """Return the prompt: the instructions, what was retrieved, and the latest turns of the thread.
+        """Return the prompt: instructions, retrieved memories, and the latest turns of the thread.
 
         The beginning stays the same, byte for byte, within an invocation, so that provider caches hit.
         """
@@ -275,25 +263,23 @@ class MemoryNodes:
         return with_task(noted, state.get("task")) if self._tasks else noted
 
     async def reason(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Call the model; tools that only read may run ahead beside it."""
+        """Call the model; read-only tools may run ahead at the same time."""
         answer = partial(self._reason, state, runtime=runtime)
         return await (self._switching.beside(state, answer) if self._switching else answer())
 
     def offer(self, state: MemState) -> tuple[BaseTool, ...]:
-        """Return the tools for the model; from when its notes leave something out, also the one that has it whole."""
+        """Return the tools for the model, with `recall_step` once its notes leave something out."""
         tools = self._switching.offered(state) if self._switching else self._agent.tools
         notes = state.get("working_memory")
         cut = bool(notes and notes["compressed"] and notes["compressed"]["cut"])
         return (*tools, recall_step) if cut and not self._recalls else tools
 
     async def update_working_memory(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Note what the last steps did, for the task as well."""
+        """Note the last steps, for the task as well."""
         notes, layout = state.get("working_memory"), state.get("layout")
-        settings = self._policy.context
-        if layout is not None and layout["step_tokens"] < settings.compress_above:
-            settings = settings.model_copy(update={"compress_above": layout["step_tokens"]})
+        room = layout["step_tokens"] if layout is not None else None
         # long results take a while to read
-        updated = await asyncio.to_thread(update_working_memory, state["messages"], notes, settings)
+        updated = await asyncio.to_thread(update_working_memory, state["messages"], notes, self._policy, room)
         task = state.get("task")
         if self._tasks is None or task is None:
             return {"working_memory": updated}
@@ -308,7 +294,7 @@ class MemoryNodes:
         return {"working_memory": updated, "task": moved}
 
     async def extract(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Store the turn and draw from it; the notes of the turn are discarded."""
+        """Store the turn and extract from it; the notes of the turn are discarded."""
         thread, task, notes = state["messages"], state.get("task"), state.get("working_memory")
         cards = TurnCards(thread, drawn=self._policy.extracts) if self._agent.config.cards else None
         tell = cards.telling(runtime.stream_writer) if cards else None
@@ -337,7 +323,7 @@ class MemoryNodes:
                 thread,
                 state.get("remembered"),
                 steps,
-                taken_steps(task),
+                TurnTasks.taken_steps(task),
                 searched=layout.get("searched", False),
                 snapshot=layout.get("snapshot", False),
                 task_type=kind,
@@ -348,7 +334,7 @@ class MemoryNodes:
                 cards.show_kept()
             await self._log_outcome(turns, thread, layout.get("offered", ()), steps, kind)
 
-        return done | {"remembered": last_id(thread)} if await memory.end(keep) else done
+        return done | {"remembered": memory.mark(thread)} if await memory.end(keep) else done
 
     async def _log_outcome(
         self,
@@ -358,7 +344,7 @@ class MemoryNodes:
         steps: Sequence[Mapping[str, Any]],
         task_type: str,
     ) -> None:
-        """Count what became of the turn for the skills that it was offered."""
+        """Count the outcome of the turn for the skills that it was offered."""
         if self._policy.learning.skills == "off" or not steps:
             return
         # an answer that the runtime gave in the model's place, such as that it stopped, is not a success

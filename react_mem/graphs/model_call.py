@@ -1,4 +1,4 @@
-"""One call of an agent's chat model, and what stands in for it when it fails.
+"""One call of an agent's chat model, with its stand-ins when it fails.
 
 The agent's model is asked first, then the models of its `models.fallback`, and last, where that names `extractive`,
 the built-in model that quotes. Any failed call asks the next language model, since another may have a key, a longer
@@ -11,8 +11,8 @@ A model that keeps failing rests (see `agents.model_health`) and is asked again 
 them rest and nothing else can answer, they are asked all the same. An answer of another model than the one that should
 have answered says so in `additional_kwargs["answered_by"]`; one that only quotes is marked as no part of the dialogue.
 
-A model may fail when half of its answer has been streamed. What answers then has a message id of its own, because
-clients join the tokens of one id, and would show both answers as one. The `model` event names the id that is withdrawn.
+A model may fail when half of its answer has been streamed. The stand-in's answer then has a message id of its own,
+because clients join the tokens of one id, and would show both answers as one. The `model` event names the withdrawn id.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from react_mem.memory.context import NOTICE
 log = logging.getLogger(__name__)
 
 ANSWERED_BY = "answered_by"
-"""Names, in an answer's `additional_kwargs`, the model that stood in for the agent's."""
+"""Key in an answer's `additional_kwargs` with the name of the model that stood in for the agent's."""
 
 Bind = Callable[[BaseChatModel], Runnable[Any, Any]]
 
@@ -70,9 +70,9 @@ class ModelCall:
         writer: The custom stream.
         thread: The messages of the conversation so far.
         bind: Gives a model its tools and its schema.
-        quotable: Whether an answer in words will do, such as a quote.
-        tags: Of the run, such as `nostream`.
-        purpose: What for, one of the telemetry's.
+        quotable: True if an answer in words will do, such as a quote.
+        tags: Tags of the run, such as `nostream`.
+        purpose: Purpose in the telemetry.
     """
 
     def __init__(
@@ -100,13 +100,7 @@ class ModelCall:
         self._told = 0
 
     async def answer(self, prompt: Sequence[BaseMessage]) -> tuple[AIMessage, BaseChatModel]:
-        """Ask until there is an answer.
-
-        Args:
-            prompt: The messages that the model sees.
-
-        Returns:
-            The answer, and the model that gave it.
+        """Ask until a model answers; return the answer and its model.
 
         Raises:
             ModelCallError: If nothing answers.
@@ -135,7 +129,7 @@ class ModelCall:
         return message, self._own.model
 
     def _candidates(self, resting: list[NamedModel]) -> Iterator[NamedModel]:
-        """Yield what to ask, one after the other, as long as the last has failed."""
+        """Yield the models to ask, one after the other, as long as the last has failed."""
         for model in (self._own, *self._stand_ins):
             if self._agent.health.admits(model.name):
                 yield model
@@ -179,7 +173,7 @@ class ModelCall:
         return merge_configs(get_config(), added)
 
     def _tell(self, instead: NamedModel) -> None:
-        """Say of what has failed since the last time, or rests, that another model is asked instead."""
+        """Report each model that has failed or rests since the last report, and the model asked instead."""
         for failed in self._failed[self._told :]:
             asked = failed.error is not None
             # said when it stood in for the first time in this turn, or nothing else was left to ask
@@ -222,7 +216,7 @@ async def _asked(bound: Runnable[Any, AIMessage], prompt: Sequence[BaseMessage],
 
 
 class _TokenWatch(AsyncCallbackHandler):
-    """Hears a model's words: each gives it more time, and the first tells under which message id they are shown."""
+    """Watch on a model's tokens: each extends the deadline, and the first gives the message id of the stream."""
 
     def __init__(self, limit: asyncio.Timeout, seconds: float) -> None:
         self.message_id: str | None = None
@@ -239,7 +233,6 @@ class _TokenWatch(AsyncCallbackHandler):
         tags: list[str] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Note a piece of an answer."""
         self._wait_on()
         if isinstance(chunk, ChatGenerationChunk) and TAG_NOSTREAM not in (tags or ()):
             self.message_id = chunk.message.id
@@ -253,7 +246,7 @@ class _TokenWatch(AsyncCallbackHandler):
         tags: list[str] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Note the same, as it comes where the caller streams events by version 3."""
+        """Note the same, for a caller that streams events by version 3."""
         self._wait_on()
         if event["event"] == "message-start" and TAG_NOSTREAM not in (tags or ()):
             self.message_id = event.get("id") or event.get("message_id")
@@ -264,7 +257,7 @@ class _TokenWatch(AsyncCallbackHandler):
 
 
 def _stood_in(thread: Sequence[AnyMessage]) -> str | None:
-    """Return what stood in for the agent's model in this turn, the last time that it was called."""
+    """Return the name of the last stand-in of this turn."""
     answers = (message for message in reversed(current_turn(thread)) if isinstance(message, AIMessage))
     last = next(answers, None)
     return last.additional_kwargs.get(ANSWERED_BY) if last else None
@@ -277,17 +270,12 @@ _DIGITS = 6
 
 
 def timed(results: Iterable[ToolMessage], seconds: float) -> None:
-    """Note how long a call took.
-
-    Args:
-        results: What it returned, as it goes into the thread.
-        seconds: How long it took.
-    """
+    """Note the duration of a call in its results, which go into the thread."""
     for result in results:
         result.additional_kwargs = {**result.additional_kwargs, _LATENCY: round(seconds, _DIGITS)}
 
 
 def latency_of(result: ToolMessage) -> float | None:
-    """Return how many seconds a call took; None where nobody noted it."""
+    """Return the duration of a call in seconds; None if it was not noted."""
     noted = result.additional_kwargs.get(_LATENCY)
     return float(noted) if isinstance(noted, int | float) and noted >= 0 else None

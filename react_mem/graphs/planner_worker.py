@@ -2,8 +2,8 @@
 
     START -> plan -> work -> work ... -> END
 
-The planner sees who the user is, what was attempted before and how things are done; the worker sees facts, and what
-it does is logged as experience. Both policies are in the agents' YAML, under `flows: planner_worker:`.
+The planner sees the profile, earlier attempts and skills; the worker sees facts, and its steps are logged as
+experience. Both policies are in the agents' YAML, under `flows: planner_worker:`.
 """
 
 from __future__ import annotations
@@ -36,30 +36,20 @@ from react_mem.prompts import load_prompt
 
 FLOW = "planner_worker"
 MAX_STEPS = 5
-"""Most steps, as the planner is told; a model that plans more has not understood the request."""
+"""Maximum number of steps, which the planner is told; a model that plans more has not understood the request."""
 
 _STEP = re.compile(r"^\s*(?:\d+[.)]|[-*])\s+(.+)$", re.MULTILINE)
 
 
 class PlanState(AgentState):
-    """The state of the team: the conversation, and the plan of the current request.
-
-    Args:
-        plan: The steps.
-        results: Outcomes of the steps so far.
-    """
+    """The state of the team: the conversation, the steps of the request (`plan`), and their outcomes (`results`)."""
 
     plan: NotRequired[list[str]]
     results: NotRequired[list[str]]
 
 
 class Team:
-    """The nodes of the team.
-
-    Args:
-        planner: Breaks a request into steps.
-        worker: Does one step at a time.
-    """
+    """The nodes of the team: the planner breaks a request into steps, the worker does one step at a time."""
 
     def __init__(self, planner: ResolvedAgent, worker: ResolvedAgent) -> None:
         self._planner = planner
@@ -93,7 +83,7 @@ class Team:
 
     @staticmethod
     def after_work(state: PlanState) -> str:
-        """Return the node that comes next."""
+        """Return the next node."""
         return "work" if len(state["results"]) < len(state["plan"]) else END
 
 
@@ -104,17 +94,7 @@ def build_graph(
     checkpointer: Checkpointer = None,
     store: BaseStore | None = None,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Build the team.
-
-    Args:
-        planner: Breaks a request into steps.
-        worker: Does one step at a time.
-        checkpointer: Keeps threads; None where a server provides it.
-        store: Keeps memories; None where a server provides it.
-
-    Returns:
-        The compiled graph, with the input and output of the managers.
-    """
+    """Return the compiled graph of the team, with the input and output of the managers."""
     team = Team(planner, worker)
     offered = offered_context(RunOffer.of([planner.config, worker.config]), ("model", "use_memory"))
     graph = StateGraph(PlanState, offered, input_schema=AgentInput, output_schema=AgentOutput)
@@ -157,7 +137,7 @@ async def _ask(
     request: str,
     before: Sequence[str] = (),
 ) -> str:
-    """Return what an agent says to a request, with what it remembers and what was done before it.
+    """Return an agent's answer to a request, given its memories and the results of the steps before.
 
     Raises:
         QuotaExceeded: If the user has used up a quota of the day.

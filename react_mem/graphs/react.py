@@ -22,14 +22,7 @@ from react_mem.memory.runtime import Metering
 
 
 def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Build the plain ReAct loop.
-
-    Args:
-        agent: The agent.
-        options: What the caller chose. The store is handed to tools; the loop itself remembers nothing.
-
-    Returns:
-        The compiled graph.
+    """Return the compiled graph of the plain ReAct loop. A store is handed to tools; the loop itself remembers nothing.
 
     Raises:
         StateSchemaError: If the agent's state schema does not go with the manager's.
@@ -76,7 +69,7 @@ class _SwitchNodes:
         return self._switching.update(choice)
 
     async def reason(self, state: SwitchState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Call the model; tools that only read may run ahead beside it."""
+        """Call the model; read-only tools may run ahead at the same time."""
         answer = partial(self._reason, state, runtime=runtime)
         return await self._switching.beside(state, answer)
 

@@ -36,14 +36,7 @@ def _with_own_steps(config: RunnableConfig | None) -> RunnableConfig | None:
 
 
 def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Build the ReAct loop that remembers.
-
-    Args:
-        agent: The agent.
-        options: What the caller chose. The store keeps the memories.
-
-    Returns:
-        The compiled graph.
+    """Return the compiled graph of the ReAct loop that remembers.
 
     Raises:
         StateSchemaError: If the agent's state schema does not go with the manager's.

@@ -1,4 +1,4 @@
-"""The `reason` node, the same for every manager: ask the model, read what it wants, and keep it honest."""
+"""The `reason` node, the same for every manager: call the model, read its answer, and stop loops."""
 
 from __future__ import annotations
 
@@ -34,19 +34,16 @@ from react_mem.prompts import load_prompt
 # Noting whose a thread is, beside the model's call: forgetting a user is to find the threads of every agent.
 
 _PATIENCE = 2.0
-"""Seconds that an answer is held back for a note that the database does not take."""
+"""Seconds that an answer waits for a note that the database does not take."""
 
 log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
 async def thread_noted(runtime: Runtime[Any]) -> AsyncIterator[None]:
-    """Note the owner of the run's thread while something else is done; without either, or a store, there is no note.
+    """Record the owner of the run's thread during the body; a no-op without an owner, a thread or a store.
 
-    A note that fails never fails the run: the log says so, and the next turn tries again.
-
-    Args:
-        runtime: The node's runtime.
+    A failed note never fails the run: it is logged, and the next turn tries again.
     """
     identity, store = identify(runtime, get_config()), runtime.store
     if store is None or identity is None or not identity.threaded:
@@ -66,17 +63,17 @@ async def thread_noted(runtime: Runtime[Any]) -> AsyncIterator[None]:
 
 
 Compose = Callable[[Any, str | SystemMessage], list[BaseMessage]]
-"""From the state and the instructions to the messages that the model sees."""
+"""Function from the state and the instructions to the messages of the prompt."""
 
 Offer = Callable[[Any], Sequence[BaseTool]]
-"""From the state to the tools that the model is offered."""
+"""Function from the state to the tools for the model."""
 
 
 MAX_REPEATS = 4
 """The same calls so often in a row are a model going in circles; small local models do. Polling twice is not."""
 
 MAX_UNREADABLE = 3
-"""Answers in a row of which no call can be read: telling a model a third time does not help it."""
+"""Maximum number of answers in a row with unreadable calls: telling a model a third time does not help it."""
 
 # read here, since files are not read on an event loop
 _UNREADABLE_CALL = load_prompt("unreadable_call")
@@ -88,14 +85,14 @@ _EMPTY_ANSWER = load_prompt("empty_answer")
 
 
 class Reason:
-    """One call of the model, and what its answer means.
+    """One call of the model, with the reading of its answer.
 
     Args:
         agent: The agent.
-        compose: Builds the prompt; all that differs between the managers.
-        offer: Says which tools the model is offered; all of the agent's by default.
-        begins: Says whether the message of a turn is still to be counted, where there are quotas and the run has no id;
-            by default, whether the model has not been called in it.
+        compose: Builds the prompt; the only difference between the managers.
+        offer: Chooses the tools for the model; all of the agent's by default.
+        begins: Returns true if the message of a turn is still to be counted, where there are quotas and the run has no
+            id; by default, if the model has not been called in it.
 
     Raises:
         ToolConfigError: If the agent has tools, and its model cannot call any.
@@ -117,13 +114,13 @@ class Reason:
         self._begins = begins or (lambda state: model_calls(state["messages"]) == 0)
 
     async def __call__(self, state: AgentState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Return the model's answer and what follows from it without running a tool.
+        """Return the model's answer with its consequences for the state, without running a tool.
 
         Raises:
             InvalidInputError: If there is nothing to answer.
-            ChoiceRefused: If the caller chose what the agent's config does not leave to them.
+            ChoiceRefused: If the agent's config does not allow the caller's choice.
             QuotaExceeded: If the user has used up a quota of the day.
-            ModelCallError: If the model fails, and what it falls back on.
+            ModelCallError: If the model and its fallbacks fail.
         """
         require_input(state["messages"])
         if (policy := self._agent.config.memory).quotas.limits_days:
@@ -148,7 +145,7 @@ class Reason:
         return self._decide(response, output, state["messages"], chosen.max_iterations, runtime)
 
     def _binding(self, own: tuple[BaseTool, ...]) -> Bind:
-        """Return what gives a model tools, and the agent's schema."""
+        """Return the function that gives a model tools and the agent's schema."""
         tools: tuple[BaseTool | dict[str, Any], ...] = (*own, *self._agent.provider_tools)
 
         def bind(model: BaseChatModel) -> Runnable[Any, AIMessage]:
@@ -206,11 +203,7 @@ class Reason:
 
 
 def after_reason(end: str) -> Callable[[AgentState], str | list[Send]]:
-    """Return the edge that leaves `reason`: each tool call to its own `act`, a repair to `reason`, else to `end`.
-
-    Args:
-        end: Where an answered turn goes.
-    """
+    """Return the edge that leaves `reason`: each tool call to its own `act`, a repair to `reason`, else to `end`."""
 
     def route(state: AgentState) -> str | list[Send]:
         messages = state["messages"]
@@ -227,7 +220,7 @@ def after_reason(end: str) -> Callable[[AgentState], str | list[Send]]:
 
 
 def require_input(messages: Sequence[AnyMessage]) -> None:
-    """Refuse a turn that says nothing.
+    """Refuse a turn without input.
 
     Raises:
         InvalidInputError: If there is no message, or the last one is a user's and empty, or an answer already.
@@ -244,14 +237,14 @@ def require_input(messages: Sequence[AnyMessage]) -> None:
 
 
 def is_empty(message: BaseMessage) -> bool:
-    """Return whether a message has neither text nor anything else, such as an image."""
+    """Return true if a message has neither text nor anything else, such as an image."""
     if isinstance(message.content, str):
         return not message.content.strip()
     return not message.text.strip() and all(isinstance(b, str) or b.get("type") == "text" for b in message.content)
 
 
 def _sendable(message: BaseMessage) -> BaseMessage:
-    """Return a message as it was said, in Unicode: half an emoji, as a cut string leaves it, would fail in a client."""
+    """Return a message in valid Unicode: half an emoji, as a cut string leaves it, would fail in a client."""
     message = as_said(message)
     fields = ("content", "tool_calls") if isinstance(message, AIMessage) else ("content",)
     clean = {field: storable(getattr(message, field)) for field in fields}
@@ -269,7 +262,7 @@ def _cause(call: Any) -> str:
 
 
 def _reason_to_stop(response: AIMessage, messages: Sequence[AnyMessage], limit: int) -> str | None:
-    """Return why the model is not asked again, or None where it is."""
+    """Return why the model is not called again, or None if it is."""
     tools = ", ".join(dict.fromkeys(str(call["name"]) for call in [*response.tool_calls, *response.invalid_tool_calls]))
     repeats = _in_a_row(_calls(response), messages, _calls)
     if repeats >= MAX_REPEATS:

@@ -1,6 +1,6 @@
-"""Web search before a turn's first answer, without what is private in the question.
+"""Web search before a turn's first answer, without the private parts of the question.
 
-A failing search never fails a turn: it goes on without, and an event says what is missing.
+A failing search never fails a turn: it goes on without, and an event names the missing parts.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from langchain_core.language_models import BaseChatModel
@@ -16,7 +17,7 @@ from langgraph.types import StreamWriter
 from react_mem.graphs import events
 from react_mem.memory import MemoryResultItem, MemoryScope, Profile, telemetry
 from react_mem.memory.context import WebAnswer
-from react_mem.memory.runtime import Turns, now
+from react_mem.memory.runtime import Turns
 from react_mem.memory.turns import Recalled, cause_of
 
 if TYPE_CHECKING:
@@ -32,17 +33,17 @@ async def search_web(
     models: Sequence[BaseChatModel],
     writer: StreamWriter,
 ) -> WebAnswer:
-    """Search the web where the question asks for it, and say what came of it.
+    """Search the web if the question asks for it, and report the result on the stream.
 
     Args:
-        web: How.
+        web: The search.
         question: The question.
-        profile: What is private, by what it is.
-        models: The model that decides where words do not, then those that stand in for it; none where nobody does.
-        writer: Where to say it.
+        profile: Private values by field, which must not leave the house.
+        models: The model that decides where words do not, then its stand-ins; may be empty.
+        writer: The custom stream.
     """
     try:
-        answer = await web.search(question, profile_values=profile, models=models, now=now())
+        answer = await web.search(question, profile_values=profile, models=models, now=datetime.now(UTC))
     except Exception as error:
         # it has failures of its own for everything it meets; this is one nobody has thought of
         # without what it says: that may be content
@@ -61,12 +62,7 @@ async def search_web(
 
 
 async def private_values(turns: Turns, recalled: Recalled) -> dict[str, str] | None:
-    """Return what the profile knows of the user, which is not to leave the house; None where it cannot be known.
-
-    Args:
-        turns: Whose memory.
-        recalled: What was read.
-    """
+    """Return the user's private values from the profile; None if the profile cannot be read."""
     if not recalled.read:
         return None
     if not turns.memory.policy.recall.profile:
@@ -83,7 +79,7 @@ async def private_values(turns: Turns, recalled: Recalled) -> dict[str, str] | N
 
 
 def not_searched(writer: StreamWriter) -> WebAnswer:
-    """Say that the web is not searched, because what is private cannot be known."""
+    """Report that the web is not searched, because private values are unknown."""
     telemetry.count("degradations", part="web_search")
     missing = {"privacy": "memory cannot be read, so nobody knows what is private in the question"}
     events.search(writer, trigger="none", query="", urls=[], missing=missing)

@@ -1,4 +1,4 @@
-"""The schemas of a graph: what both managers share, and the fields that a caller adds to it."""
+"""Schemas of a graph: the state that both managers share, and the fields that a caller adds."""
 
 from __future__ import annotations
 
@@ -45,10 +45,7 @@ def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyM
 
     Args:
         state: The messages so far.
-        writes: What `add_messages` accepts (messages, dicts, tuples, strings, lists of them, removals), in order.
-
-    Returns:
-        The messages after the writes.
+        writes: Anything that `add_messages` accepts (messages, dicts, tuples, strings, lists, removals), in order.
 
     >>> [m.content for m in append_messages([], ["hi", [("ai", "hello")]])]
     ['hi', 'hello']
@@ -97,9 +94,6 @@ def as_input(given: Any) -> Any:
     Within another graph, a run may be sent that graph's whole thread again and again: by the list `append_messages`
     knows that it is to derive ids, where LangGraph would give random ones. Else they are random: a thread may be
     emptied, and begin again with the same words.
-
-    Args:
-        given: The input.
     """
     messages = given.get("messages") if isinstance(given, dict) else None
     if not isinstance(messages, list | tuple | str | BaseMessage):
@@ -120,15 +114,15 @@ def _listed(write: Any) -> list[Any]:
 
 
 def _is_pair(write: Any) -> bool:
-    """Return whether a list is one (role, text) pair: a checkpointer returns a tuple as a list."""
+    """Return true if a list is one (role, text) pair: a checkpointer returns a tuple as a list."""
     return len(write) == 2 and all(isinstance(part, str) for part in write) and write[0] in _ROLES
 
 
 def _restored(message: Any) -> Any:
-    """Return a message that was dumped whole as it was; anything else as it is.
+    """Return a dumped message as a message object; anything else unchanged.
 
     A server reads checkpoints without LangChain's classes when it shows a thread, and replays them through the
-    reducer: what is in a snapshot comes as such dumps, which `convert_to_messages` would move the usage out of.
+    reducer: the messages of a snapshot come as such dumps, and `convert_to_messages` would move the usage out of them.
     """
     if not (isinstance(message, dict) and {"type", "additional_kwargs", "response_metadata"} <= message.keys()):
         return message
@@ -181,7 +175,7 @@ class AgentState(TypedDict):
 
 
 def current_turn(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return the messages from the last user message on: what belongs to this invocation."""
+    """Return the messages of this invocation: from the last user message on."""
     start = next((i for i in range(len(messages) - 1, -1, -1) if is_users(messages[i])), 0)
     return list(messages[start:])
 
@@ -215,9 +209,9 @@ class Schemas:
     """The schemas of one graph.
 
     Args:
-        state: What tools see and the stream shows; what a manager needs for itself is private to its nodes.
-        input: What a caller sends.
-        output: What a caller gets.
+        state: State that tools see and the stream shows; a manager's own fields are private to its nodes.
+        input: Input of a run.
+        output: Output of a run.
     """
 
     state: Any
@@ -228,7 +222,7 @@ class Schemas:
     def of(
         cls, added: type | None, private: Mapping[str, Any], *, suggests: bool = False, cards: bool = False
     ) -> Schemas:
-        """Return the schemas with the fields of a caller's own state, as `create_agent` takes it as `state_schema`.
+        """Return the schemas with the fields of a caller's own state, like `state_schema` of `create_agent`.
 
         Fields that are annotated with LangChain's `OmitFromInput`, `OmitFromOutput` or `PrivateStateAttr` are left out
         there.
@@ -236,9 +230,9 @@ class Schemas:
         Args:
             added: A TypedDict, such as one that extends `langchain.agents.AgentState`; None without fields of its own.
             private: The fields of the manager's own state.
-            suggests: Whether the output has `suggestions`, next steps: only of an agent that chooses, since
+            suggests: True if the output has `suggestions`, next steps: only of an agent that chooses, since
                 `create_agent` has no such field.
-            cards: Whether the output has `ui`, cards that a chat shows with the answers; likewise.
+            cards: True if the output has `ui`, cards that a chat shows with the answers; likewise.
 
         Raises:
             StateSchemaError: If it is not a TypedDict, merges `messages` in a way of its own, or has a field that the
@@ -276,7 +270,7 @@ def _omitted(hint: Any, side: str) -> bool:
 
 
 def _marks(hint: Any) -> tuple[Any, ...]:
-    """Return what a field is annotated with, beside its type."""
+    """Return the annotations of a field without its type."""
     if get_origin(hint) in (Required, NotRequired):
         hint = get_args(hint)[0]
     return getattr(hint, "__metadata__", ())

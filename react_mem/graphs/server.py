@@ -2,7 +2,7 @@
 
 - `react`, `react_mem`: the two managers, with the agents that are shipped for them
 - `agent`: any agent config, picked by `configurable.agent` or the context's `agent`
-- `maintenance`: what the server's worker does behind the turns, now, for a cron or by hand
+- `maintenance`: the work of the server's worker, run now, for a cron or by hand
 - `planner_worker`: an example of two agents over one memory
 - `smart_buyer`: an example of learning: a flow that plans until it knows
 - `chat_summary`: a conversation summed up, its newest message completed; also served as a route (see `graphs.http`)
@@ -32,8 +32,9 @@ from react_mem.graphs.chat_summary import build_chat_summary
 from react_mem.graphs.client_errors import errors_for_clients, guard_clients
 from react_mem.graphs.planner_worker import shipped_team
 from react_mem.graphs.smart_buyer import shipped_buyer
-from react_mem.memory.runtime import TurnReport, is_nobodys, maintain_all, refuse_exposed_server
+from react_mem.memory.runtime import is_nobodys, maintain_all
 from react_mem.memory.turns import identify, why_off
+from react_mem.server_exposure import refuse_exposed_server
 
 # The graph `maintenance`: concludes the conversations that have gone quiet, and reflects, now.
 
@@ -74,7 +75,7 @@ class WorkDone(TypedDict):
 
 
 async def maintain(state: WorkDone, *, runtime: Runtime[MaintenanceContext]) -> WorkDone:
-    """Pick up what crashes left, conclude the conversations that have become quiet, and reflect."""
+    """Pick up the work that crashes left, conclude quiet conversations, and reflect."""
     if runtime.store is None:
         raise ValueError("there is no memory to work on: the graph has no store")
     config: RunnableConfig = get_config()
@@ -84,25 +85,22 @@ async def maintain(state: WorkDone, *, runtime: Runtime[MaintenanceContext]) -> 
         raise InvalidInputError(why_off(runtime, config))
     named = identity is not None and not identity.development
     runners = await asyncio.to_thread(ConfiguredRunners)
-    return _summed(await maintain_all(runtime.store, runners, identity.user_id if identity and named else None))
-
-
-def build_maintenance() -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return the graph that concludes quiet conversations and picks up what was left."""
-    graph = StateGraph(WorkDone, MaintenanceContext, input_schema=Nothing)
-    graph.add_node("maintain", maintain)
-    graph.add_edge(START, "maintain")
-    graph.add_edge("maintain", END)
-    return graph.compile(name="maintenance")
-
-
-def _summed(report: TurnReport) -> WorkDone:
+    report = await maintain_all(runtime.store, runners, identity.user_id if identity and named else None)
     return WorkDone(
         stored=len(report.stored),
         retired=len(report.retired),
         waiting=report.waiting,
         problems=[report.problem] if report.problem else [],
     )
+
+
+def build_maintenance() -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the graph of maintenance."""
+    graph = StateGraph(WorkDone, MaintenanceContext, input_schema=Nothing)
+    graph.add_node("maintain", maintain)
+    graph.add_edge(START, "maintain")
+    graph.add_edge("maintain", END)
+    return graph.compile(name="maintenance")
 
 
 # Building the agents that a server runs, each once.
@@ -114,13 +112,10 @@ log = logging.getLogger(__name__)
 
 @cache
 def serve_agent(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return an agent's graph, built once; a config that is changed is read at the next start. Blocking.
-
-    Args:
-        name: The agent.
+    """Return an agent's graph, built once; a changed config is read at the next start. Blocking.
 
     Raises:
-        AgentConfigError: If there is no such agent; the message lists those there are.
+        AgentConfigError: If there is no such agent; the message lists the agents.
     """
     config = load_agent_config(name)
     return guard_clients(build_agent(resolve_agent(config, context_schema=offered_context(RunOffer.of([config])))))
@@ -128,13 +123,10 @@ def serve_agent(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
 
 @cache
 def serve_picked(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return the same graph, offered to callers who pick an agent: its context names all of them. Blocking.
-
-    Args:
-        name: The agent.
+    """Return the same graph for callers who pick an agent: its context names all of them. Blocking.
 
     Raises:
-        AgentConfigError: If there is no such agent; the message lists those there are.
+        AgentConfigError: If there is no such agent; the message lists the agents.
     """
     served = serve_agent(name)
     return served.copy({"context_schema": _context_of_all()})
@@ -142,10 +134,10 @@ def serve_picked(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
 
 @cache
 def serve_all() -> tuple[AgentConfig, ...]:
-    """Build every agent there is, so that no run waits for it; one that is broken is named and stops no other.
+    """Build every agent, so that no run waits for it; a broken one is logged and stops no other.
 
     Returns:
-        The configs of those that can run, the one that runs without a choice first.
+        The configs of the agents that can run, the default agent first.
     """
     configs = []
     for name in available_agents():
@@ -177,11 +169,8 @@ chat_summary = guard_clients(build_chat_summary(served))
 async def agent(config: RunnableConfig) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the graph of the agent that the run's config names.
 
-    Args:
-        config: The run's config.
-
     Raises:
-        AgentConfigError: If there is no such agent; the message lists those there are.
+        AgentConfigError: If there is no such agent; the message lists the agents.
     """
     name = (config.get("configurable") or {}).get("agent") or DEFAULT_AGENT
     # it reads files and opens TLS contexts: not on the event loop

@@ -1,4 +1,4 @@
-"""Threads that the server itself keeps, of one user: found and deleted through the server's own API, in its process."""
+"""Server threads of one user: found and deleted through the server's own API, in its process."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _GOING_ON: tuple[RunStatus, ...] = ("pending", "running")
 
 
 class ServerThreads(BaseCheckpointSaver[Any]):
-    """The threads of one user in the place of a checkpointer, which says whether one is there and deletes it.
+    """The server's threads of one user, with the methods of a checkpointer that forgetting calls.
 
-    The server asks nobody's permission in its own process, so that whose a thread is, is looked at here.
+    The server checks no permissions in its own process, so the owner of a thread is checked here.
 
     Args:
         client: The server's API.
         user_id: The user.
-        authenticates: Whether the server has authenticated whom the metadata of a thread names: then a thread that is
-            noted as the user's, and is another's by its metadata, is the other's.
+        authenticates: True if the owner in a thread's metadata was authenticated: a thread that is noted as the user's
+            but names another owner is then left alone.
     """
 
     def __init__(self, client: LangGraphClient, user_id: str, *, authenticates: bool) -> None:
@@ -37,7 +37,7 @@ class ServerThreads(BaseCheckpointSaver[Any]):
         self._authenticates = authenticates
 
     async def athreads_of(self, user_id: str, thread_id: str | None = None) -> list[str]:
-        """Return the threads, or of one thread whether it is one, that are a user's by their metadata."""
+        """Return the user's threads by their metadata; with `thread_id`, that thread alone if it is one."""
         if thread_id is not None:
             thread = await self._thread(thread_id)
             return [thread_id] if thread is not None and _owner(thread) == user_id else []
@@ -52,11 +52,7 @@ class ServerThreads(BaseCheckpointSaver[Any]):
                 return [*found]
 
     async def adelete_thread(self, thread_id: str) -> None:
-        """Delete a thread with its runs and its state; one that is not there, or is another's, is passed over.
-
-        Args:
-            thread_id: The thread.
-        """
+        """Delete a thread with its runs and its state; a missing thread, or another user's, is skipped."""
         if not await self._is_theirs(thread_id):
             return
         for status in _GOING_ON:
@@ -66,11 +62,7 @@ class ServerThreads(BaseCheckpointSaver[Any]):
         await _unless_gone(self._client.threads.delete(thread_id))
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Return an empty state if there is such a thread of the user's, and None otherwise.
-
-        Args:
-            config: Names the thread.
-        """
+        """Return an empty state if the user has such a thread, else None."""
         there = await self._is_theirs(str(config["configurable"]["thread_id"]))
         return CheckpointTuple(config, empty_checkpoint(), {}) if there else None
 
@@ -93,7 +85,7 @@ def _owner(thread: Thread) -> Any:
 
 
 async def _unless_gone(asked: Any) -> Any:
-    """Return the answer of the server, and None where what is asked for is not there any more."""
+    """Return the server's answer, or None if the resource is gone."""
     try:
         return await asked
     except HTTPStatusError as error:

@@ -1,10 +1,10 @@
-"""An example of learning: a flow that plans which tools to use, and soon knows.
+"""An example of learning: a flow that plans which tools to use, until it has learnt a skill.
 
     START -> plan -> act -> act ... -> report -> END
 
-Each step is logged as experience, with what it took, and what became of the request. Behind the turns, after a moment
-of quiet, what repeatedly worked becomes a skill, which stands in for the model's plan as long as its uses succeed. The
-shop is a toy: its tools are pure functions, and its catalogue are documents. `docs/smart_buyer.md` shows a run.
+Each step is logged as experience with its cost, and so is the outcome of the request. Behind the turns, after a moment
+of quiet, a plan that repeatedly worked becomes a skill, which replaces the model's plan as long as its uses succeed.
+The shop is a toy: its tools are pure functions, and its catalogue are documents. `docs/smart_buyer.md` shows a run.
 """
 
 from __future__ import annotations
@@ -32,18 +32,10 @@ from react_mem.graphs.hooks import Remember, with_memory
 from react_mem.graphs.model_call import ModelCall
 from react_mem.graphs.reason import require_input
 from react_mem.graphs.schemas import AgentInput, AgentOutput, AgentState
-from react_mem.memory import MemoryResultItem, MemoryScope, telemetry
+from react_mem.memory import Document, MemoryResultItem, MemoryScope, telemetry
 from react_mem.memory.context import followed_by, render_memories, text_of
-from react_mem.memory.runtime import (
-    DOCUMENT,
-    EXPERIENCE,
-    AgentRunner,
-    Metering,
-    Reflecting,
-    Turns,
-    record_turn,
-    withhold,
-)
+from react_mem.memory.records import record_id
+from react_mem.memory.runtime import AgentRunner, Metering, Turns, record_turn, withhold
 from react_mem.memory.turns import AgentMemory, TurnMemory, scrub
 from react_mem.prompts import load_prompt
 
@@ -57,7 +49,7 @@ CATALOGUE = (
     "Lamp: a reading lamp with a dimmer.",
     "Chair: oak, carries 120 kilos.",
 )
-"""Documents about what the shop sells; a shopper's memory has them once somebody adds them."""
+"""Documents about the shop's products; a shopper's memory has them once somebody adds them."""
 
 
 @tool
@@ -95,10 +87,10 @@ class BuyState(AgentState):
     Args:
         plan: The names of the tools, in order.
         offered: The ids of the skills that were found.
-        read: What documents say on the request.
+        read: Texts of documents on the request.
         asked: The price of the model's plan; None without one.
-        known: What is known so far, by the names of arguments.
-        steps: What was done: `action`, `arguments`, `observation`, `error`, `latency` and `cost` each.
+        known: Values so far, by the names of arguments.
+        steps: Steps so far: `action`, `arguments`, `observation`, `error`, `latency` and `cost` each.
     """
 
     plan: NotRequired[list[str]]
@@ -110,11 +102,7 @@ class BuyState(AgentState):
 
 
 class Buyer:
-    """The nodes of the flow.
-
-    Args:
-        buyer: Plans where no skill is known, and has the tools.
-    """
+    """The nodes of the flow."""
 
     def __init__(self, buyer: ResolvedAgent) -> None:
         self.agent_id = buyer.config.name
@@ -125,7 +113,7 @@ class Buyer:
         if self._learns:
             # what is done behind the turns: reflection on what was logged
             tools = tuple(one.name for one in buyer.tools)
-            runner = AgentRunner(self._memory.turns, Reflecting(tools=tools), buyer.config.memory.retention)
+            runner = AgentRunner(self._memory.turns, tools=tools, retention=buyer.config.memory.retention)
             buyer.work.register(self.agent_id, runner)
         self._tools = {one.name: one for one in buyer.tools}
 
@@ -150,7 +138,7 @@ class Buyer:
         return {
             "plan": steps,
             "offered": [skill.id for skill in skills],
-            "read": [item.payload["text"] for item in memories if item.source == DOCUMENT.name],
+            "read": [item.payload["text"] for item in memories if item.source == Document.kind_name()],
             "asked": cost,
             "known": {"query": request},
             "steps": [],
@@ -159,7 +147,7 @@ class Buyer:
     async def act(
         self, state: BuyState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
     ) -> dict[str, Any]:
-        """Use the next tool, with what is known by now."""
+        """Use the next tool with the values so far."""
         steps, known = state["steps"], state["known"]
         step, learnt = await _use(self._tools[state["plan"][len(steps)]], known)
         if (asked := state.get("asked")) is not None:
@@ -174,11 +162,11 @@ class Buyer:
 
     @staticmethod
     def logged(state: BuyState, result: dict[str, Any]) -> list[Remember]:
-        """Return the step that was taken, as experience."""
+        """Return the last step as experience."""
         turn_id, place, step = str(state["messages"][-1].id), len(state["steps"]), result["steps"][-1]
         data = {
             # the same step of the same request is one, however often the node runs
-            "id": EXPERIENCE.id(FLOW, turn_id, str(place)),
+            "id": record_id(FLOW, turn_id, str(place)),
             "task_type": FLOW,
             "tool": step["action"],
             "input": step["arguments"],
@@ -192,7 +180,7 @@ class Buyer:
 
     @staticmethod
     def after_act(state: BuyState) -> str:
-        """Return the node that comes next."""
+        """Return the next node."""
         return "report" if state["steps"][-1]["error"] or len(state["steps"]) == len(state["plan"]) else "act"
 
     async def _outcome(self, turns: Turns, state: BuyState) -> None:
@@ -211,7 +199,7 @@ class Buyer:
         )
 
     async def report(self, state: BuyState, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Answer, and log what became of the request."""
+        """Answer, and log the outcome of the request."""
         ordered, last = state["known"].get("order"), state["steps"][-1]
         # the class of an error is for whoever reads the steps
         why = last["error"].partition(": ")[2] or last["error"] or "the plan ends early"
@@ -230,16 +218,7 @@ class Buyer:
 def build_graph(
     buyer: ResolvedAgent, *, checkpointer: Checkpointer = None, store: BaseStore | None = None
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Build the flow.
-
-    Args:
-        buyer: Plans where no skill is known, and has the tools.
-        checkpointer: Keeps threads; None where a server provides it.
-        store: Keeps memories; None where a server provides it.
-
-    Returns:
-        The compiled graph, with the input and output of the managers.
-    """
+    """Return the compiled graph of the flow, with the input and output of the managers."""
     nodes = Buyer(buyer)
     offered = offered_context(RunOffer.of([buyer.config]), ("model", "use_memory"))
     graph = StateGraph(BuyState, offered, input_schema=AgentInput, output_schema=AgentOutput)
@@ -268,7 +247,7 @@ async def _planned(
     tools: Sequence[str],
     memories: Sequence[MemoryResultItem],
 ) -> tuple[list[str], float | None]:
-    """Return the tools that the model names, in its order, and the price of that; where it names none, all of them.
+    """Return the tools that the model names, in its order (all tools if it names none), and the price of the call.
 
     Raises:
         QuotaExceeded: If the user has used up a quota of the day.
@@ -289,7 +268,7 @@ async def _planned(
 
 
 async def _use(one: BaseTool, known: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what a tool did, as a step, and what is known from it."""
+    """Run a tool; return the step, and the values that it returned."""
     arguments = {name: known[name] for name in one.args if name in known}
     started = time.perf_counter()
     try:
@@ -309,7 +288,7 @@ async def _use(one: BaseTool, known: dict[str, Any]) -> tuple[dict[str, Any], di
 
 
 def _told(state: BuyState) -> list[str]:
-    """Return what documents say of the thing that was ordered."""
+    """Return the documents on the ordered product."""
     name = str(state["known"].get("order", "")).partition("-")[0]
     return [text for text in state.get("read", ()) if name and text.lower().startswith(name)]
 

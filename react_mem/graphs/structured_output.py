@@ -38,13 +38,9 @@ class StructuredOutput:
 
     @classmethod
     def choose(cls, response_format: Any, model: BaseChatModel) -> StructuredOutput | None:
-        """Return how to ask this model, or None where no schema is wanted.
+        """Return the strategy for this model, or None without a `response_format` (a schema or a strategy).
 
         A bare schema uses the provider's structured output where the model's profile has it, else a tool.
-
-        Args:
-            response_format: A schema, a strategy, or None.
-            model: The model to ask.
         """
         if response_format is None:
             return None
@@ -66,9 +62,6 @@ class StructuredOutput:
 
     def read(self, response: AIMessage) -> tuple[list[AnyMessage], Any]:
         """Read a model's answer.
-
-        Args:
-            response: The answer.
 
         Returns:
             The tool messages that answer the schema's tool calls, and the object; None where there is none yet.
@@ -101,7 +94,7 @@ class StructuredOutput:
         return [_reply(calls[0], said)], value
 
     def _retry_text(self, problem: Exception) -> str:
-        """Return what the model is told of its mistake, or raise it, as the strategy's `handle_errors` says."""
+        """Return the text that tells the model its mistake, or raise it, as the strategy's `handle_errors` says."""
         handle = self.strategy.handle_errors if isinstance(self.strategy, ToolStrategy) else False
         default = f"Error: {problem}\n Please fix your mistakes."
         if handle is True:
@@ -123,20 +116,15 @@ def _reply(call: Any, text: str, *, failed: bool = False) -> ToolMessage:
 # An answer whose tool calls its client cannot make a message of.
 
 _UNKNOWN = "unknown_tool"
-"""Stands for the name, which the error does not tell: providers refuse a call without one when it is sent back."""
+"""Placeholder for the name, which the error does not tell: providers refuse a call without one when it is sent back."""
 
 
 def unreadable_answer(error: Exception) -> AIMessage | None:
-    """Return what a model said whose client failed on arguments that are valid JSON, but no object.
+    """Return an answer in place of one with tool arguments that are JSON, but no object; None for any other error.
 
     Where an answer comes in pieces, the client itself marks such a call as invalid; where it comes whole, or as events,
-    the message cannot be built. All that is left of the answer are the arguments: the model has to say it again.
-
-    Args:
-        error: What the call of the model raised.
-
-    Returns:
-        The answer, its calls marked as invalid; None where something else is wrong.
+    the message cannot be built. Only the arguments are left of the answer, so its calls are marked as invalid: the
+    model has to say it again.
     """
     if not isinstance(error, ValidationError):
         return None

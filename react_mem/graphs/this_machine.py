@@ -1,7 +1,7 @@
-"""Requests of this machine alone: what a server takes that authenticates nobody because only its developer reaches it.
+"""Guard of a server that authenticates nobody because only its developer reaches it: requests of this machine alone.
 
-Any page of the web that the developer visits can send it requests: JSON as `text/plain` needs no leave, and what it
-asks for is done though the page may not read the answer. Its browser says where they come from (`Origin`,
+Any page of the web that the developer visits can send requests to the server: JSON as `text/plain` needs no preflight,
+and takes effect though the page may not read the answer. The browser names the page's origin (`Origin`,
 `Sec-Fetch-Site`). A page can also have its own name resolve to 127.0.0.1 (DNS rebinding), and would then be of the same
 origin as the server: the browser would let it read every answer. It cannot choose the `Host` that the browser sends,
 which is its own name.
@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from react_mem.memory.runtime import is_loopback
+from react_mem.server_exposure import is_loopback
 
 _WRONG_NAME = (
     "this server authenticates nobody, and answers only to the names of this machine: call it as localhost or "
@@ -39,10 +39,6 @@ class OnlyThisMachine:
     """Refuses requests that reach a server under another name than this machine's own, or come from a foreign page.
 
     Pages of this machine may call it, and those that `http.cors` of langgraph.json lists: Studio where it lists none.
-
-    Args:
-        app: The server.
-        environ: The environment, where the server's own configuration is.
     """
 
     def __init__(self, app: ASGIApp, environ: Mapping[str, str] = os.environ) -> None:

@@ -1,6 +1,6 @@
-"""Working memory: what the agent has done for its goal, step by step, within one invocation.
+"""Working memory: the agent's steps towards its goal within one invocation.
 
-Older steps are compressed in what the model sees, never in the messages of the thread: every so many steps, when they
+Older steps are compressed in the prompt, never in the messages of the thread: every so many steps, when they
 take too much room, or when the agent asks for it. Between two compressions the prompt only grows at its end.
 """
 
@@ -19,10 +19,9 @@ from typing_extensions import TypedDict
 
 from react_mem.graphs.model_call import latency_of
 from react_mem.graphs.schemas import current_turn
-from react_mem.memory import telemetry
+from react_mem.memory import MemoryPolicy, telemetry
 from react_mem.memory.context import count_tokens, flat, is_users, squeezed_text, text_of
 from react_mem.memory.language import normalise
-from react_mem.memory.runtime import ContextSettings
 from react_mem.prompts import load_prompt
 from react_mem.tools.working_memory_tools import compress_working_memory
 
@@ -30,7 +29,8 @@ from react_mem.tools.working_memory_tools import compress_working_memory
 
 _LEVELS = ((240, 2), (80, 1), (0, 0))
 """Characters of a result's beginning, and number of its pieces about the goal, that are kept: as much as
-fits. 240 characters hold the whole result of most calls: a sum, a date, a status."""
+fits. 240 characters hold the whole result of most calls: a sum, a date, a status.
+"""
 
 _MIN_CALL_CHARS = 80
 """Without its call a step says nothing."""
@@ -39,7 +39,7 @@ _GOAL_CHARS = 300
 """The whole goal stands above the notes, as the user wrote it."""
 
 _PIECE_CHARS = 200
-"""A sentence or a row of a table; longer ones are cut where no word, number or identifier is."""
+"""Length of a sentence or a row of a table; longer ones are cut between words, numbers and identifiers."""
 
 _PIECES_A_TERM = 3
 """A number that stands in every row says nothing about any; three rows keep it and its context."""
@@ -59,16 +59,16 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;。！？])\s+|\s*\n\s*")
 
 
 class LoggedStep(TypedDict):
-    """One step of the loop: a thought, an action and what came of it.
+    """One step of the loop: a thought, an action and its result.
 
     Args:
-        thought: What the model said beside the call.
+        thought: The model's text beside the call.
         action: The tool.
-        arguments: What it was given.
-        observation: What it returned; empty where it failed.
+        arguments: Its arguments.
+        observation: Its result; empty where it failed.
         error: Why it failed.
-        latency: How many seconds it took; not there where nobody measured it.
-        cost: Its share of the price of the model's call that asked for it; not there without a price.
+        latency: Seconds; absent if not measured.
+        cost: Share of the price of the model's call that asked for it; absent without a price.
     """
 
     thought: str
@@ -86,7 +86,7 @@ class Digest:
 
     Args:
         text: `Goal: ...`, then a line a step.
-        cut: Whether something was left out, so that `recall_step` has more.
+        cut: True if `recall_step` has more.
     """
 
     text: str
@@ -95,7 +95,7 @@ class Digest:
 
 @dataclass(frozen=True)
 class _Terms:
-    """Terms by which a text can be recognised: numbers and identifiers, and words."""
+    """Terms by which a text is recognised: numbers and identifiers (`exact`), and words."""
 
     exact: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
@@ -105,16 +105,10 @@ class _Terms:
 
 
 def digest(goal: str, steps: Sequence[LoggedStep], count: int, max_chars: int) -> Digest:
-    """Return the first steps in few words.
+    """Return the first `count` steps in few words.
 
-    Whatever a later step uses of an earlier one is kept: the sentence or line with each number and identifier that a
-    later thought, argument or result has, and with each rare word of a later thought or argument.
-
-    Args:
-        goal: What the user asked for.
-        steps: All steps so far.
-        count: How many of them, from the first, to write in few words.
-        max_chars: The room there is. What is used later is kept even where it takes more.
+    The parts of a step that a later step uses are kept even beyond `max_chars`: the sentence or line with each number
+    and identifier of a later thought, argument or result, and with each rare word of a later thought or argument.
 
     >>> step = {"thought": "", "action": "add", "arguments": {"a": 1}, "observation": "3", "error": ""}
     >>> print(digest("Sum up", [step], 1, 1000).text)
@@ -136,7 +130,7 @@ def digest(goal: str, steps: Sequence[LoggedStep], count: int, max_chars: int) -
 
 
 def _used_later(steps: Sequence[LoggedStep]) -> list[_Terms]:
-    """Return, for each step, what the steps after it speak of."""
+    """Return, for each step, the terms of the steps after it."""
     terms = _Terms()
     found: list[_Terms] = []
     for step in reversed(steps):
@@ -162,7 +156,7 @@ class _Note:
         self._mark = "error: " if step["error"] else ""
 
     def line(self, head: int, extra: int) -> tuple[str, bool]:
-        """Return the line, and whether it leaves something out."""
+        """Return the line, and true if it leaves something out."""
         thought, cut_thought = self._thought.excerpt(head, 0)
         call, cut_call = self._call.excerpt(max(head, _MIN_CALL_CHARS), 0)
         result, cut_result = self._result.excerpt(head, extra)
@@ -172,7 +166,7 @@ class _Note:
 
 
 class _StepText:
-    """A text of a step, in pieces, of which those that matter are known."""
+    """A text of a step in pieces, of which the relevant ones are marked."""
 
     def __init__(self, text: str, later: _Terms, aim: frozenset[str]) -> None:
         self._flat = flat(text)
@@ -185,7 +179,7 @@ class _StepText:
         self._near = sorted((place for place in near if near[place]), key=lambda place: -near[place])
 
     def excerpt(self, head: int, extra: int) -> tuple[str, bool]:
-        """Return the beginning and the pieces that matter, and whether anything is left out."""
+        """Return the beginning and the relevant pieces, and true if anything is left out."""
         if len(self._flat) <= head:
             return self._flat, False
         kept = self._used | set(self._near[:extra])
@@ -204,11 +198,11 @@ class _StepText:
 
 
 def _terms(text: str, *, parts: bool = False) -> _Terms:
-    """Return what a text can be recognised by.
+    """Return the terms of a text.
 
     Args:
         text: The text.
-        parts: Whether each part of a number counts as well: nobody knows whether 1,200 is one number or two.
+        parts: True if each part of a number counts as well: 1,200 may be one number or two.
     """
     folded = normalise(text)
     numbers = {form for number in _NUMBER.findall(folded) for form in _forms(number, parts)}
@@ -259,7 +253,7 @@ def _slices(piece: str) -> Iterator[str]:
 
 
 def _boundary(text: str, start: int) -> int:
-    """Return where to cut a piece off: in no word, number or identifier, if need be after a comma or further on."""
+    """Return the place to cut a piece off: in no word, number or identifier, if need be after a comma or further on."""
     limit = start + _PIECE_CHARS
     window = range(limit, limit - _PIECE_CHARS // 2, -1)
     for end in window:
@@ -290,17 +284,17 @@ _SHOWN: Final = ("thought", "action", "arguments", "observation", "error")
 """Parts of a step that the model sees."""
 
 _CHARS_PER_TOKEN = 3
-"""Notes are names, numbers and identifiers, which take more tokens than prose does."""
+"""Characters per token of notes, which are names, numbers and identifiers: they take more tokens than prose."""
 
 
 class Compressed(TypedDict):
-    """The older steps as the model sees them.
+    """The older steps in the prompt.
 
     Args:
         text: The notes on them.
-        steps: How many they are.
-        raw_from: The id of the message from which on the model sees the messages themselves.
-        cut: Whether the notes leave something out.
+        steps: Their number.
+        raw_from: The id of the message from which on the prompt has the messages themselves.
+        cut: True if the notes leave something out.
     """
 
     text: str
@@ -328,15 +322,18 @@ class _Round:
 
 
 def update_working_memory(
-    messages: Sequence[AnyMessage], before: WorkingMemory | None, settings: ContextSettings
+    messages: Sequence[AnyMessage], before: WorkingMemory | None, policy: MemoryPolicy, room: int | None = None
 ) -> WorkingMemory:
     """Return the notes on a turn, derived from its messages: a retried node cannot note a step twice.
 
     Args:
         messages: The messages of the conversation.
         before: The notes so far; None where the turn begins.
-        settings: When to compress, and how many steps stay as they are.
+        policy: Its `context` says when to compress, and how many steps stay raw.
+        room: Tokens of all steps, where that is less than `compress_above`.
     """
+    settings = policy.context
+    most = settings.compress_above if room is None else min(settings.compress_above, room)
     turn = current_turn(messages)
     goal = text_of(turn[0]) if turn and is_users(turn[0]) else ""
     rounds = _rounds(turn)
@@ -346,9 +343,14 @@ def update_working_memory(
     done = compressed["steps"] if compressed else 0
     raw = next((r for r in reversed(rounds) if r.start <= len(steps) - settings.keep_raw_steps), None)
     # a turn that no user began has no message for the notes to stand in
-    if raw is not None and raw.start > done and goal and _is_due(rounds, noted, compressed, settings):
-        room = settings.compress_above - sum(r.tokens for r in rounds if r.start >= raw.start)
-        short = digest(goal, steps, raw.start, room * _CHARS_PER_TOKEN - len(_FORM))
+    if (
+        raw is not None
+        and raw.start > done
+        and goal
+        and _is_due(rounds, noted, compressed, settings.compress_every, most)
+    ):
+        left = most - sum(r.tokens for r in rounds if r.start >= raw.start)
+        short = digest(goal, steps, raw.start, left * _CHARS_PER_TOKEN - len(_FORM))
         compressed = Compressed(
             text=_FORM.format(steps=short.text), steps=raw.start, raw_from=str(raw.message.id), cut=short.cut
         )
@@ -358,15 +360,15 @@ def update_working_memory(
 def with_compressed_steps(
     messages: Sequence[BaseMessage], notes: WorkingMemory | None, max_tokens: int | None = None
 ) -> list[BaseMessage]:
-    """Return the messages for the prompt, the notes on the older steps of this turn in their place.
+    """Return the messages for the prompt, with the notes in place of the older steps of this turn.
 
     The notes stand at the end of the user's message: every provider and template takes that, calls and results stay
-    paired, roles alternate as before, and all that is before this message stays the same.
+    paired, roles alternate as before, and the messages before it stay the same.
 
     Args:
         messages: The messages of the conversation, or its last part.
         notes: The notes on the turn.
-        max_tokens: What the notes on the older steps may take; None for any number.
+        max_tokens: Budget of the notes; None for any number.
     """
     compressed = notes["compressed"] if notes else None
     asked = next((i for i in range(len(messages) - 1, -1, -1) if is_users(messages[i])), len(messages))
@@ -422,9 +424,9 @@ def _step(thought: str, call: Any, result: ToolMessage | None, cost: float | Non
     return step
 
 
-def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None, settings: ContextSettings) -> bool:
+def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None, every: int, most: int) -> bool:
     total = rounds[-1].start + len(rounds[-1].steps)
-    if total // settings.compress_every > noted // settings.compress_every:
+    if total // every > noted // every:
         return True
     new = [step for round_ in rounds if round_.start >= noted for step in round_.steps]
     if any(step["action"] == compress_working_memory.name for step in new):
@@ -432,7 +434,7 @@ def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None,
     done = compressed["steps"] if compressed else 0
     shown = count_tokens(compressed["text"]) if compressed else 0
     shown += sum(round_.tokens for round_ in rounds if round_.start >= done)
-    return shown > settings.compress_above
+    return shown > most
 
 
 def _is_step(message: BaseMessage) -> bool:

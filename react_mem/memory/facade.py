@@ -1,4 +1,4 @@
-"""The one door to memory: every read and write of a graph, a tool or an outside service comes through here."""
+"""Facade of memory: every read and write of a graph, a tool or an outside service."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 from typing import Any, TypeVar, cast
@@ -55,6 +55,18 @@ from react_mem.memory.rights.conversations_shown import (
 from react_mem.memory.rights.feedback import FeedbackReport, JudgedTurn, Verdict, correct_fact, give_feedback
 from react_mem.memory.rights.forgotten import ErasedSessions, forgotten_in, forgotten_key
 from react_mem.memory.rights.hidden import HiddenMemory
+from react_mem.memory.rights.holdings_shown import (
+    MemoryUsage,
+    OwnersProfile,
+    ShownGraph,
+    SkillList,
+    WaitingTurns,
+    count_usage,
+    list_skills,
+    list_waiting,
+    show_graph,
+    show_profile,
+)
 from react_mem.memory.rights.portability import ImportReport
 from react_mem.memory.rights.receipts import SignedReceipt, sign
 from react_mem.memory.rights.retention import Retained, retain
@@ -93,10 +105,10 @@ class MemoryFacade:
         memory = MemoryFacade(dialog_store=InMemoryStore(), semantic_store=SemanticMemoryStore(vectors))
 
     Args:
-        store: Where records live.
-        policy: What may be read and written.
+        store: The store of the records.
+        policy: Policy of reading and writing.
         checkpointer: Keeps the threads, so that forgetting reaches them; without it the caller deletes them.
-        dialog_store: Where records of this scope live instead: a store, or the scope's own on one. What has no store
+        dialog_store: Another store for this scope: a store, or the scope's own on one. A scope without a store
             of its own lives in `store`, else in the first of these that is given.
         state_store: Likewise.
         semantic_store: Likewise.
@@ -107,7 +119,7 @@ class MemoryFacade:
 
     Raises:
         ValueError: If no store is given.
-        TypeError: If something else is given than a store, or the store of another scope.
+        TypeError: If an argument is neither a store nor the store of its scope.
     """
 
     @checked(store="give a LangGraph store, such as InMemoryStore(), or open the one of a database with open_memory()")
@@ -175,24 +187,24 @@ class MemoryFacade:
         return BoundMemory(self._scopes.values(), user_id, session_id, agent_id)
 
     async def read(self, query: MemoryQuery) -> MemoryResults:
-        """Return what is remembered for the query, scope by scope, the most relevant first within a scope.
+        """Return the memories for a query, scope by scope, the most relevant first within a scope.
 
         One embedding call and one round trip, whatever the number of scopes (on a store that batches, as
-        `MemoryStore` does); now and then one more, for the names of those who speak, for what a fact is in doubt about
-        or for where it was said, and one or two where the graph is among the policy's arms, or facts are shown with
-        their links. Without the embedder, words, neighbours and times still find; without the index of words, vectors
-        do; without the database, `last_known` has what was read before.
+        `MemoryStore` does); now and then one more, for the names of speakers, for the doubts about a fact
+        or for the place of its message, and one or two where the graph is among the policy's arms, or facts are shown
+        with their links. Without the embedder, words, neighbours and times still find; without the index of words,
+        vectors do; without the database, `last_known` has the results of the last read.
 
         Args:
-            query: What to read. `extra["seen"]` may list the ids of records the caller has already; `extra["now"]`, the
-                time of asking (ISO 8601), is what "last week" is relative to; `extra["turns"]` is how many of the last
+            query: The query. `extra["seen"]` may list the ids of records the caller has already; `extra["now"]`, the
+                time of asking (ISO 8601), is the base of "last week"; `extra["turns"]` is how many of the last
                 turns of this conversation dialog begins with, by default and at most `context.dialog_turns`;
                 `extra["standing"]` asks for the instructions and preferences that stand and fit, and `extra["whole"]`
-                for an outline of all that was said: more results, behind those of the scopes.
+                for an outline of all conversations: more results, behind those of the scopes.
 
         Returns:
-            The results, in the order of `query.scopes`, and what is missing from them; a scope that the policy turns
-            off has none.
+            The results, in the order of `query.scopes`, with `missing` naming the parts that could not be asked; a
+            scope that the policy turns off has none.
 
         Raises:
             ValueError: If `extra["now"]` is not a time, `extra["seen"]` not a list of ids, or `extra["turns"]` not a
@@ -266,19 +278,19 @@ class MemoryFacade:
         note_action(self.store, user_id, action, counts)
 
     def last_known(self, query: MemoryQuery) -> MemoryResults | None:
-        """Return what this process last read for the same user, agent and scopes, for when the database is down.
+        """Return this process's last results for the same user, agent and scopes, for when the database is down.
 
         Args:
-            query: What was asked for now.
+            query: The query of now.
 
         Returns:
-            The results, of which `missing` says that they are old; None if nothing was read before.
+            The results, marked as old in `missing`; None if nothing was read before.
         """
         # what was believed at a time is not what was last read
         return None if query.as_of else last_known.recall(self.store, query)
 
     async def _reranked(self, answers: list[Result | Recall], query: str) -> tuple[list[Result | Recall], str]:
-        """Return the answers as the reranker orders them, and why it could not."""
+        """Return the answers in the order of the reranker, and the cause if it fails."""
         path = self.policy.recall.reranker
         if not path:
             return answers, ""
@@ -298,11 +310,11 @@ class MemoryFacade:
             return answers, cause
 
     async def write(self, event: MemoryWriteEvent) -> None:
-        """Remember one thing; writing the same thing again changes nothing.
+        """Write one record; writing the same record again changes nothing.
 
-        `data` is a record of the scope (see `memory.model.records`). What follows from the event may be left out: its
-        conversation and agent, and an id that the record's content determines. A fact may be just {"text"} or
-        {"text", "about"}; it is then reconciled with what is known.
+        `data` is a record of the scope (see `memory.model.records`). Fields that follow from the event may be left out:
+        its conversation and agent, and an id that the record's content determines. A fact may be just {"text"} or
+        {"text", "about"}; it is then reconciled with the known facts.
 
         Args:
             event: The owner and the data.
@@ -314,17 +326,17 @@ class MemoryFacade:
         await self._scopes[event.scope].write(event)
 
     async def delete_session(self, user_id: str, session_id: str, *, proof: bool = False) -> Receipt:
-        """Forget one conversation of one owner: its messages, its thread, and what was derived from it.
+        """Forget one conversation of one owner: its messages, its thread, and all memories derived from it.
 
-        What other conversations support too keeps that support.
+        Memories that other conversations support too keep that support.
 
         Args:
             user_id: The owner.
             session_id: The conversation.
-            proof: Whether every table of the database is looked through afterwards, which may take a while.
+            proof: True to look through every table of the database afterwards, which may take a while.
 
         Returns:
-            What was removed, and what was found of it afterwards.
+            The removed records, and the remains found afterwards.
 
         Raises:
             ValueError: If no conversation is named.
@@ -338,22 +350,22 @@ class MemoryFacade:
 
         Args:
             user_id: The owner.
-            proof: Whether every table of the database is looked through afterwards, which may take a while.
+            proof: True to look through every table of the database afterwards, which may take a while.
 
         Returns:
-            The conversations there were: a caller whose threads are kept elsewhere deletes them there. Its `receipt`
-            says what was removed, and what was found of it afterwards.
+            The conversations there were: a caller with threads elsewhere deletes them there. Its `receipt`
+            lists the removed records, and the remains found afterwards.
         """
         erased = await erasure.forget_user(self.store, self.checkpointer, user_id, proof=proof)
         self._note(user_id, AuditAction.ERASE, {ALL: 1, **_numbers(erased.receipt)})
         return erased
 
     async def signed(self, user_id: str, receipt: Receipt) -> SignedReceipt:
-        """Return a receipt with the server's signature, for whoever has to show it: see `react-mem receipt verify`.
+        """Return a receipt with the server's signature, as a proof: see `react-mem receipt verify`.
 
         Args:
-            user_id: Whom it is about; it names nobody, and can be matched with a user's id.
-            receipt: What forgetting returned.
+            user_id: The user of the receipt; it names nobody, and can be matched with a user's id.
+            receipt: The receipt of forgetting.
         """
         return await sign(self.store, user_id, receipt)
 
@@ -367,18 +379,18 @@ class MemoryFacade:
         run_id: str = "",
         key: str = "user",
     ) -> FeedbackReport | None:
-        """Take in what the user thinks of an answer, for the memories in its prompt and the skills that it followed.
+        """Apply a user's rating of an answer to the memories in its prompt and the skills that it followed.
 
-        Said again, it changes nothing; of each key the last word counts.
+        Idempotent; of each key the last rating counts.
 
         Args:
             user_id: The owner.
-            score: 1 for good, -1 for bad, 0 for neither any more.
+            score: 1 for good, -1 for bad, 0 to withdraw the rating.
             session_id: The conversation; may be left out where the run is given.
             message_id: The answer, or the question: by its id in the thread, or by its record; empty for the last
                 answer.
             run_id: The run that answered.
-            key: What is judged, such as `helpfulness`.
+            key: Aspect of the rating, such as `helpfulness`.
 
         Returns:
             The verdict on the turn, and how many memories and skills it moved; None where the user has no such turn.
@@ -397,15 +409,15 @@ class MemoryFacade:
         Args:
             user_id: The owner.
             id_: The fact.
-            text: What is true instead.
-            revision: What the fact was like when it was looked at (`MemoryItem.revision`); empty for whatever it is.
-            vouched: Whether it has been checked that the user states it, in whatever form.
+            text: The true statement.
+            revision: The fact's `MemoryItem.revision` when it was looked at; empty for any.
+            vouched: True if the user is known to state it, in whatever form.
 
         Returns:
             The fact that is believed now.
 
         Raises:
-            MemoryChanged: If it is not like that any more.
+            MemoryChanged: If the revision is outdated.
             ValueError: If it is not a fact that is believed, or the text states nothing, or nothing new; the message
                 names the cause.
         """
@@ -414,18 +426,18 @@ class MemoryFacade:
         return fact
 
     async def forget(self, user_id: str, *ids: str, revision: str = "") -> Receipt:
-        """Forget memories with what derives from them; a fact goes with the sentences of messages that said it.
+        """Forget memories and everything derived from them; a fact goes with the sentences of messages that said it.
 
         Args:
             user_id: The owner.
             ids: The records.
-            revision: What they were like when they were looked at (`MemoryItem.revision`); empty for whatever they are.
+            revision: Their `MemoryItem.revision` when they were looked at; empty for any.
 
         Returns:
-            What was removed, and what was found of it afterwards.
+            The removed records, and the remains found afterwards.
 
         Raises:
-            MemoryChanged: If one is not like that any more: nothing is removed.
+            MemoryChanged: If a revision is outdated: nothing is removed.
         """
         receipt = await forgetting.forget(self.store, user_id, ids=ids, revision=revision)
         self._note(user_id, AuditAction.FORGET, _numbers(receipt))
@@ -436,17 +448,19 @@ class MemoryFacade:
 
         Args:
             user_id: The owner.
-            what: What is to be forgotten, in words.
+            what: Description of the memory, in words.
 
         Returns:
-            What became of it, or what may be meant where that is not clear.
+            The receipt, or the candidates where the description is not clear.
         """
         done = await forgetting.forget_said(self.store, user_id, what)
         self._note(user_id, AuditAction.FORGET, _numbers(done.receipt))
         return done
 
     async def hidden(self, user_id: str) -> list[HiddenMemory]:
-        """Return what a conversation seems to have asked to forget: hidden, and erased after a day, the oldest first.
+        """Return the hidden memories, the oldest first: a conversation seems to have asked to forget them.
+
+        They are erased after a day.
 
         Args:
             user_id: The owner.
@@ -454,14 +468,14 @@ class MemoryFacade:
         return await hidden.hidden(self.store, user_id)
 
     async def undo(self, user_id: str, id_: str) -> HiddenMemory:
-        """Bring back what is hidden.
+        """Restore a hidden memory.
 
         Args:
             user_id: The owner.
-            id_: The wish, as `hidden` has it.
+            id_: Its id in `hidden`.
 
         Returns:
-            What was brought back.
+            The restored memory.
 
         Raises:
             NotThere: If nothing is hidden under this id any more.
@@ -472,18 +486,18 @@ class MemoryFacade:
         return undone
 
     async def erase(self, user_id: str, id_: str) -> Receipt:
-        """Erase what is hidden for good, before its day is over.
+        """Erase a hidden memory for good, before its day is over.
 
         Args:
             user_id: The owner.
-            id_: The wish, as `hidden` has it.
+            id_: Its id in `hidden`.
 
         Returns:
-            What was removed, and what was found of it afterwards.
+            The removed records, and the remains found afterwards.
 
         Raises:
             NotThere: If nothing is hidden under this id any more.
-            LegalHoldError: If something of it is under a legal hold: it stays hidden.
+            LegalHoldError: If part of it is under a legal hold: it stays hidden.
         """
         return await hidden.erase(self.store, user_id, id_)
 
@@ -491,12 +505,12 @@ class MemoryFacade:
         """Put a user, or one conversation of theirs, under a legal hold: nothing of it is removed until it is lifted.
 
         Neither retention nor any call that forgets removes it; those raise `LegalHoldError`. No tool of an agent and no
-        route of the server sets or lifts a hold: who runs this code, or `react-mem hold`, does.
+        route of the server sets or lifts a hold: only code like this, or `react-mem hold`, does.
 
         Args:
-            user_id: The owner. Nothing needs to be remembered of them yet.
-            reference: What the hold is known by, such as the number of a case.
-            session_id: The conversation; empty for everything, also what is said from now on.
+            user_id: The owner. There need be no memories of them yet.
+            reference: Name of the hold, such as the number of a case.
+            session_id: The conversation; empty for everything, also future conversations.
 
         Returns:
             The hold; where it was set before, as it was set then.
@@ -509,15 +523,15 @@ class MemoryFacade:
         return hold
 
     async def lift_hold(self, user_id: str, reference: str, session_id: str = "") -> bool:
-        """Lift a legal hold; what another hold is on stays.
+        """Lift a legal hold; other holds stay.
 
         Args:
             user_id: The owner.
-            reference: What the hold is known by.
+            reference: Name of the hold.
             session_id: The conversation; empty where the hold is on everything.
 
         Returns:
-            Whether there was such a hold.
+            True if there was such a hold.
         """
         lifted = await holds.lift_hold(self.store, user_id, reference, session_id)
         self._note(user_id, AuditAction.LIFT, {ALL: int(lifted)})
@@ -528,30 +542,30 @@ class MemoryFacade:
         return await holds.holds_on(self.store, user_id)
 
     async def apply_retention(self, user_id: str, agent_id: str, *, dry_run: bool = False) -> Retained:
-        """Remove what is older, or more, than the policy's `retention` keeps of what an agent has noted of a user.
+        """Remove records of a user and an agent that are older, or more, than the policy's `retention` allows.
 
         A worker does so by itself for agents with a config; this is for an application of your own.
 
         Args:
             user_id: The owner.
-            agent_id: The agent whose records are judged; those of others go only with what they came from.
-            dry_run: Whether nothing is removed, and only counted.
+            agent_id: The agent whose records are judged; those of others go only with their sources.
+            dry_run: True to remove nothing, and only count.
 
         Returns:
-            What was removed, or would be, by kind.
+            The records that were removed, or would be, by kind.
         """
         policies = {agent_id: self.policy.retention}
         return await retain(self.store, self.checkpointer, user_id, policies, dry_run=dry_run)
 
     async def export_user(self, user_id: str, told: Told = nobody_listens) -> AsyncIterator[str]:
-        """Yield everything that is remembered about a user as JSON Lines, without line ends.
+        """Yield all memories of a user as JSON Lines, without line ends.
 
         The lines name no user. Importing them into an empty database marks all of it as imported; exporting and
         importing that again gives the same bytes.
 
         Args:
             user_id: The owner.
-            told: Called with how many are out, and of about how many.
+            told: Called with the number of exported records, and an estimate of all.
         """
         count = 0
         try:
@@ -570,15 +584,14 @@ class MemoryFacade:
         dry_run: bool = False,
         told: Told = nobody_listens,
     ) -> ImportReport:
-        """Bring an export back, for the same user or for another one; what is there already stays as it is.
+        """Import an export, for the same user or for another one; existing records stay unchanged.
 
         Args:
-            user_id: The owner of what is imported.
-            lines: What `export_user` yielded.
-            restore: Whether it is a backup of your own, whose records come back as whose words it says that they are;
-                otherwise they are what a file says (origin `import`).
-            dry_run: Whether nothing is written, and only counted.
-            told: Called with how many records are done, and of how many.
+            user_id: The owner of the imported records.
+            lines: Lines of `export_user`.
+            restore: True for a backup of your own: its records keep their origins; otherwise their origin is `import`.
+            dry_run: True to write nothing, and only count.
+            told: Called with the number of finished records, and of all.
 
         Returns:
             How many records were added.
@@ -597,7 +610,7 @@ class MemoryFacade:
     async def list_records(
         self, user_id: str, scopes: Sequence[MemoryScope] = tuple(MemoryScope)
     ) -> list[MemoryResultItem]:
-        """Return every record of some scopes of a user, whatever the policy says, the latest first, as `page` has them.
+        """Return every record of some scopes of a user, regardless of the policy, the latest first, as `page` has them.
 
         Args:
             user_id: The owner.
@@ -624,20 +637,20 @@ class MemoryFacade:
         cursor: str = "",
         with_topics: bool = False,
     ) -> MemoryPage:
-        """Return a page of what is remembered of a user, whatever the policy says, the latest first.
+        """Return a page of a user's memories, regardless of the policy, the latest first.
 
-        What is written while somebody turns the pages neither repeats nor hides a memory on those that follow.
+        A write between two pages neither repeats nor hides a memory on the following ones.
 
         Args:
             user_id: The owner.
             scopes: Their scopes; all of them by default.
-            kinds: Their kinds; by default all, without what memory keeps for itself where no scope is named either.
-            state: `current` for what is believed, `past` for what no longer is, `all` for both.
+            kinds: Their kinds; by default all, without memory's own records where no scope is named either.
+            state: `current` for believed memories, `past` for former ones, `all` for both.
             session_id: The conversation that they came from; None for any.
-            origins: Who vouches for them; by default anybody.
+            origins: Their origins; by default any.
             limit: How many, 200 at most.
             cursor: The `next_cursor` of the page before; empty for the first.
-            with_topics: Whether the topics of facts are told, for which all names in the owner's memory are read.
+            with_topics: True to add the topics of facts, for which all names in the owner's memory are read.
 
         Raises:
             ValueError: If the cursor is none of a list, or the limit is less than one.
@@ -649,8 +662,7 @@ class MemoryFacade:
         return page
 
     async def explain(self, user_id: str, id_: str) -> MemoryDetail | None:
-        """Return a memory with all that explains it: what was believed before, the messages that say it, what was made
-        of it, what it is linked with and where it was used.
+        """Return a memory with its explanation: earlier versions, source messages, derived memories, links and uses.
 
         Args:
             user_id: The owner.
@@ -674,7 +686,7 @@ class MemoryFacade:
         return await find_memory(self.store, user_id, id_)
 
     async def conversations(self, user_id: str, *, limit: int = 50, cursor: str = "") -> ConversationPage:
-        """Return a page of a user's conversations, the one first in which something was last said.
+        """Return a page of a user's conversations, the one with the latest message first.
 
         Args:
             user_id: The owner.
@@ -696,7 +708,7 @@ class MemoryFacade:
             session_id: The conversation.
             limit: How many messages.
             cursor: The `next_cursor` of the page before; empty for the first.
-            first_turn: Where the messages begin; what is before is left out.
+            first_turn: The first place to show.
 
         Returns:
             None where the user has no such conversation.
@@ -727,8 +739,50 @@ class MemoryFacade:
             self._note(user_id, AuditAction.READ, Counter(item.kind for item in told.used))
         return told
 
+    async def show_profile(self, user_id: str) -> OwnersProfile:
+        """Return a user's profile, field by field, with the messages that say each.
+
+        Args:
+            user_id: The owner.
+        """
+        return await show_profile(self.store, user_id)
+
+    async def list_waiting(self, user_id: str) -> WaitingTurns:
+        """Return the turns of a user that wait for extraction, the oldest first, and why.
+
+        Args:
+            user_id: The owner.
+        """
+        return await list_waiting(self.store, user_id)
+
+    async def list_skills(self, user_id: str) -> SkillList:
+        """Return the skills that agents have learnt for a user, the most used first.
+
+        Args:
+            user_id: The owner.
+        """
+        return await list_skills(self.store, user_id)
+
+    async def show_graph(self, user_id: str, *, kinds: Collection[str] = (), limit: int = 2_000) -> ShownGraph:
+        """Return a user's memories with the links among them; of many, the newest.
+
+        Args:
+            user_id: The owner.
+            kinds: The kinds; by default all.
+            limit: How many memories.
+        """
+        return await show_graph(self.store, user_id, kinds=kinds, limit=limit)
+
+    async def usage(self, user_id: str) -> MemoryUsage:
+        """Return how much is remembered of a user.
+
+        Args:
+            user_id: The owner.
+        """
+        return await count_usage(self.store, user_id)
+
     async def revision(self, user_id: str) -> str:
-        """Return what changes with every write of a user's memory: to ask cheaply whether anything has changed.
+        """Return the revision of a user's memory, which changes with every write: a cheap check for changes.
 
         Args:
             user_id: The owner.
@@ -742,19 +796,19 @@ class MemoryFacade:
         return {item.key: item.value for item in cast("list[Item | None]", found) if item is not None}
 
     async def apply(self, changes: Sequence[Change]) -> None:
-        """Write and delete records in one batch: all of it or nothing, on a store whose batches are atomic."""
+        """Write and delete records in one batch, which is atomic on a store with atomic batches."""
         if changes:
             await write(self.store, changes)
 
     async def attachment(self, user_id: str, ref: str) -> bytes:
-        """Return what is attached to a message of a user: the bytes of an image, a sound or a file.
+        """Return the bytes of an attachment of a user's message: an image, a sound or a file.
 
         Args:
             user_id: The owner.
-            ref: What a block of the message's content names it by, `sha256:...`.
+            ref: Its `ref` in a block of the message's content, `sha256:...`.
 
         Raises:
-            NotThere: If nothing of this name is attached to a message of this user.
+            NotThere: If this user has no such attachment.
         """
         pieces = await read_attachment(self.store, user_id, ref)
         if pieces is None:
@@ -765,18 +819,17 @@ class MemoryFacade:
         return await bytes_of(pieces)
 
     async def pending(self, user_id: str) -> list[dict[str, Any]]:
-        """Return the turns of a user from which nothing has been drawn yet, the oldest first."""
+        """Return the turns of a user that wait for extraction, the oldest first."""
         found = await self.store.asearch(PENDING.namespace(user_id), limit=WHOLE, refresh_ttl=False)
         return sorted((item.value for item in found), key=lambda value: str(value["created_at"]))
 
 
 def _numbers(receipt: Receipt) -> dict[str, int]:
-    """Return how many records are gone, by kind."""
     return {kind: len(ids) for kind, ids in receipt.removed.items()}
 
 
 def _store_of(scope: MemoryScope, given: ScopeStore | BaseStore) -> BaseStore:
-    """Return the store of a scope that is given as one, or as the scope on it."""
+    """Return the store of a scope, given as a store or as the scope on it."""
     if isinstance(given, ScopeStore) and given.scope is scope:
         return given.store
     return cast(BaseStore, given)
@@ -789,7 +842,7 @@ def _any_found(answers: Iterable[Result | Recall]) -> bool:
 async def _followed(
     asked: Sequence[tuple[ScopeStore, Sequence[Any]]], answers: Sequence[Result | Recall], query: MemoryQuery
 ) -> list[Result | Recall]:
-    """Return the answers of each scope with what they only name in its place."""
+    """Return the answers of each scope, with references resolved."""
     left = iter(answers)
     return [one for scope, part in asked for one in await scope.followed([next(left) for _ in part], query)]
 
@@ -797,7 +850,7 @@ async def _followed(
 def _as_of(
     asked: Sequence[tuple[ScopeStore, Sequence[Any]]], answers: Sequence[Result | Recall], at: datetime
 ) -> list[Result | Recall]:
-    """Return the answers of each scope as they would have been at a time."""
+    """Return the answers of each scope as of a time."""
     left, then = iter(answers), []
     for scope, part in asked:
         then += scope.answers_as_of([next(left) for _ in part], at)

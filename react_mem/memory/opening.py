@@ -1,16 +1,17 @@
-"""Opening storage and the memory on it: the store, in another vector store where one is set, and the checkpointer.
+"""Opening of storage and of the memory on it: the store, a vector store if one is set, and the checkpointer.
 
-`open_store` is what `langgraph.json` points to.
+`open_store` is the store of `langgraph.json`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple, TypeAlias
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -19,18 +20,32 @@ from langgraph.store.base import BaseStore
 from react_mem.errors import StorageError
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.checked_calls import checked, checked_calls
-from react_mem.memory.maintenance.agent import CLOSING_SECONDS
-from react_mem.memory.maintenance.worker import close_workers
-from react_mem.memory.model.identity import refuse_exposed_server
+from react_mem.memory.maintenance.everything import retain_all
+from react_mem.memory.maintenance.worker import CLOSING_SECONDS, close_workers
+from react_mem.memory.model.namespaces import encode
 from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.model.retention_settings import LegalHold, RetentionSettings
 from react_mem.memory.reflect.driver import Report, run
 from react_mem.memory.reflect.skills.learner import Learning
+from react_mem.memory.rights.holds import all_holds
+from react_mem.memory.rights.receipts import public_half, public_key
+from react_mem.memory.rights.retention import Retained
+from react_mem.memory.store.audit.audit_entries import AuditEntry
+from react_mem.memory.store.audit.audit_log import AuditHead
 from react_mem.memory.store.checkpointer import ThreadSaver
 from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.keys.key_ring import KeyRing, Rewrapped, key_counts, rewrap
 from react_mem.memory.store.keys.master_key import master_key_from_env
+from react_mem.memory.store.migrations import StoredEmbedding, stored_embedding
 from react_mem.memory.store.postgres import MemoryStore, Pool
-from react_mem.memory.store.postgres_server import open_database
+from react_mem.memory.store.postgres_server import connected, open_database
+from react_mem.memory.store.sealing.resealing import Resealed, begin_rotation, end_rotation, renew_all, reseal
+from react_mem.memory.store.statistics import Holder, Server, holders, server_of
 from react_mem.memory.store.storage_settings import StorageSettings
+from react_mem.server_exposure import refuse_exposed_server
+
+Count: TypeAlias = Callable[[int, int], None]
+"""Told how many are done so far, and of how many."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +54,10 @@ class Storage:
 
     Args:
         store: Long-term memory.
-        memory: The same as graphs and the facade use it: searched in another vector store, where one is set.
+        memory: The same for graphs and the facade: searched in another vector store, where one is set.
         checkpointer: The threads.
-        pool: The connections that both share.
-        embedding: The model whose vectors the store holds.
+        pool: Connections of both.
+        embedding: Embedding model of the store.
     """
 
     store: MemoryStore
@@ -51,17 +66,71 @@ class Storage:
     pool: Pool
     embedding: EmbeddingModel
 
+    async def key_counts(self) -> dict[str, Any]:
+        """Return the id of the master key and the numbers of data keys: in use, former, and by their wrapping keys."""
+        ring = self.store.keys
+        return {"master_key": ring.master.id if ring is not None else None, **(await key_counts(self.pool))._asdict()}
+
+    async def wrap_keys(self, report: Count) -> tuple[str, Rewrapped]:
+        """Wrap all data keys by the master key in use; return its id and the numbers of keys."""
+        master = self._ring.master
+        return master.id, await rewrap(self.pool, master, report)
+
+    async def renew_keys(self, report: Count) -> tuple[int, datetime | None]:
+        """Give every owner a new data key; return their number, and the start of an earlier rotation that went on."""
+        begun, before = await begin_rotation(self.pool, self._ring)
+        return await renew_all(self.pool, self._ring, begun, report), begun if before else None
+
+    async def seal_records(self, report: Count, *, renewed: bool = False) -> Resealed:
+        """Seal every plain record, and every one under a former data key; this ends a rotation if keys were renewed."""
+        done = await reseal(self.pool, self._ring, report)
+        if renewed:
+            await end_rotation(self.pool, self._ring)
+        return done
+
+    @property
+    def _ring(self) -> KeyRing:
+        if self.store.keys is None:
+            raise StorageError("No master key is set. Make one with `react-mem keys new`; see docs/encryption.md.")
+        return self.store.keys
+
+    async def holds(self) -> dict[str, list[LegalHold]]:
+        """Return the legal holds on everybody, by owner."""
+        return await all_holds(self.memory)
+
+    async def retain(
+        self, policies: Mapping[str, RetentionSettings], user_id: str | None, report: Count, *, dry_run: bool
+    ) -> Retained:
+        """Apply the retention of agents to a user, or to everybody; see `maintenance.everything.retain_all`."""
+        return await retain_all(self.memory, self.checkpointer, policies, user_id, dry_run=dry_run, report=report)
+
+    async def audit_entries(
+        self, user_id: str | None = None, since: datetime | None = None
+    ) -> AsyncIterator[tuple[int, AuditEntry]]:
+        """Yield the entries of the audit log with their numbers, the oldest first."""
+        assert self.store.audit is not None  # noqa: S101 - the settings ask for it
+        owner = encode(user_id) if user_id else None
+        async for entry in self.store.audit.entries(since=since, owner=owner):
+            yield entry
+
+    async def verify_audit(
+        self,
+        known: tuple[int, str] | None,
+        after: tuple[int, str] | None,
+        report: Callable[[tuple[int, str], int], None],
+    ) -> tuple[int, str]:
+        """Verify the audit log and return its end, a number and a hash; see `AuditLog.verify`."""
+        assert self.store.audit is not None  # noqa: S101 - the settings ask for it
+        ends = [AuditHead(*end) if end is not None else None for end in (known, after)]
+        return await self.store.audit.verify(ends[0], after=ends[1], report=report)
+
 
 @checked()
 @asynccontextmanager
 async def open_storage(settings: StorageSettings | None = None) -> AsyncIterator[Storage]:
-    """Open the store and the checkpointer, starting the embedded database if no other is configured.
+    """Open the store and the checkpointer; start the embedded database if no other is configured.
 
-    Args:
-        settings: How; from the environment by default.
-
-    Yields:
-        The storage, its tables up to date.
+    The settings are the environment's by default. The tables are brought up to date.
 
     Raises:
         StorageError: If it cannot be opened; the message names the cause and the fix.
@@ -72,12 +141,43 @@ async def open_storage(settings: StorageSettings | None = None) -> AsyncIterator
         yield Storage(store, memory, ThreadSaver(store.pool, key), store.pool, store.embedding)
 
 
+class DatabaseView(NamedTuple):
+    """A look at a database.
+
+    Args:
+        server: PostgreSQL, and pgvector in it.
+        embedding: The model of its vectors; None without vectors.
+        holders: The users with memories, the latest first.
+    """
+
+    server: Server
+    embedding: StoredEmbedding | None
+    holders: list[Holder]
+
+
+async def look_at(settings: StorageSettings) -> DatabaseView:
+    """Return a view of a database by one connection, which migrates nothing.
+
+    Raises:
+        StorageError: If it cannot be reached.
+    """
+    async with connected(settings) as conn:
+        return DatabaseView(await server_of(conn), await stored_embedding(conn), await holders(conn))
+
+
+async def receipt_key(settings: StorageSettings) -> str:
+    """Return the public key of receipts: of the operator's own key, else of the database."""
+    given = await asyncio.to_thread(settings.signing_key)
+    if given is not None:
+        # no database is needed for it
+        return public_half(given)
+    async with open_storage(settings) as storage:
+        return await public_key(storage.store)
+
+
 @asynccontextmanager
 async def open_store() -> AsyncIterator[BaseStore]:
     """Open the store alone, as a LangGraph server does, which brings its own checkpointer.
-
-    Yields:
-        The store, its tables up to date.
 
     Raises:
         ExposedServerError: If the server would serve everybody's memories to anybody.
@@ -89,7 +189,7 @@ async def open_store() -> AsyncIterator[BaseStore]:
 
 
 async def _searched(store: MemoryStore, settings: StorageSettings | None) -> BaseStore:
-    """Return the store with the vector store that the settings name, if they name one."""
+    """Return the store with the vector store of the settings, if they name one."""
     wanted = (settings or StorageSettings.from_env()).vector_store
     if wanted is None:
         return store
@@ -107,15 +207,11 @@ async def _searched(store: MemoryStore, settings: StorageSettings | None) -> Bas
         raise StorageError(f"VECTOR_STORE: {error}") from error
 
 
-async def refuse_unsealed(store: BaseStore, settings: StorageSettings | None = None) -> None:
-    """Refuse a store that seals nothing where a key says that memory is encrypted.
-
-    Args:
-        store: A store that was not opened here.
-        settings: Where the key is set; the environment by default.
+async def refuse_unfit_store(store: BaseStore, settings: StorageSettings | None = None) -> None:
+    """Refuse a foreign store without the encryption or the audit log of the settings (by default the environment's).
 
     Raises:
-        StorageError: If there is a key, and the store does not seal with one.
+        StorageError: If there is a key and the store does not seal with one, or it keeps no wanted log.
     """
     master = await asyncio.to_thread(settings.master_key if settings is not None else master_key_from_env)
     if master is not None and (not isinstance(store, MemoryStore) or store.keys is None):
@@ -123,18 +219,6 @@ async def refuse_unsealed(store: BaseStore, settings: StorageSettings | None = N
             f"A MEMORY_ENCRYPTION_KEY is set, and a {type(store).__name__} would keep memories in plain. Open the "
             "database by settings, without a store of your own, or unset the key."
         )
-
-
-def refuse_unaudited(store: BaseStore, settings: StorageSettings | None = None) -> None:
-    """Refuse a store that keeps no audit log where one is wanted.
-
-    Args:
-        store: A store that was not opened here.
-        settings: Where it is said; the environment by default.
-
-    Raises:
-        StorageError: If a log is wanted, and the store keeps none.
-    """
     said = os.environ.get("MEMORY_AUDIT", "").strip()
     # not all of the environment: who brings a store may have named no database
     wanted = (settings or StorageSettings.model_validate({"audit": said} if said else {})).audit
@@ -147,15 +231,15 @@ def refuse_unaudited(store: BaseStore, settings: StorageSettings | None = None) 
 
 @checked_calls
 class OpenedMemory(MemoryFacade):
-    """Memory that `open_memory` opened: the facade, which reads and writes, and what works over many turns."""
+    """Memory opened by `open_memory`: the facade, and learning from many turns."""
 
     async def learn(self, user_id: str, agent_id: str, tools: Collection[str]) -> Report:
-        """Learn skills from what an agent did for a user lately, without a model; what is known already stays.
+        """Learn skills from an agent's recent tasks for a user, without a model; known skills stay.
 
         Maintenance does the same by itself where an agent of a file has `learning: {skills: traces}`.
 
         Args:
-            user_id: The owner: what is learnt from one user is kept for this one only.
+            user_id: The owner: skills learnt from one user are kept for this one only.
             agent_id: The agent.
             tools: The names of the tools that it has: a skill takes no others.
 
@@ -180,17 +264,17 @@ async def open_memory(
             await memory.write(MemoryWriteEvent(...))
             found = await memory.read(MemoryQuery(user_id="ann", ..., scopes=[MemoryScope.SEMANTIC], query="tea"))
 
-    Closing waits a few seconds for what is still to be drawn from the turns, such as those of a `MemoryMiddleware`;
-    what is not done by then stays in the store, and is done the next time.
+    Closing waits a few seconds for pending extraction, such as that of a `MemoryMiddleware`;
+    unfinished work stays in the store, and is done the next time.
 
     Compile your graph with `memory.store` (and `memory.checkpointer`), so that both are on the same database.
 
     Args:
-        policy: What may be read and written; by default everything that costs nothing.
+        policy: Policy of reading and writing; by default everything that costs nothing.
         store: Your own store: no database is opened.
         checkpointer: Keeps the threads of your graph, so that forgetting a user reaches them; of a database that is
             opened here it is that database's.
-        settings: Which database to open; by default what the environment says.
+        settings: Settings of the database; by default the environment's.
 
     Yields:
         The memory, with a store and, where there is one, a checkpointer.
@@ -203,8 +287,7 @@ async def open_memory(
             storage = await opened.enter_async_context(open_storage(settings or StorageSettings.from_env()))
             store, checkpointer = storage.memory, checkpointer or storage.checkpointer
         else:
-            await refuse_unsealed(store, settings)
-            refuse_unaudited(store, settings)
+            await refuse_unfit_store(store, settings)
         try:
             yield OpenedMemory(store, policy, checkpointer=checkpointer)
         finally:

@@ -9,16 +9,10 @@ from importlib.resources import files
 
 @cache
 def load_prompt(name: str) -> str:
-    """Return a prompt's text. A file is read once a process; load what an event loop needs before it runs.
-
-    Args:
-        name: The file's name, without `.md`.
-
-    Returns:
-        The text, without white space at its ends.
+    """Return the text of a prompt by the name of its file, without `.md`. A file is read once a process, blocking.
 
     Raises:
-        ValueError: If there is no such prompt; it lists the ones there are and the nearest match.
+        ValueError: If there is no such prompt; it lists the prompts and the nearest match.
     """
     known = sorted(file.name[:-3] for file in files(__name__).iterdir() if file.name.endswith(".md"))
     if name not in known:

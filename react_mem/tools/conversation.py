@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from langchain_core.tools import tool
 
-from react_mem.memory.runtime import END_CONVERSATION
 
-
-@tool(END_CONVERSATION)
+@tool
 def end_conversation() -> str:
     """End this conversation with this answer: when the user says goodbye, or what they came for is done.
 

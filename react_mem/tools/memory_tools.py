@@ -13,7 +13,7 @@ from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 
 from react_mem.errors import LegalHoldError, MemoryFull
-from react_mem.memory import Episode, Fact, MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, Message
+from react_mem.memory import Episode, Fact, MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, Message, Summary
 from react_mem.memory.context import (
     LABELS,
     MAX_LINE_CHARS,
@@ -24,7 +24,7 @@ from react_mem.memory.context import (
     render_message,
     whole_text,
 )
-from react_mem.memory.runtime import Unfolded, switched_off
+from react_mem.memory.runtime import switched_off
 from react_mem.memory.turns import ToolMemory, Unclear, cause_of, identify, why_off
 from react_mem.tools.registry import governed
 
@@ -250,9 +250,9 @@ async def unfold_summary(summary: str, runtime: ToolRuntime[Any, Any], policy: M
         if unfolded is None:
             named = flat(name, MAX_LINE_CHARS)
             return f"There is no summary {named}. Take the letters and digits after the word summary in its line."
-        parts = unfolded.parts
+        parts: Sequence[Message | Summary] = [part.record for part in unfolded.parts]
         if len(unfolded.messages) <= _MESSAGES:
-            parts = tuple(Unfolded(message) for message in unfolded.messages)
+            parts = unfolded.messages
         share = max(MAX_LINE_CHARS, _UNFOLDED_CHARS // max(len(parts), 1))
         lines = [_part(part, share) for part in parts[-_MESSAGES:]]
         if len(parts) > _MESSAGES:
@@ -317,8 +317,7 @@ def _told(episode: Episode) -> str:
     return render_line(episode.to_value(), episode.text if episode.milestone_title else told)
 
 
-def _part(part: Unfolded, limit: int) -> str:
-    record = part.record
+def _part(record: Message | Summary, limit: int) -> str:
     if isinstance(record, Message):
         return render_message(record.to_value(), whole_text(vars(record)), limit)
     return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
@@ -14,7 +15,6 @@ from langgraph.runtime import Runtime
 
 from react_mem.memory import MemoryFacade, MemoryPolicy
 from react_mem.memory.context import is_users, render_pages
-from react_mem.memory.runtime import now
 from react_mem.memory.turns import identify
 from react_mem.tools.registry import governed
 from react_mem.tools.web.search import web_search as shared_search
@@ -41,7 +41,7 @@ async def web_search(query: str, runtime: ToolRuntime[Any, Any], policy: MemoryP
     # whether the web is searched before an answer, `enabled`, is another matter
     known = await _profile_values(runtime) if policy.web.private_queries else {}
     web = await asyncio.to_thread(shared_search, policy.web)
-    answer = await web.look_up(query, asked=_asked(runtime.state), profile_values=known, now=now())
+    answer = await web.look_up(query, asked=_asked(runtime.state), profile_values=known, now=datetime.now(UTC))
     if answer.pages:
         return render_pages(answer.pages, _MAX_TOKENS).text
     causes = "; ".join(f"{what}: {cause}" for what, cause in answer.missing.items())

@@ -36,7 +36,7 @@ from react_mem.errors import ReactMemError
 from react_mem.graphs.http import app
 from react_mem.integrations.skills.skill_files import read_skills
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.llm.answers import first_value, read_answer
+from react_mem.memory.llm.answers import read_answer
 from react_mem.memory.model.interface import MemoryQuery, MemoryWriteEvent
 from react_mem.memory.model.namespaces import decode, encode, owner_namespace
 from react_mem.memory.store.embedded import embedded_database
@@ -124,7 +124,6 @@ class FuzzWorld:
     async def answers(self, r: random.Random) -> None:
         """Read a model's answer."""
         said = torn(r, f"<think>{text(r)}</think> ```json\n{json.dumps({'facts': [value(r)]}, default=str)}\n```")
-        first_value(said)
         read_answer(said, ("facts",), broken_off=r.random() < 0.5)
 
     async def html(self, r: random.Random) -> None:

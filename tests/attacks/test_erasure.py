@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import SignedReceipt, note_thread, open_storage, public_key
+from react_mem.memory.rights.receipts import public_key
+from react_mem.memory.runtime import SignedReceipt, note_thread, open_storage
 from react_mem.memory.store import StorageSettings
 from tests.support.dev_server import DevServer
 from tests.support.people import BOB, token_of

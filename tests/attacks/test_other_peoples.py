@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import encode, open_storage
+from react_mem.memory.model.namespaces import encode
+from react_mem.memory.runtime import open_storage
 from react_mem.memory.store import StorageSettings
 from tests.support.dev_server import DevServer
 from tests.support.people import ADMIN, ANN, BOB, token_of

@@ -1,7 +1,8 @@
-"""`react-mem chat`: a conversation that goes on across processes."""
+"""`react-mem chat`: a conversation across processes."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import sys
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LOOK = 0.2
-"""Seconds between two looks for Ctrl-C: pressed just before a wait begins it does not end that wait, nor on Windows."""
+"""Seconds between two checks for Ctrl-C: pressed just before a wait, it does not end that wait, nor on Windows."""
 
 
 class LoopThread:
-    """Runs coroutines for the main thread, one after the other; use as a context manager.
+    """Event loop in a thread of its own, which runs coroutines for the main thread one by one; a context manager.
 
-    The main thread waits for keys and is where Ctrl-C arrives. With the loop there too, extraction behind a turn would
-    stand still between two turns, and find its time limits passed at the next.
+    The main thread waits for keys and receives Ctrl-C. With the loop there too, extraction behind a turn would stand
+    still between two turns, and exceed its time limits.
     """
 
     def __init__(self) -> None:
@@ -58,16 +59,9 @@ class LoopThread:
         self._thread.join()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine to its end.
+        """Run a coroutine to its end and return its result.
 
-        Args:
-            work: The coroutine.
-
-        Returns:
-            What it returns.
-
-        Raises:
-            KeyboardInterrupt: If Ctrl-C is pressed; the coroutine has been cancelled, and has ended.
+        Raises `KeyboardInterrupt` on Ctrl-C, after the coroutine was cancelled and has ended.
         """
         started: Future[asyncio.Task[T]] = Future()
         ended: Future[asyncio.Task[T]] = Future()
@@ -116,19 +110,13 @@ _SPEECH_COLUMN = 8  # of "memory  "
 _MEMORY_COLUMN = 21  # of "  2026-01-31 episode "
 
 
-class Chat:
-    """A conversation at a terminal, or over a pipe.
+def run_chat(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal) -> int:
+    """Hold a conversation; return the exit code. Raises `ExtraMissing` at a terminal without its input library."""
+    return _Chat(config, arguments.user, settings, console, verbose=arguments.verbose).run()
 
-    Args:
-        config: The agent.
-        user_id: Whose memory to use.
-        settings: Where memory is kept.
-        console: Where to draw.
-        verbose: Show every step, not the answers alone.
 
-    Raises:
-        ExtraMissing: At a terminal, if what reads from it is not installed.
-    """
+class _Chat:
+    """A conversation at a terminal, or over a pipe; `verbose` shows every step."""
 
     def __init__(
         self,
@@ -137,7 +125,7 @@ class Chat:
         settings: StorageSettings,
         console: Terminal,
         *,
-        verbose: bool = False,
+        verbose: bool,
     ) -> None:
         self._config = config
         self._user_id = user_id
@@ -156,8 +144,7 @@ class Chat:
     def run(self) -> int:
         """Talk until the user leaves, the input ends, or nobody reads the output.
 
-        Returns:
-            The exit code: 1 if a piped message could not be answered, or its answer could not be written.
+        Returns the exit code: 1 if a piped message could not be answered, or its answer could not be written.
         """
         with LoopThread() as loop:
             stack = AsyncExitStack()
@@ -176,7 +163,7 @@ class Chat:
                     if not line:
                         continue
                     if line == "/forget" and not self._is_sure():
-                        self._console.print(Text(NOT_FORGOTTEN, style="dim"))
+                        self._console.say(NOT_FORGOTTEN, "dim")
                         continue
                     thread_id = self._do(loop, agent, sessions, line, thread_id)
             finally:
@@ -194,7 +181,7 @@ class Chat:
         self._console.print(Text(HELP, style="dim"))
         if said:
             shown = one_line(said, max(self._console.width - 42, 10))
-            self._console.print(Text(f"Going on where you left, at “{shown}”", style="dim"), soft_wrap=True)
+            self._console.say(f"Going on where you left, at “{shown}”", "dim")
         self._console.print()
 
     def _read(self) -> str | None:
@@ -224,13 +211,13 @@ class Chat:
         return answer.strip().lower() in {"y", "yes"}
 
     def _do(self, loop: LoopThread, agent: Agent, sessions: Sessions, line: str, thread_id: str) -> str:
-        """Do what a line asks, whatever comes of it; return the conversation to go on with."""
+        """Carry out a line, catching every error; return the conversation to go on with."""
         outcome = TurnProgress()
         try:
             return loop.run(self._handle(agent, sessions, line, thread_id, outcome))
         except KeyboardInterrupt:
             kept = "; what you said is remembered" if outcome.durable else ""
-            self._console.print(Text(f"stopped{kept}", style="yellow"))
+            self._console.say(f"stopped{kept}", "yellow")
         except Exception as error:
             self._failed = True
             self._console.failure(error)
@@ -245,25 +232,25 @@ class Chat:
         elif line == "/new":
             await sessions.end(thread_id)
             thread_id = await sessions.new()
-            self._console.print(Text("a new conversation", style="dim"))
+            self._console.say("a new conversation", "dim")
         elif line == "/forget":
             try:
                 receipt = await sessions.forget()
             except LegalHoldError as held:
-                self._console.print(Text(str(held), style="yellow"), soft_wrap=True)
+                self._console.say(str(held), "yellow")
                 return thread_id
             if self._prompt is not None:
                 self._prompt.forget()
             thread_id = await sessions.new()
-            self._console.print(Text(f"forgotten: {receipt.in_short()}", style="dim"))
+            self._console.say(f"forgotten: {receipt.in_short()}", "dim")
         elif line == "/help":
             self._console.print(Text(HELP, style="dim"))
         elif line.split()[0] in _VERDICTS:
             await self._judge(agent, thread_id, _VERDICTS[line.split()[0]])
         elif line.split()[0] in COMMANDS:
-            self._console.print(Text(f"{line.split()[0]} takes nothing after it", style="yellow"))
+            self._console.say(f"{line.split()[0]} takes nothing after it", "yellow")
         elif line.startswith("/") and " " not in line and line.count("/") == 1:
-            self._console.print(Text(f"unknown command {one_line(line, 40)}", style="yellow"))
+            self._console.say(f"unknown command {one_line(line, 40)}", "yellow")
             self._console.print(Text(HELP, style="dim"))
         else:
             await run_turn(
@@ -279,25 +266,22 @@ class Chat:
         return thread_id
 
     async def _judge(self, agent: Agent, thread_id: str, score: Literal[-1, 1]) -> None:
-        """Tell memory what the user thinks of the last answer; words beside it are for nobody to keep."""
-        assert agent.store is not None  # noqa: S101 - narrows for the type checker
-        report = await MemoryFacade(agent.store).feedback(self._user_id, score, session_id=thread_id)
+        """Record the user's verdict on the last answer; words after it are dropped."""
+        report = await _memory(agent).feedback(self._user_id, score, session_id=thread_id)
         if report is None:
-            self._console.print(Text("there is no answer yet that is remembered", style="yellow"))
+            self._console.say("there is no answer yet that is remembered", "yellow")
             return
         counts = "more" if score > 0 else "less"
         said = f"noted: {report.memories} memories count {counts}" if report.memories else "noted"
-        self._console.print(Text(said, style="dim"))
+        self._console.say(said, "dim")
 
     async def _show_threads(self, agent: Agent) -> None:
-        assert agent.store is not None  # noqa: S101 - narrows for the type checker
-        for held in (await MemoryFacade(agent.store).dialog.conversations(self._user_id))[:_SHOWN]:
+        for held in (await _memory(agent).dialog.conversations(self._user_id))[:_SHOWN]:
             about = one_line(held.about, max(self._console.width - 26, 10))
-            self._console.print(Text(f"  {held.last[:16].replace('T', ' ')}  {held.id[:8]}  {about}", style="dim"))
+            self._console.say(f"  {held.last[:16].replace('T', ' ')}  {held.id[:8]}  {about}", "dim")
 
     async def _show_memory(self, agent: Agent) -> None:
-        assert agent.store is not None  # noqa: S101 - narrows for the type checker
-        facade = MemoryFacade(agent.store, MemoryPolicy.model_validate({"recall": {"max_memories": _SHOWN}}))
+        facade = _memory(agent, MemoryPolicy.model_validate({"recall": {"max_memories": _SHOWN}}))
         results = await facade.read(
             MemoryQuery(
                 user_id=self._user_id,
@@ -312,7 +296,12 @@ class Chat:
             text = labelled(item.payload, str(item.payload.get("text", "")))
             Column(self._console, _MEMORY_COLUMN).whole(text)
         if not results:
-            self._console.print(Text("  nothing yet", style="dim"))
+            self._console.say("  nothing yet", "dim")
         if waiting := await facade.pending(self._user_id):
             why = "`react-mem memory pending` says why, if it lasts"
-            self._console.print(Text(f"  waiting to be read: {len(waiting)} ({why})", style="yellow"))
+            self._console.say(f"  waiting to be read: {len(waiting)} ({why})", "yellow")
+
+
+def _memory(agent: Agent, policy: MemoryPolicy | None = None) -> MemoryFacade:
+    assert agent.store is not None  # noqa: S101 - narrows for the type checker
+    return MemoryFacade(agent.store, policy)

@@ -1,6 +1,6 @@
-"""`react-mem context`: the prompt that an agent would be given for a question, with the tokens of each part of it.
+"""`react-mem context`: the prompt for a question, with the tokens of each part. No model is called, nothing is written.
 
-No model is called for it and nothing is written. The web is not searched either: what a search would bring is missing.
+The web is not searched either, so its pages are missing.
 """
 
 from __future__ import annotations
@@ -8,44 +8,32 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
-from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langgraph.store.base import BaseStore
-from rich.console import Console
-from rich.text import Text
 
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.context_preview import REMEMBERING, preview_context, shown_message
+from react_mem.agents.context_preview import REMEMBERING, ContextPreview, preview_context, shown_message
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.agents.terminal.output import print_json, printable
+from react_mem.agents.terminal.output import Terminal, printable
 from react_mem.errors import MemoryCommandError
-from react_mem.memory import MemoryFacade, MemoryScope, StorageSettings
-from react_mem.memory.context import Assembled, Frame, Section, is_users
-from react_mem.memory.runtime import CONVERSATION, open_storage
+from react_mem.memory import MemoryFacade, StorageSettings
+from react_mem.memory.context import Section, is_users
+from react_mem.memory.runtime import open_storage
 from react_mem.memory.turns import Identity
 
 _NAMED = 5
-"""Conversations that are named where the one asked for does not exist."""
+"""Conversations listed where the wanted one does not exist."""
 
 
 async def run_context(
-    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
+    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
 ) -> int:
-    """Show a context.
+    """Show a context; return the exit code.
 
-    Args:
-        arguments: As `command_line` read them.
-        config: The agent.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        MemoryCommandError: If there is no such conversation, or the agent has no memory.
-        StorageError: If the database cannot be opened.
-        ModelConfigError: If the agent's model cannot be loaded: the context has to fit into its window.
+    Raises `MemoryCommandError` for an unknown conversation or an agent without memory, and `ModelConfigError` if the
+    agent's model, whose window limits the context, cannot be loaded.
     """
     if config.manager != REMEMBERING:
         raise MemoryCommandError(
@@ -62,13 +50,15 @@ async def run_context(
             raise MemoryCommandError(await _no_thread(storage.store, arguments))
         identity = Identity(arguments.user, arguments.thread)
         preview = await preview_context(agent, storage.memory, identity, thread, messages[len(thread) :])
-    view = _View(console, preview.frame, preview.assembled, preview.prompt)
-    view.json() if arguments.json else view.draw(searches=config.memory.web.enabled)
+    if arguments.json:
+        console.json(_data(preview))
+    else:
+        _draw(preview, console, searches=config.memory.web.enabled)
     return 0
 
 
 def _asked(messages: Sequence[AnyMessage], query: str | None) -> list[AnyMessage]:
-    """Return a thread up to its question: the one given, or the last one in it."""
+    """Return a thread up to its question: the given one, or the last one in it."""
     if query is not None and query.strip():
         return [*messages, HumanMessage(query, id="question")]
     asked = [place for place, message in enumerate(messages) if is_users(message)]
@@ -76,68 +66,52 @@ def _asked(messages: Sequence[AnyMessage], query: str | None) -> list[AnyMessage
 
 
 async def _no_thread(store: BaseStore, arguments: argparse.Namespace) -> str:
-    states = await MemoryFacade(store).list_records(arguments.user, [MemoryScope.STATE])
-    held = [item.payload for item in states if item.source == CONVERSATION.name]
-    latest = sorted(held, key=lambda value: str(value["last_said_at"]), reverse=True)[:_NAMED]
-    named = ", ".join(str(value["session_id"]) for value in latest)
+    held = await MemoryFacade(store).dialog.conversations(arguments.user)
+    named = ", ".join(one.id for one in held[:_NAMED])
     return (
         f"nothing was said in the thread {arguments.thread!r}: give a --query, or one of the threads of "
         f"{arguments.user}: {named or 'there are none yet'}"
     )
 
 
-class _View:
-    """One context, to be shown."""
+def _data(preview: ContextPreview) -> dict[str, Any]:
+    window, assembled = preview.frame.window, preview.assembled
+    return {
+        "window": {"tokens": window.tokens, "known": window.known, "answer": window.tokens - preview.frame.available},
+        "sections": {
+            str(section): {
+                "tokens": assembled.tokens.get(section, 0),
+                "budget": assembled.budget.get(section, 0),
+                "dropped": assembled.dropped.get(section, 0),
+            }
+            for section in Section
+        },
+        "messages": [{"role": message.type, "content": shown_message(message)} for message in preview.prompt],
+    }
 
-    def __init__(self, console: Console, frame: Frame, assembled: Assembled, prompt: Sequence[BaseMessage]) -> None:
-        self._console = console
-        self._frame = frame
-        self._assembled = assembled
-        self._prompt = prompt
 
-    def json(self) -> None:
-        """Print all of it as JSON."""
-        window = self._frame.window
-        data = {
-            "window": {"tokens": window.tokens, "known": window.known, "answer": window.tokens - self._frame.available},
-            "sections": {
-                str(section): {
-                    "tokens": self._assembled.tokens.get(section, 0),
-                    "budget": self._assembled.budget.get(section, 0),
-                    "dropped": self._assembled.dropped.get(section, 0),
-                }
-                for section in Section
-            },
-            "messages": [{"role": message.type, "content": shown_message(message)} for message in self._prompt],
-        }
-        print_json(self._console, data)
+def _draw(preview: ContextPreview, console: Terminal, *, searches: bool) -> None:
+    """Draw the messages, then the tokens of each section."""
+    for message in preview.prompt:
+        console.say(f"[{message.type}]", "bold")
+        for line in shown_message(message).split("\n"):
+            console.say(printable(line))
+        console.print()
 
-    def draw(self, *, searches: bool) -> None:
-        """Draw the messages, then what each section takes."""
-        for message in self._prompt:
-            self._console.print(Text(f"[{message.type}]", style="bold"), soft_wrap=True)
-            for line in shown_message(message).split("\n"):
-                self._console.print(Text(printable(line)), soft_wrap=True)
-            self._console.print()
-        tokens, budget, dropped = self._assembled.tokens, self._assembled.budget, self._assembled.dropped
-        self._row("section", "tokens", "may take", "dropped", style="dim")
-        for section in Section:
-            numbers = (tokens.get(section, 0), budget.get(section, 0), dropped.get(section, 0))
-            self._row(section.replace("_", " "), *(f"{number:,}" if number else "-" for number in numbers))
-        window = self._frame.window
-        whose = "" if window.known else " (assumed: the model does not say; set memory.context.window)"
-        self._row("together", f"{sum(tokens.values()):,}", f"{self._frame.available:,}", "")
-        self._note(f"of a window of {window.tokens:,}{whose}, of which the answer may take the rest")
-        if self._assembled.cut:
-            self._note(f"{self._assembled.cut:,} characters of the question are left out: they do not fit")
-        for name, cause in self._assembled.missing.items():
-            self._note(f"without {name}: {cause}")
-        if searches:
-            self._note("the web was not searched for this")
+    def row(section: str, tokens: str, budget: str, dropped: str, style: str = "") -> None:
+        console.say(f"{section.ljust(16)}{tokens.rjust(9)}{budget.rjust(10)}{dropped.rjust(9)}".rstrip(), style)
 
-    def _row(self, section: str, tokens: str, budget: str, dropped: str, style: str = "") -> None:
-        line = f"{section.ljust(16)}{tokens.rjust(9)}{budget.rjust(10)}{dropped.rjust(9)}"
-        self._console.print(Text(line.rstrip(), style=style), soft_wrap=True)
-
-    def _note(self, text: str) -> None:
-        self._console.print(Text(text, style="dim"), soft_wrap=True)
+    assembled, window, available = preview.assembled, preview.frame.window, preview.frame.available
+    row("section", "tokens", "may take", "dropped", style="dim")
+    for section in Section:
+        numbers = [found.get(section, 0) for found in (assembled.tokens, assembled.budget, assembled.dropped)]
+        row(section.replace("_", " "), *(f"{number:,}" if number else "-" for number in numbers))
+    row("together", f"{sum(assembled.tokens.values()):,}", f"{available:,}", "")
+    whose = "" if window.known else " (assumed: the model does not say; set memory.context.window)"
+    console.say(f"of a window of {window.tokens:,}{whose}, of which the answer may take the rest", "dim")
+    if assembled.cut:
+        console.say(f"{assembled.cut:,} characters of the question are left out: they do not fit", "dim")
+    for name, cause in assembled.missing.items():
+        console.say(f"without {name}: {cause}", "dim")
+    if searches:
+        console.say("the web was not searched for this", "dim")

@@ -1,4 +1,4 @@
-"""`react-mem database`: what is done with the database as a whole."""
+"""`react-mem database`, `keys`, `worker` and `maintain`."""
 
 from __future__ import annotations
 
@@ -8,153 +8,96 @@ import contextlib
 import signal
 from collections.abc import Callable
 
-from rich.console import Console
-from rich.text import Text
-
 from react_mem.agents.agent_opening import ConfiguredRunners
-from react_mem.agents.terminal.output import counted, print_json
+from react_mem.agents.terminal.output import Terminal, counted
 from react_mem.agents.terminal.progress import Progress
-from react_mem.errors import MemoryCommandError
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import (
-    CLOSING_SECONDS,
-    KeyRing,
-    MemoryStore,
+    Storage,
     Worker,
-    begin_rotation,
     distribute,
-    end_rotation,
-    key_counts,
     load_embedding_model,
     maintain_all,
     new_master_key,
     open_storage,
     reembed,
-    renew_all,
-    reseal,
-    rewrap,
 )
 
-# Progress of long work, on standard error: a bar with the time left on a terminal, a line now and then elsewhere.
 
-
-async def run_database(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
-    """Carry out one of the commands.
-
-    Args:
-        arguments: The command's.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        StorageError: If it cannot be done here.
-    """
-    match arguments.verb:
-        case "distribute":
-            await _distribute(settings, console, quiet=arguments.quiet)
-        case "reembed":
-            await _reembed(arguments.to, settings, console, quiet=arguments.quiet)
-    return 0
-
-
-async def _distribute(settings: StorageSettings, console: Console, *, quiet: bool) -> None:
+async def run_database(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Run `react-mem database`; return the exit code. Raises `StorageError` if it cannot be done here."""
+    if arguments.verb == "reembed":
+        go_on = "What is left is found by its words; the same command goes on from there."
+        with Progress("Embedding", "texts", quiet=arguments.quiet, go_on=go_on) as progress:
+            model = await asyncio.to_thread(load_embedding_model, arguments.to)
+            done = await reembed(settings, model, progress)
+        console.say(f"{done} texts embedded. The memories are now of {model.name}: set EMBEDDING_MODEL={model.name}")
+        return 0
     steps: list[str] = []
     # what was done is told behind the bar, which both would otherwise be drawn over
     together = "Tables are distributed all together or not at all; the same command does what is left."
     try:
-        with Progress("Distributing", "tables", quiet=quiet, go_on=together) as progress:
+        with Progress("Distributing", "tables", quiet=arguments.quiet, go_on=together) as progress:
             await distribute(settings, steps.append, progress)
     finally:
         for step in steps:
-            console.print(Text(step), soft_wrap=True)
+            console.say(step)
     if not steps:
-        console.print(Text("the database is distributed already; there was nothing to do"))
-
-
-async def _reembed(spec: str, settings: StorageSettings, console: Console, *, quiet: bool) -> None:
-    go_on = "What is left is found by its words; the same command goes on from there."
-    with Progress("Embedding", "texts", quiet=quiet, go_on=go_on) as progress:
-        model = await asyncio.to_thread(load_embedding_model, spec)
-        done = await reembed(settings, model, progress)
-    console.print(
-        Text(f"{done} texts embedded. The memories are now of {model.name}: set EMBEDDING_MODEL={model.name}"),
-        soft_wrap=True,
-    )
+        console.say("the database is distributed already; there was nothing to do")
+    return 0
 
 
 # `react-mem keys`: the master key that memory is encrypted under, and the data keys of owners.
 
 
-async def run_keys(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
-    """Carry out one of the commands.
+async def run_keys(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Run `react-mem keys`; return the exit code.
 
-    Args:
-        arguments: The command's.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        MemoryCommandError: If no key is set.
-        StorageError: If the database cannot be opened, or the key is wrong.
+    Raises `StorageError` without a key, or for a wrong one.
     """
     if arguments.verb == "new":
-        console.print(Text(new_master_key()), soft_wrap=True)
+        console.say(new_master_key())
         return 0
     if arguments.verb == "status":
         async with open_storage(settings) as storage:
-            await _status(storage.store, console)
+            found = await storage.key_counts()
+        console.json(found)
         return 0
     told: list[str] = []
     try:
         with Progress("Sealing", "records", quiet=arguments.quiet) as progress:
             async with open_storage(settings) as storage:
                 if arguments.verb == "rotate":
-                    await _rotate(storage.store, progress, told.append, data_keys=arguments.data_keys)
+                    await _rotate(storage, progress, told.append, data_keys=arguments.data_keys)
                 else:
-                    await _seal(storage.store, progress, told.append)
+                    await _seal(storage, progress, told.append)
     finally:
         # behind the bar, which is drawn over what is printed meanwhile
         for line in told:
-            console.print(Text(line), soft_wrap=True)
+            console.say(line)
     return 0
 
 
-async def _status(store: MemoryStore, console: Console) -> None:
-    found = await key_counts(store.pool)
-    master = store.keys.master.id if store.keys is not None else None
-    print_json(console, {"master_key": master, **found._asdict()})
-
-
-async def _rotate(store: MemoryStore, progress: Progress, tell: Callable[[str], None], *, data_keys: bool) -> None:
-    ring = _ring(store)
+async def _rotate(storage: Storage, progress: Progress, tell: Callable[[str], None], *, data_keys: bool) -> None:
     progress.turn_to("Wrapping", "data keys")
-    done = await rewrap(store.pool, ring.master, progress)
+    master, done = await storage.wrap_keys(progress)
     of_owners = counted(done.of_owners, "data key of an owner is", "data keys of owners are")
     own = counted(done.own, "key")
-    tell(f"{of_owners} wrapped anew by the master key {ring.master.id}, and {own} that the store keeps for itself")
+    tell(f"{of_owners} wrapped anew by the master key {master}, and {own} that the store keeps for itself")
     if not data_keys:
         return
-    begun, before = await begin_rotation(store.pool, ring)
-    if before:
-        at = begun.isoformat(" ", timespec="minutes")
-        tell(f"the rotation of {at} has gone on: who had a newer data key keeps it")
     progress.turn_to("Making data keys", "owners")
-    owners = await renew_all(store.pool, ring, begun, progress)
+    owners, resumed = await storage.renew_keys(progress)
+    if resumed is not None:
+        at = resumed.isoformat(" ", timespec="minutes")
+        tell(f"the rotation of {at} has gone on: who had a newer data key keeps it")
     tell(f"{counted(owners, 'owner has', 'owners have')} a new data key")
-    await _seal(store, progress, tell)
-    await end_rotation(store.pool, ring)
+    await _seal(storage, progress, tell, renewed=True)
 
 
-async def _seal(store: MemoryStore, progress: Progress, tell: Callable[[str], None]) -> None:
-    ring = _ring(store)
+async def _seal(storage: Storage, progress: Progress, tell: Callable[[str], None], *, renewed: bool = False) -> None:
     progress.turn_to("Sealing", "records")
-    done = await reseal(store.pool, ring, progress)
+    done = await storage.seal_records(progress, renewed=renewed)
     # memories among them, and as much that memory keeps for itself: which is which is sealed
     tell(
         counted(done.from_plain, "record that was in plain is", "records that were in plain are")
@@ -167,29 +110,11 @@ async def _seal(store: MemoryStore, progress: Progress, tell: Callable[[str], No
         )
 
 
-def _ring(store: MemoryStore) -> KeyRing:
-    if store.keys is None:
-        raise MemoryCommandError("No master key is set. Make one with `react-mem keys new`; see docs/encryption.md.")
-    return store.keys
-
-
 # `react-mem worker` and `react-mem maintain`: the work behind the turns, in a process of its own, or once and now.
 
 
-async def run_worker(settings: StorageSettings, console: Console) -> int:
-    """Work until the process is told to stop.
-
-    Args:
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        AgentConfigError: If the folder of the agents does not exist.
-        StorageError: If the database cannot be opened.
-    """
+async def run_worker(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Run the background work of all agents until the process is told to stop; return the exit code."""
     stopped = asyncio.Event()
     for name in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # on Windows Ctrl-C cancels us
@@ -197,37 +122,23 @@ async def run_worker(settings: StorageSettings, console: Console) -> int:
     runners = await asyncio.to_thread(ConfiguredRunners)
     async with open_storage(settings) as storage:
         worker = Worker(storage.memory, runners, checkpointer=storage.checkpointer)
-        console.print(Text(f"working for {', '.join(runners.names())}; Ctrl-C stops", style="dim"), soft_wrap=True)
+        console.say(f"working for {', '.join(runners.names())}; Ctrl-C stops", "dim")
         try:
             await stopped.wait()
         finally:
             # what is not finished by then is taken over by another worker
-            await worker.close(CLOSING_SECONDS)
+            await worker.close()
     return 0
 
 
-async def run_maintain(user_id: str | None, settings: StorageSettings, console: Console, *, quiet: bool) -> int:
-    """Pick up what crashes left, conclude what has gone quiet, and reflect.
-
-    Args:
-        user_id: The one user whose memory to work on; None for everybody.
-        settings: The database.
-        console: Where to draw.
-        quiet: Whether no progress is shown.
-
-    Returns:
-        The exit code: 1 if something could not be done.
-
-    Raises:
-        AgentConfigError: If the folder of the agents does not exist.
-        StorageError: If the database cannot be opened.
-    """
+async def run_maintain(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Recover after crashes, conclude quiet conversations and reflect, for a user or all; return 1 after a problem."""
     runners = await asyncio.to_thread(ConfiguredRunners)
-    with Progress("Maintaining", "users", quiet=quiet) as progress:
+    with Progress("Maintaining", "users", quiet=arguments.quiet) as progress:
         async with open_storage(settings) as storage:
-            done = await maintain_all(storage.memory, runners, user_id, progress)
+            done = await maintain_all(storage.memory, runners, arguments.user, progress)
     counts = f"new in memory: {len(done.stored)} · no longer believed: {len(done.retired)} · waiting: {done.waiting}"
-    console.print(Text(counts))
+    console.say(counts)
     if done.problem:
-        console.print(Text(done.problem, style="yellow"), soft_wrap=True)
+        console.say(done.problem, "yellow")
     return 1 if done.problem else 0

@@ -1,10 +1,11 @@
-"""`react-mem demo`: an agent learns something in one conversation and uses it in the next, in another process.
+"""`react-mem demo`: an agent learns in one conversation and remembers in the next, in another process; `react-mem new`.
 
-Where there is no database, as after a plain install, both are held in this process, in a memory that ends with it.
+Without a database, as after a plain install, both run in this process, in a memory that ends with it.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import subprocess
 import sys
@@ -13,7 +14,6 @@ from pathlib import Path
 
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.agent_opening import open_agent
@@ -50,16 +50,13 @@ Nothing of it is kept. For a memory that outlives the process, with an embedded 
 """
 
 
-def run_demo(settings: StorageSettings, console: Terminal) -> int:
-    """Hold the conversations, each in a process of its own; in this one if there is no database.
+def run_demo(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Hold the conversations, each in a process of its own; in this one without a database.
 
-    Args:
-        settings: Where memory is kept.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 0 if the second conversation used what the first taught.
+    Returns the exit code: 0 if the second conversation used the memories of the first.
     """
+    if arguments.conversation is not None:
+        return asyncio.run(_hold_stored(arguments.conversation, arguments.user, settings, console))
     # a user of its own, so that what you told the agent before neither helps nor harms
     user_id = f"demo-{uuid.uuid4().hex[:8]}"
     if settings.database_url is None and not has_embedded_server():
@@ -112,18 +109,7 @@ def _in_this_process(user_id: str, console: Terminal) -> int:
     return 0
 
 
-async def hold_conversation(number: int, user_id: str, settings: StorageSettings, console: Terminal) -> int:
-    """Hold one of the conversations.
-
-    Args:
-        number: Which, from 1.
-        user_id: The user of the demonstration, who is forgotten after the last conversation.
-        settings: Where memory is kept.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 1 if a turn failed, or a later conversation found nothing that an earlier one taught.
-    """
+async def _hold_stored(number: int, user_id: str, settings: StorageSettings, console: Terminal) -> int:
     config = await asyncio.to_thread(_config)
     async with open_agent(config, settings=settings) as agent:
         return await _hold(number, user_id, agent, console)
@@ -173,20 +159,10 @@ Next:
   make dev       # a LangGraph server: http://127.0.0.1:2024, or the address that it prints where that port is taken"""
 
 
-def run_new(name: str, console: Console) -> int:
-    """Carry the command out.
-
-    Args:
-        name: What the project is to be called.
-        console: Where to draw.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        ProjectError: If it cannot be written as it is called, or not here; nothing is.
-    """
+def run_new(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Write a project of the user's own; return the exit code. Raises `ProjectError`."""
+    name: str = arguments.name
     files = write_project(name, Path.cwd())
     lines = [f"Written: {name}", *(f"  {file}" for file in files), _NEXT.format(name=name)]
-    console.print(Text("\n".join(lines)), soft_wrap=True)
+    console.say("\n".join(lines))
     return 0

@@ -1,4 +1,4 @@
-"""`react-mem users` and `react-mem doctor`: whose memories there are, what is used, and what is off and why."""
+"""`react-mem users` and `react-mem doctor`: owners of memories, the configuration in use, and its gaps."""
 
 from __future__ import annotations
 
@@ -7,53 +7,28 @@ import asyncio
 import os
 import platform
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 
-from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.config import load_agent
+from react_mem.agents.embedding import with_embedding_of
 from react_mem.agents.models import EXTRACTIVE, explain_model_error, load_chat_model, resolve_chat_spec
-from react_mem.agents.terminal.output import Output, place_in_words, printable
+from react_mem.agents.terminal.output import Terminal, place_in_words, printable
 from react_mem.errors import MemoryCommandError, ReactMemError
 from react_mem.memory import StorageSettings
-from react_mem.memory.runtime import (
-    Holder,
-    connected,
-    has_cluster,
-    has_embedded_server,
-    holders,
-    limited,
-    load_embedding_model,
-    misspelt,
-    server_of,
-    stored_embedding,
-)
+from react_mem.memory.runtime import has_cluster, has_embedded_server, load_embedding_model, look_at, misspelt
 
 _PACKAGES = ("langgraph", "langchain-core", "psycopg")
 _NAMED = 10
 _CHECK_SECONDS = 30.0
-"""Seconds for a model to say a word: one that takes longer does not serve a conversation."""
-
-_MAKING = frozenset({"chat", "database", "demo", "doctor", "hook", "import", "mcp", "new", "receipt", "worker"}) | {
-    *("hold set", "keys new", "memory import", "skills import")
-}
-"""Commands, with their verbs, that need no database or make one: the others do something with what is there."""
+"""Seconds for a model to say a word: a slower one does not serve a conversation."""
 
 
 def refuse_nothing(arguments: argparse.Namespace, settings: StorageSettings) -> None:
-    """Refuse a command that reads where there is no database yet, in place of making one.
-
-    Args:
-        arguments: The command's.
-        settings: Which database.
-
-    Raises:
-        MemoryCommandError: If there is none; the message says where it would be.
-    """
-    names = {arguments.command, f"{arguments.command} {getattr(arguments, 'verb', None)}"}
-    reads = _MAKING.isdisjoint(names) and not getattr(arguments, "store", None)
+    """Refuse a reading command where there is no database yet, in place of making one. Raises `MemoryCommandError`."""
+    reads = arguments.reads and not getattr(arguments, "store", None)
     embedded = settings.database_url is None and has_embedded_server()
     if reads and embedded and not has_cluster(settings.embedded_folder()):
         raise MemoryCommandError(
@@ -63,56 +38,33 @@ def refuse_nothing(arguments: argparse.Namespace, settings: StorageSettings) -> 
 
 
 async def nothing_of(user: str, settings: StorageSettings) -> str:
-    """Return what to say where nothing was found of a user: of whom there is something, and where.
-
-    Args:
-        user: The user.
-        settings: Which database.
-    """
-    async with connected(settings) as conn:
-        found = await holders(conn)
+    """Return the message for a user without memories: the users with some, and the place."""
+    found = (await look_at(settings)).holders
     if any(one.user == user for one in found):
         return "nothing"
-    there = f"there are memories of {_in_words(found)}: name one with --user" if found else "there are no memories yet"
+    there = (
+        f"there are memories of {_in_words({one.user: one.count for one in found})}: name one with --user"
+        if found
+        else "there are no memories yet"
+    )
     return f"nothing of {user} in {place_in_words(settings)}; {there}"
 
 
-async def run_users(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
-    """Show the users of whom something is remembered.
-
-    Args:
-        arguments: The command's.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        StorageError: If the database cannot be opened.
-    """
-    async with connected(settings) as conn:
-        found = await holders(conn)
+async def run_users(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Show the users with memories; return the exit code."""
+    found = (await look_at(settings)).holders
     where = place_in_words(settings)
     rows = [(one.user, str(one.count), f"{one.latest:%Y-%m-%d %H:%M}") for one in found]
     data = [{"user": one.user, "memories": one.count, "last_written": one.latest.isoformat()} for one in found]
     empty = f"there are no memories yet in {where}"
-    code = Output(console, as_json=arguments.json).table(("user", "memories", "last written"), rows, data, empty)
+    code = console.table(("user", "memories", "last written"), rows, data, empty)
     if rows and not arguments.json:
-        console.print(Text(f"in {where}", style="dim"), soft_wrap=True)
+        console.say(f"in {where}", "dim")
     return code
 
 
-async def run_doctor(arguments: argparse.Namespace, console: Console) -> int:
-    """Show what is used here and what is wrong. Nothing is made, and no model is asked without `--check`.
-
-    Args:
-        arguments: The command's.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 1 if something is wrong.
-    """
+async def run_doctor(arguments: argparse.Namespace, console: Terminal) -> int:
+    """Show the configuration and its errors; return 1 for any. No model is asked without `--check`."""
     lines = {
         "versions": ", ".join(
             [f"react-mem {version('react-mem')}", f"Python {platform.python_version()}"]
@@ -121,19 +73,16 @@ async def run_doctor(arguments: argparse.Namespace, console: Console) -> int:
         "user": f"{arguments.user}, unless --user names another",
     }
     wrong = []
-    embedder = ""
+    config = None
     try:
         config = await asyncio.to_thread(load_agent, arguments.agent)
-        embedder = config.models.embedding
         lines["model"] = resolve_chat_spec(config.models.chat)
     except ReactMemError as error:
         wrong.append(str(error))
     try:
         with warnings.catch_warnings(action="ignore"):
             settings = StorageSettings.from_env()
-        if embedder not in ("", "auto"):
-            settings = settings.model_copy(update={"embedding": embedder})
-        lines |= await _database(settings)
+        lines |= await _database(settings if config is None else with_embedding_of(config, settings))
     except (ReactMemError, ValueError) as error:
         wrong.append(str(error))
     wrong += [
@@ -146,7 +95,7 @@ async def run_doctor(arguments: argparse.Namespace, console: Console) -> int:
     if lines.get("model") == EXTRACTIVE:
         lines["model"] += ", built in: quotes what it remembers; set OPENAI_API_KEY or CHAT_MODEL for another"
     if arguments.json:
-        Output(console, as_json=True).json({**lines, "wrong": wrong})
+        console.json({**lines, "wrong": wrong})
     else:
         for label, text in [*lines.items(), *(("wrong", text) for text in wrong)]:
             line = Text(label.ljust(12), style="red" if label == "wrong" else "dim")
@@ -155,7 +104,7 @@ async def run_doctor(arguments: argparse.Namespace, console: Console) -> int:
 
 
 async def _database(settings: StorageSettings) -> dict[str, str]:
-    """Return what is said about the database and what it holds."""
+    """Return the lines on the database and its content."""
     off = {
         "encryption": await asyncio.to_thread(settings.master_key) is None and "MEMORY_ENCRYPTION_KEY is not set",
         "audit log": not settings.audit and "MEMORY_AUDIT is not 1",
@@ -168,25 +117,24 @@ async def _database(settings: StorageSettings) -> dict[str, str]:
     }
     if settings.database_url is None and not await asyncio.to_thread(lambda: has_cluster(settings.embedded_folder())):
         return told | {"memories": "none: there is no database yet, and the first that is remembered makes it"}
-    async with connected(settings) as conn:
-        server, stored, people = await server_of(conn), await stored_embedding(conn), await holders(conn)
+    server, stored, people = await look_at(settings)
     told["database"] += f", PostgreSQL {server.version.split()[0]}, pgvector {server.pgvector or 'missing'}"
     if stored is not None and stored.name:
         told["vectors"] = f"of {stored.name}, {stored.dims} dimensions"
         if settings.embedding == "auto":
             told["embedder"] = stored.name
-    return told | {"memories": _in_words(people) or "none yet"}
+    return told | {"memories": _in_words({one.user: one.count for one in people}) or "none yet"}
 
 
 async def _silent(lines: dict[str, str]) -> list[str]:
-    """Ask the models for the vector of a text and a short answer, and return why one gives none."""
+    """Return the errors of the models, asked for one vector and one short answer."""
 
     async def embed(name: str) -> None:
         model = await asyncio.to_thread(load_embedding_model, name)
         await model.embeddings.aembed_query("hello")
 
     async def answer(name: str) -> None:
-        await limited(await asyncio.to_thread(load_chat_model, name), 10).ainvoke("Say OK.")
+        await (await asyncio.to_thread(load_chat_model, name)).ainvoke("Say OK.")
 
     wrong = []
     for label, ask in (("embedder", embed), ("model", answer)):
@@ -202,7 +150,8 @@ async def _silent(lines: dict[str, str]) -> list[str]:
     return wrong
 
 
-def _in_words(found: Sequence[Holder]) -> str:
+def _in_words(counts: Mapping[str, int]) -> str:
     """Return users with their numbers of memories, the first of many."""
-    named = [f"{printable(one.user)} ({one.count})" for one in found[:_NAMED]]
+    found = [f"{printable(user)} ({count})" for user, count in counts.items()]
+    named = found[:_NAMED]
     return ", ".join([*named, *([f"{len(found) - _NAMED} more"] if len(found) > _NAMED else [])])

@@ -1,4 +1,4 @@
-"""`react-mem import`: memories of other systems, and exports of this one."""
+"""`react-mem import`, `skills` and `mcp`: imports from other systems and exports, skill files, an MCP server."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ import threading
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from rich.console import Console
-
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.terminal.output import Output, counted, printable
+from react_mem.agents.terminal.output import Terminal, counted, printable
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.installation import pip_install
@@ -30,26 +28,15 @@ from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.runtime import open_storage
 
 _OWNERS = 10
-"""Owners that are named; --json has all of them."""
+"""Owners that are listed; --json has all of them."""
 
 
 async def run_import(
-    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
+    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
 ) -> int:
-    """Carry the command out.
+    """Import memories; return the exit code, 1 if everything was skipped.
 
-    Args:
-        arguments: The command's.
-        config: The agent.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 1 if it could be read, and all of it was skipped for want of room or of somebody whose it is.
-
-    Raises:
-        MemoryCommandError: If what is there cannot be read, or has nothing to import; nothing is imported.
-        StorageError: If the database cannot be opened.
+    Raises `MemoryCommandError` if the source cannot be read or is empty; then nothing is imported.
     """
     is_file = arguments.system != "langmem" and arguments.where != "-"
     if is_file and not await asyncio.to_thread(Path(arguments.where).exists):
@@ -79,12 +66,12 @@ async def run_import(
                 # of an address nothing is shown: it may have a password
                 told = str(error) if arguments.system == "langmem" else _placed(arguments.where, str(error))
                 raise MemoryCommandError(f"{told}; nothing was imported") from error
-    Output(console, as_json=arguments.json).report(outcome.to_data(), _in_words(outcome, arguments.user or ""))
+    console.report(outcome.to_data(), _in_words(outcome, arguments.user or ""))
     return 1 if outcome.is_nothing else 0
 
 
 def _placed(where: str, message: str) -> str:
-    """Return a message about a file that names the file once, as the user did."""
+    """Return a message that names the file once, as the user did."""
     name = STANDARD_INPUT if where == "-" else Path(where).name
     rest = message.removeprefix(name)
     if rest != message and rest[:1] in {":", ",", " "}:
@@ -93,15 +80,16 @@ def _placed(where: str, message: str) -> str:
 
 
 def _in_words(outcome: ImportOutcome, user_id: str) -> str:
-    """Return an outcome as a person reads it, who said whose it becomes or did not."""
+    """Return an import's outcome for a reader; `user_id` is the user who was named as owner of everything."""
     added, updated, same = outcome.added.total(), outcome.updated.total(), outcome.same.total()
     known = outcome.known.total() - same
     kinds = ", ".join(counted(count, kind) for kind, count in sorted(outcome.kinds.items()) if count)
     would = "would be " if outcome.dry_run else ""
+    says = "says" if same == 1 else "say"
     said = [
         f"{counted(added, 'memory', 'memories')} {would}added{f' ({kinds})' if kinds else ''}",
         *([f"{updated} {would}updated to what their source says by now"] if updated else []),
-        *([_same_in_words(same)] if same else []),
+        *([f"{same} {says} the same as another entry or as what is remembered"] if same else []),
         *([f"{known} {'was' if known == 1 else 'were'} there already"] if known or not same else []),
         *([f"and {counted(outcome.own, 'record')} that memory keeps for itself"] if outcome.own else []),
     ]
@@ -131,51 +119,35 @@ def _in_words(outcome: ImportOutcome, user_id: str) -> str:
     return "\n".join(lines)
 
 
-def _same_in_words(same: int) -> str:
-    return f"{same} {'says' if same == 1 else 'say'} the same as another entry or as what is remembered"
-
-
 # `react-mem skills`: a user's skills as `SKILL.md` files, out and in.
 
 
 async def run_skills(
-    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
+    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
 ) -> int:
-    """Carry the command out.
+    """Export or import skills; return the exit code, 1 where one was skipped.
 
-    Args:
-        arguments: The command's.
-        config: The agent.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 1 where something was skipped.
-
-    Raises:
-        MemoryCommandError: If the file or folder cannot be read or written at all.
-        StorageError: If the database cannot be opened.
+    Raises `MemoryCommandError` if the file or folder cannot be read or written at all.
     """
-    out = Output(console, as_json=arguments.json)
     async with open_storage(settings) as storage:
         memory = MemoryFacade(storage.memory, config.memory, checkpointer=storage.checkpointer)
         with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
             carry_out = _export if arguments.verb == "export" else _import
-            return await carry_out(memory, arguments, out)
+            return await carry_out(memory, arguments, console)
 
 
-async def _export(memory: MemoryFacade, arguments: argparse.Namespace, out: Output) -> int:
+async def _export(memory: MemoryFacade, arguments: argparse.Namespace, console: Terminal) -> int:
     try:
         done = await export_skills(memory, arguments.user, arguments.folder)
     except ValueError as error:
         raise MemoryCommandError(str(error)) from error
     data = {"written": done.written, "kept": done.kept, "skipped": done.skipped, "folder": arguments.folder}
     said = f"{counted(len(done.written), 'skill')} written to {arguments.folder}, {done.kept} were there as they are"
-    out.report(data, "\n".join([printable(said), *_listed(done.skipped)]))
+    console.report(data, "\n".join([printable(said), *_listed(done.skipped)]))
     return 1 if done.skipped else 0
 
 
-async def _import(memory: MemoryFacade, arguments: argparse.Namespace, out: Output) -> int:
+async def _import(memory: MemoryFacade, arguments: argparse.Namespace, console: Terminal) -> int:
     try:
         done = await import_skills(memory, arguments.user, arguments.where, dry_run=arguments.dry_run)
     except ValueError as error:
@@ -190,7 +162,7 @@ async def _import(memory: MemoryFacade, arguments: argparse.Namespace, out: Outp
     would = "would be " if arguments.dry_run else ""
     cut = [printable(f"  only its beginning is taken: {place}") for place in done.cut]
     said = f"{counted(len(done.added), 'skill')} {would}added, on probation, {done.kept} were there already"
-    out.report(data, "\n".join([said, *cut, *_listed(done.skipped)]))
+    console.report(data, "\n".join([said, *cut, *_listed(done.skipped)]))
     return 1 if done.skipped else 0
 
 
@@ -203,19 +175,12 @@ def _listed(skipped: Mapping[str, str]) -> Sequence[str]:
 _PIECE = 1 << 16
 
 
-async def run_mcp(user_id: str, config: AgentConfig, settings: StorageSettings) -> int:
-    """Serve a client until it closes our input, or the process is told to stop.
+async def run_mcp(
+    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
+) -> int:
+    """Serve an MCP client until it closes our input, or the process is told to stop; return the exit code.
 
-    Args:
-        user_id: Whose memory.
-        config: The agent whose policy says what is read and written.
-        settings: The database.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        MemoryCommandError: If the protocol is not installed.
+    Raises `MemoryCommandError` if the protocol is not installed.
     """
     if importlib.util.find_spec("mcp") is None:
         raise MemoryCommandError(f"the Model Context Protocol is an extra: {pip_install('mcp')}")
@@ -231,7 +196,7 @@ async def run_mcp(user_id: str, config: AgentConfig, settings: StorageSettings) 
     kept = KeptOpen(opening)
     kept.begin()
     try:
-        with calling(ClientUser(user_id, config, kept.opened)), _input_until_stopped():
+        with calling(ClientUser(arguments.user, config, kept.opened)), _input_until_stopped():
             await memory_server().run_stdio_async()
     finally:
         await kept.close()
@@ -240,9 +205,9 @@ async def run_mcp(user_id: str, config: AgentConfig, settings: StorageSettings) 
 
 @contextlib.contextmanager
 def _input_until_stopped() -> Iterator[None]:
-    """Have the standard input end when the process is told to stop, as if the client had closed it.
+    """End the standard input when the process is told to stop, as if the client had closed it.
 
-    A thread that waits for input is not to be interrupted; so it waits for that of a socket, which can be ended.
+    A thread that waits for input cannot be interrupted; so it waits for a socket, which can be closed.
     """
     if sys.platform == "win32":
         # Ctrl-C cancels us

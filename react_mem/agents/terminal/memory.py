@@ -1,88 +1,71 @@
-"""`react-mem memory`: what is remembered about a user, at the command line."""
+"""`react-mem memory`: the memories of a user, at the command line."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import dataclasses
-import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.terminal.arguments import FORMATS
 from react_mem.agents.terminal.doctor_command import nothing_of
-from react_mem.agents.terminal.output import CELL, NOT_FORGOTTEN, Output, counted, one_line, write_lines, written_lines
+from react_mem.agents.terminal.output import (
+    CELL,
+    NOT_FORGOTTEN,
+    Terminal,
+    counted,
+    one_line,
+    write_lines,
+    written_lines,
+)
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import (
     Fact,
     MemoryFacade,
+    MemoryItem,
     MemoryPolicy,
     MemoryQuery,
     MemoryResultItem,
     MemoryScope,
+    Message,
     Receipt,
     StorageSettings,
 )
 from react_mem.memory.context import is_over, labelled
 from react_mem.memory.language import is_question
 from react_mem.memory.records import KINDS, AuditActor, AuditReason, acting, kind_named
-from react_mem.memory.runtime import (
-    MESSAGE,
-    markdown_export,
-    now,
-    open_storage,
-    own_records,
-    readable_export,
-    searched_scopes,
-    title_of,
-)
+from react_mem.memory.runtime import open_storage, own_records, render_export, searched_scopes
 
 SESSION = "terminal"
-"""The conversation that a search from the command line counts as."""
+"""The conversation of a search from the command line."""
 
 _MAX_DRAWN = 2_000
-"""Memories on a page, those with the most links: of more a browser draws nothing but a cloud, and takes its time."""
+"""Memories on a page, the best linked: of more a browser draws nothing but a cloud, and takes its time."""
 
 _LINES = 1_000
-"""Lines of an export that are written at a time."""
+"""Lines of an export written at a time."""
 
 _ANEW = "Nothing was written to the file; the same command begins anew."
-
-_READABLE: dict[str, Callable[[Sequence[str]], list[str]]] = {
-    "html": lambda lines: [readable_export(lines)],
-    "markdown": lambda lines: list(markdown_export(lines)),
-}
-"""Forms of an export for people."""
 
 _ENDINGS = {".html": "html", ".htm": "html", ".json": "json"}
 
 
 async def run_memory(
-    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
+    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
 ) -> int:
-    """Carry out a subcommand.
+    """Run a subcommand; return the exit code.
 
-    Args:
-        arguments: As `command_line` read them.
-        config: The agent.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 1 if what was asked for does not exist, the user said no, or something of what was to be
-            forgotten is left or may be: rows of it could not be looked at.
-
-    Raises:
-        MemoryCommandError: If it cannot be carried out.
-        StorageError: If the database cannot be opened.
+    It is 1 if the memory does not exist, the user said no, or some forgotten data is left or may be: rows could not be
+    checked. Raises `MemoryCommandError` if it cannot be carried out.
     """
     command = _Command(arguments, config, settings, console)
     verb = arguments.verb
@@ -96,15 +79,15 @@ async def run_memory(
 
 
 class _Command:
-    """One subcommand."""
+    """One subcommand; each public coroutine is a verb of the command line."""
 
     def __init__(
-        self, arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
+        self, arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Terminal
     ) -> None:
         self.arguments = arguments
         self._settings = settings
         self._config = config
-        self._out = Output(console, as_json=arguments.json)
+        self._out = console
         self._user: str = arguments.user
 
     def policy(self) -> MemoryPolicy:
@@ -113,7 +96,7 @@ class _Command:
         return self._config.memory if limit is None else self._config.memory.showing(limit)
 
     def is_sure(self) -> bool:
-        """Return whether the user wants to forget."""
+        """Return true if the user wants to forget."""
         session = self.arguments.session
         return self._agreed(f"the conversation {session}" if session else f"everything about {self._user}")
 
@@ -123,16 +106,16 @@ class _Command:
         if not (sys.stdin and sys.stdin.isatty()):
             raise MemoryCommandError(f"forgetting {what} cannot be undone: say --yes")
         try:
-            answer = self._out.console.input(Text(f"forget {what}, for good? (yes/no) "))
+            answer = self._out.input(Text(f"forget {what}, for good? (yes/no) "))
         except (EOFError, KeyboardInterrupt):
             answer = ""
         is_sure = answer.strip().lower() in {"y", "yes"}
         if not is_sure:
-            self._out.console.print(Text(NOT_FORGOTTEN, style="dim"))
+            self._out.say(NOT_FORGOTTEN, "dim")
         return is_sure
 
     async def list(self, memory: MemoryFacade) -> int:
-        """Show what is remembered: facts first, then the rest; the latest first."""
+        """Show memories: facts first, then the rest; the latest first."""
         found = await memory.list_records(self._user, self.arguments.scope or list(MemoryScope))
         if not self.arguments.scope and not self.arguments.all:
             found = [item for item in found if kind_named(item.source).listed]
@@ -140,7 +123,7 @@ class _Command:
         return await self._show_items(found[: self.arguments.limit], len(found))
 
     async def search(self, memory: MemoryFacade) -> int:
-        """Show what an agent would find."""
+        """Show the findings of an agent."""
         query = MemoryQuery(
             user_id=self._user,
             session_id=SESSION,
@@ -159,7 +142,7 @@ class _Command:
         return 0
 
     async def correct(self, memory: MemoryFacade) -> int:
-        """Put the user's words in the place of a fact."""
+        """Replace a fact by the user's words."""
         item = await self._named(memory)
         try:
             fact = await memory.correct(self._user, item.id, self.arguments.text)
@@ -188,7 +171,7 @@ class _Command:
         return 0 if receipt.is_gone else 1
 
     async def undo(self, memory: MemoryFacade) -> int:
-        """Show what is hidden, bring one of it back, or erase it."""
+        """List the hidden memories, restore one, or erase it."""
         found = [one for one in await memory.hidden(self._user) if one.id.startswith(self.arguments.id)]
         if not self.arguments.id:
             rows = [(f"{one.erase_at:%Y-%m-%d %H:%M}", _short(one.id), "; ".join(one.texts)) for one in found]
@@ -205,7 +188,7 @@ class _Command:
         return 0
 
     async def threads(self, memory: MemoryFacade) -> int:
-        """Show the conversations that were held."""
+        """Show the conversations."""
         held = await memory.dialog.conversations(self._user)
         rows = [(one.last[:16].replace("T", " "), one.agent, str(one.messages), one.id, one.about) for one in held]
         return await self._table(
@@ -213,7 +196,7 @@ class _Command:
         )
 
     async def _named(self, memory: MemoryFacade) -> MemoryResultItem:
-        """Return the memory that the command line names."""
+        """Return the memory named on the command line."""
         wanted = self.arguments.id
         found = [item for item in await memory.list_records(self._user) if item.id.startswith(wanted)]
         exact = [item for item in found if item.id == wanted] or found
@@ -228,7 +211,7 @@ class _Command:
         return exact[0]
 
     async def history(self, memory: MemoryFacade) -> int:
-        """Show facts with the time in which they held."""
+        """Show facts with their periods of validity."""
         facts = await memory.semantic.history(
             self.arguments.query, user_id=self._user, as_of=self.arguments.as_of, limit=self.arguments.limit
         )
@@ -236,7 +219,7 @@ class _Command:
         return await self._table(("since", "until", "id", "fact"), rows, [fact.to_value() for fact in facts])
 
     async def pending(self, memory: MemoryFacade) -> int:
-        """Show the turns that wait, and why."""
+        """Show the waiting turns, with the reasons."""
         waiting = await memory.pending(self._user)
         rows = [
             (_day(turn["created_at"]), turn["session_id"], str(turn["attempts"]), turn["last_error"])
@@ -245,7 +228,7 @@ class _Command:
         return await self._table(("since", "conversation", "tries", "last error"), rows, waiting)
 
     async def export(self, memory: MemoryFacade) -> int:
-        """Write everything: as JSON Lines, as a page, or as Markdown to read, of which the first and last come back."""
+        """Write everything: as JSON Lines, as a page, or as Markdown; the first and the last can be imported."""
         where, form = self.arguments.file, "html" if self.arguments.html else self.arguments.format
         own = done = 0
         with Progress("Exporting", "records", quiet=self.arguments.quiet or self._out.as_json, go_on=_ANEW) as progress:
@@ -260,7 +243,7 @@ class _Command:
                         lines = []
                 own += await asyncio.to_thread(own_records, lines)
                 if form != "jsonl":
-                    lines = await asyncio.to_thread(_READABLE[form], lines)
+                    lines = await asyncio.to_thread(render_export, lines, form)
                 await asyncio.to_thread(write, lines)
         if where != "-":
             shown = done - 1 - own
@@ -283,7 +266,7 @@ class _Command:
             )
         graph = await memory.graph.whole(self._user)
         shown = graph.largest(_MAX_DRAWN) if name == "html" else graph
-        await asyncio.to_thread(write_lines, where, [FORMATS[name](shown)])
+        await asyncio.to_thread(write_lines, where, [shown.written(name)])
         if where != "-":
             nodes, links, left_out = len(shown.nodes), len(shown.links), len(graph.nodes) - len(shown.nodes)
             rest = f"; {left_out} more memories, with fewer links, are left out" if left_out else ""
@@ -312,11 +295,11 @@ class _Command:
         rows = [(_day(item.payload.get("created_at", "")), item.source, _short(item.id), _text(item)) for item in items]
         code = await self._table(("date", "kind", "id", "memory"), rows, data)
         if total > len(items) and not self._out.as_json:
-            self._out.console.print(Text(f"and {total - len(items)} more; --limit shows them", style="dim"))
+            self._out.say(f"and {total - len(items)} more; --limit shows them", "dim")
         return code
 
     async def _table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], data: Any) -> int:
-        """Show rows; where there are none, whose memories there are."""
+        """Show rows; without any, the users with memories."""
         wanted = not rows and not self._out.as_json
         empty = await nothing_of(self._user, self._settings) if wanted else ""
         return self._out.table(columns, rows, data, empty)
@@ -326,20 +309,21 @@ _ID = 8
 
 
 def place(kind: str) -> int:
-    """Return where memories of a kind stand in a list, within which the order stays: facts first."""
+    """Return the position of a kind in a list, facts first."""
     return [*KINDS].index(kind) if kind in KINDS and KINDS[kind].listed else len(KINDS)
 
 
 def rank(item: MemoryResultItem) -> tuple[int, int]:
-    """Return where a memory stands among what was found: by its kind, and what is over or asks behind what says."""
+    """Return the sort key of a finding: its kind, then statements before questions and outdated memories."""
     payload = item.payload
     past = _is_past(payload)
-    asks = MESSAGE.matches(payload) and (payload.get("role") != "user" or is_question(str(payload.get("text", ""))))
+    is_message = payload.get("kind") == Message.kind_name()
+    asks = is_message and (payload.get("role") != "user" or is_question(str(payload.get("text", ""))))
     return place(item.source), int(past or asks)
 
 
 def _is_past(payload: Mapping[str, Any]) -> bool:
-    return payload.get("current") is False or is_over(payload, now())
+    return payload.get("current") is False or is_over(payload, datetime.now(UTC))
 
 
 def _short(id_: str) -> str:
@@ -351,8 +335,7 @@ def _text(item: MemoryResultItem) -> str:
         # without the mark, a fact and the one that replaced it would look equally true
         mark = "(past) " if _is_past(item.payload) else ""
         return mark + labelled(item.payload, str(item.payload["text"]))
-    title = title_of(item.payload)
-    return title if isinstance(title, str) else json.dumps(title, ensure_ascii=False)
+    return MemoryItem.of(item.scope, item.id, item.payload, datetime.now(UTC)).title
 
 
 def _day(when: Any) -> str:

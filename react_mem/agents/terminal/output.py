@@ -34,18 +34,18 @@ _MIN_WIDTH = 20
 
 
 def printable(text: str) -> str:
-    """Return a text without control characters, tabs as spaces.
+    r"""Return a text without control characters, tabs as spaces.
 
-    >>> printable("\\x1b[2Jhi\\tthere")
+    >>> printable("\x1b[2Jhi\tthere")
     '[2Jhi    there'
     """
     return _UNPRINTABLE.sub("", text).replace("\t", "    ")
 
 
 def one_line(text: str, width: int) -> str:
-    """Return the beginning of a text, on one line of so many cells.
+    r"""Return the beginning of a text, on one line of so many cells.
 
-    >>> one_line("a long\\nway home", 10)
+    >>> one_line("a long\nway home", 10)
     'a long wa…'
     """
     line = Text(" ".join(printable(text).split()))
@@ -54,12 +54,12 @@ def one_line(text: str, width: int) -> str:
 
 
 class Column:
-    """A column of text: what is written into it is the same on the screen however it was cut into pieces.
+    """A column of text, wrapped at words: the screen looks the same however the text was cut into pieces.
 
     Args:
-        console: Where to draw. Wraps only on a terminal: what goes into a pipe or a file stays a line a line.
-        indent: Where the column begins; the cursor is expected there.
-        style: How the text looks.
+        console: Wraps only on a terminal: lines in a pipe or a file stay whole.
+        indent: The column's left edge, where the cursor is expected.
+        style: The style of the text.
     """
 
     def __init__(self, console: Console, indent: int, style: str = "") -> None:
@@ -74,11 +74,7 @@ class Column:
         self._breaking = False
 
     def write(self, text: str) -> None:
-        """Draw a piece; its last word waits until it is complete, or too long for a line of its own.
-
-        Args:
-            text: The piece.
-        """
+        """Draw a piece; its last word waits until it is complete, or too long for a line of its own."""
         out = ""
         for part in re.findall(r"\n| +|[^ \n]+", printable(text)):
             if part == "\n":
@@ -95,17 +91,17 @@ class Column:
         self._draw(out)
 
     def whole(self, text: str) -> None:
-        """Draw a text that comes at once, and end the line."""
+        """Draw a complete text and end the line."""
         self.write(text)
         self.close()
 
     def close(self) -> None:
-        """Draw what is left and end the line."""
+        """Draw the waiting word and end the line."""
         self._draw(self._flush())
         self._console.print()
 
     def _flush(self) -> str:
-        """Place the waiting word; return what is to be drawn."""
+        """Return the waiting word with its white space, ready to draw."""
         if not self._word:
             return ""
         gap, word, self._gap, self._word = self._gap, self._word, "", ""
@@ -151,71 +147,8 @@ def counted(count: int, one: str, several: str = "") -> str:
     return f"{count} {one if count == 1 else several or f'{one}s'}"
 
 
-class Output:
-    """Destination of a command's output.
-
-    Args:
-        console: The terminal.
-        as_json: Whether data is printed as JSON.
-    """
-
-    def __init__(self, console: Console, *, as_json: bool) -> None:
-        self.console = console
-        self.as_json = as_json
-
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], data: Any, empty: str = "nothing") -> int:
-        """Print rows, in a pipe or a file without cutting any, or what they show as JSON; return the exit code.
-
-        Args:
-            columns: Their names.
-            rows: Their cells.
-            data: The same as data.
-            empty: What is said where there are none.
-        """
-        if self.as_json:
-            self.json(data)
-            return 0
-        if not rows:
-            self.console.print(Text(empty, style="dim"), soft_wrap=True)
-            return 0
-        if not self.console.is_terminal:
-            cells = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
-            *widths, _ = (max(map(len, column)) for column in zip(*cells, strict=True))
-            for *firsts, last in cells:
-                line = [cell.ljust(width) for cell, width in zip(firsts, widths, strict=True)]
-                self.console.print(Text("  ".join([*line, last])), soft_wrap=True)
-            return 0
-        table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
-        for column in columns:
-            table.add_column(column, no_wrap=column != columns[-1], overflow="fold")
-        for row in rows:
-            table.add_row(*(Text(one_line(cell, CELL)) for cell in row))
-        self.console.print(table)
-        return 0
-
-    def report(self, data: dict[str, Any], text: str) -> None:
-        """Print what was done, as data or as a sentence."""
-        if self.as_json:
-            self.json(data)
-        else:
-            self.console.print(Text(text, style="dim"), soft_wrap=True)
-
-    def json(self, data: Any) -> None:
-        """Print data as JSON."""
-        print_json(self.console, data)
-
-
-def print_json(console: Console, data: Any) -> None:
-    """Print data as JSON, in ASCII: nothing in it moves a cursor, and it survives any encoding."""
-    console.print(Text(json.dumps(data, indent=2, default=str)), soft_wrap=True)
-
-
 def read_lines(where: str) -> list[str]:
-    """Return the lines of a file; of the standard input for `-`.
-
-    Raises:
-        MemoryCommandError: If it cannot be read.
-    """
+    """Return the lines of a file, or of the standard input for `-`. Raises `MemoryCommandError`."""
 
     def lines(stream: IO[bytes]) -> list[str]:
         # not by str.splitlines, which cuts at more than line ends
@@ -231,21 +164,16 @@ def read_lines(where: str) -> list[str]:
 
 
 def write_lines(where: str, lines: Sequence[str]) -> None:
-    """Write lines to a file; to the standard output for `-`.
-
-    Raises:
-        MemoryCommandError: If it cannot be written.
-    """
+    """Write lines to a file, or to the standard output for `-`. Raises `MemoryCommandError`."""
     with written_lines(where) as write:
         write(lines)
 
 
 @contextmanager
 def written_lines(where: str) -> Iterator[Callable[[Sequence[str]], None]]:
-    """Give what writes lines to a file, which is there when all of them are; to the standard output for `-`.
+    """Yield a writer of lines to a file, which appears complete at the end; to the standard output for `-`.
 
-    Raises:
-        MemoryCommandError: If it cannot be written.
+    Raises `MemoryCommandError`.
     """
 
     def write_to(stream: IO[bytes], lines: Sequence[str]) -> None:
@@ -292,22 +220,62 @@ _HEAD_COLUMN = 8  # of "memory  "
 
 
 class Terminal(Console):
-    """A console whose reader may leave: what is printed after that goes nowhere, and `abandoned` says so."""
+    """A console that survives its reader: after a broken pipe output goes nowhere, and `abandoned` is true."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, as_json: bool = False) -> None:
         for stream in (sys.stdin, sys.stdout):
             if isinstance(stream, io.TextIOWrapper):
                 # what cannot be read or shown is marked as such and does not end the conversation
                 stream.reconfigure(errors="replace")
         super().__init__(highlight=False)
+        self.as_json = as_json
         self.abandoned = False
 
     def on_broken_pipe(self) -> None:
-        """Go on in silence, so that whoever prints can finish and close what is open."""
+        """Go on in silence, so that the caller can finish and close its resources."""
         self.abandoned = self.quiet = True
         devnull = os.open(os.devnull, os.O_WRONLY)
         os.dup2(devnull, sys.stdout.fileno())
         os.close(devnull)
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], data: Any, empty: str = "nothing") -> int:
+        """Print rows, in a pipe or a file without cutting any, or `data` as JSON; return the exit code 0.
+
+        `empty` is the message without rows.
+        """
+        if self.as_json:
+            self.json(data)
+        elif not rows:
+            self.say(empty, "dim")
+        elif self.is_terminal:
+            table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+            for column in columns:
+                table.add_column(column, no_wrap=column != columns[-1], overflow="fold")
+            for row in rows:
+                table.add_row(*(Text(one_line(cell, CELL)) for cell in row))
+            self.print(table)
+        else:
+            cells = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
+            *widths, _ = (max(map(len, column)) for column in zip(*cells, strict=True))
+            for *firsts, last in cells:
+                line = [cell.ljust(width) for cell, width in zip(firsts, widths, strict=True)]
+                self.say("  ".join([*line, last]))
+        return 0
+
+    def report(self, data: dict[str, Any], text: str) -> None:
+        """Print a result, as data or as a sentence."""
+        if self.as_json:
+            self.json(data)
+        else:
+            self.say(text, "dim")
+
+    def json(self, data: Any) -> None:
+        """Print data as JSON, in ASCII: nothing in it moves a cursor, and it survives any encoding."""
+        self.say(json.dumps(data, indent=2, default=str))
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print a line, which a narrow terminal breaks and nothing cuts."""
+        self.print(Text(text, style=style), soft_wrap=True)
 
     def failure(self, error: Exception) -> None:
         """Draw an error as one red line."""
@@ -315,7 +283,7 @@ class Terminal(Console):
         if not message or type(error).__module__ == "builtins":
             # nobody wrote this for a user: "'id'" alone says nothing
             message = f"{type(error).__name__}: {message}"
-        self.print(Text(message, style="red"), soft_wrap=True)
+        self.say(message, "red")
 
     def labelled(self, label: str, text: str) -> None:
         """Draw a line of the head of a conversation."""
@@ -323,12 +291,7 @@ class Terminal(Console):
         Column(self, _HEAD_COLUMN, "dim").whole(text)
 
     def whereabouts(self, config: AgentConfig, memory: StorageSettings | str) -> None:
-        """Draw what runs and where it remembers.
-
-        Args:
-            config: The agent.
-            memory: The storage; words for it where there is none.
-        """
+        """Draw the agent, its model and the place of its memory; words in place of settings without a database."""
         model = resolve_chat_spec(config.models.chat)
         if model == EXTRACTIVE:
             model = "extractive, built in: quotes what it remembers; set OPENAI_API_KEY for a language model"
@@ -338,7 +301,7 @@ class Terminal(Console):
 
 
 def place_in_words(settings: StorageSettings) -> str:
-    """Return where memories are: which database, or which folder."""
+    """Return the place of memories: a database or a folder."""
     if settings.database_url is None:
         return f"{settings.embedded_folder()} (embedded PostgreSQL)"
     return f"PostgreSQL at {place_of(settings.database_url.get_secret_value())}"

@@ -1,7 +1,7 @@
 """Progress of long work, on standard error: a bar with the time left on a terminal, a line now and then elsewhere.
 
-What does the work knows nothing of it: it calls what it was given with how much is done, and of how much. The result of
-a command goes to standard output, which is left alone.
+The work knows nothing of it and calls its callback with the done and the total count. Results go to standard
+output.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ LINE_SECONDS = 10.0
 """Seconds between two lines where no terminal shows a bar."""
 
 SAME_COMMAND = "What is done stays done; the same command goes on from there."
-"""Advice after Ctrl-C, for work that finds by itself what is left to do."""
+"""Advice after Ctrl-C, for work that resumes by itself."""
 
 
 class Progress:
-    """Progress of one piece of work; use as a context manager around all of it, and call it as the work goes.
+    """Progress of one piece of work: a context manager around all of it, called as the work goes.
 
-    Ctrl-C ends it with a sentence on how far it came and how to go on.
+    After Ctrl-C it prints how far the work came and how to go on.
 
     Args:
-        doing: What is done, as "Sealing".
-        unit: What is counted, as "memories".
-        quiet: Whether nothing is shown but the sentence after Ctrl-C.
-        go_on: How to go on after Ctrl-C; may be set anew while the work goes.
-        console: Where to show it; standard error by default.
+        doing: The work, as "Sealing".
+        unit: The counted things, as "memories".
+        quiet: Show nothing but the sentence after Ctrl-C.
+        go_on: Advice after Ctrl-C; may change as the work goes.
+        console: Standard error by default.
         clock: Seconds, of which only the difference counts.
     """
 
@@ -86,22 +86,12 @@ class Progress:
             self._console.print(Text(f"Stopped {far}. {self.go_on}"), soft_wrap=True)
 
     def turn_to(self, doing: str, unit: str) -> None:
-        """Begin the next part of the work.
-
-        Args:
-            doing: What is done in it.
-            unit: What is counted in it.
-        """
+        """Begin the next part of the work."""
         self._doing, self._unit = doing, unit
         self._bar.reset(self._task.id, total=None, description=doing, counted="")
 
     def __call__(self, done: int, total: int | None = None) -> None:
-        """Take in how far the work is.
-
-        Args:
-            done: How many are done.
-            total: Of how many; None where nobody knows, or as it was.
-        """
+        """Show the done and the total count; a total of None is unknown, or unchanged."""
         self._bar.update(self._task.id, completed=done, total=self._task.total if total is None else total)
         self._bar.update(self._task.id, counted=self._counted())
         if self._writes and (at := self._clock()) - self._said_at >= LINE_SECONDS:

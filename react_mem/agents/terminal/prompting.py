@@ -1,4 +1,4 @@
-"""Reading what the user types at a terminal: several lines at once, history, completion of commands."""
+"""Input line of a terminal: several lines at once, history, completion of commands."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 
 class InputLine:
-    """The line that the user types on. What is pasted is one message, whatever its line breaks; Enter sends it.
+    """The line that the user types on. A paste is one message, line breaks included; Enter sends it.
 
     Args:
-        commands: What is completed after a slash.
-        coloured: Whether the prompt is.
+        commands: The completions after a slash.
+        coloured: True for a coloured prompt.
     """
 
     def __init__(self, commands: Sequence[str], *, coloured: bool) -> None:
@@ -36,14 +36,9 @@ class InputLine:
         )
 
     def read(self, label: str) -> str:
-        """Return a message.
+        """Return a message, typed behind a label.
 
-        Args:
-            label: What stands before it.
-
-        Raises:
-            EOFError: If the user leaves by Ctrl-D.
-            KeyboardInterrupt: If the user leaves by Ctrl-C.
+        Raises `EOFError` for Ctrl-D and `KeyboardInterrupt` for Ctrl-C.
         """
         indent = " " * len(label)
         return self._messages.prompt(
@@ -51,17 +46,12 @@ class InputLine:
         )
 
     def ask(self, question: str) -> str:
-        """Return the answer to a question; it is not part of the history.
-
-        Raises:
-            EOFError: If the user leaves by Ctrl-D.
-            KeyboardInterrupt: If the user leaves by Ctrl-C.
-        """
+        """Return the answer to a question, outside of the history. Raises as `read` does."""
         asking: PromptSession[str] = PromptSession(history=InMemoryHistory())
         return asking.prompt(FormattedText([(self._style, question)]))
 
     def remember(self, said: Iterable[str]) -> None:
-        """Put what was said before into the history, the oldest first."""
+        """Put earlier messages into the history, the oldest first."""
         for text in said:
             self._history.append_string(text)
 

@@ -4,80 +4,73 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib
+import inspect
 import json
+import sys
 from collections.abc import AsyncIterator
-from datetime import datetime
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, AsyncExitStack, asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+from langgraph.store.base import BaseStore
 from pydantic import BaseModel, ValidationError
 from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.config import available_agents, load_agent_config
-from react_mem.agents.terminal.output import Output, counted, read_lines
+from react_mem.agents.terminal.output import Terminal, counted, read_lines
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
+from react_mem.integrations import audit_quality
+from react_mem.integrations.quality.quality_tally import QualityCheck, QualityFinding, QualityReport
 from react_mem.memory import MemoryFacade, StorageSettings
 from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.runtime import (
-    AuditHead,
-    AuditLog,
-    MemoryStore,
     RetentionSettings,
     SignedReceipt,
-    all_holds,
-    encode,
-    in_words,
+    Storage,
+    memory_namespace,
     open_storage,
-    public_half,
-    public_key,
-    retain_all,
+    receipt_key,
 )
+from react_mem.memory.turns import scrub
 
 # `react-mem hold`: legal holds, which whoever runs the database sets, lists and lifts.
 
 
-async def run_hold(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
-    """Carry out one of the commands.
+async def run_hold(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Set, list or lift legal holds; return the exit code, 1 for no such hold to lift.
 
-    Args:
-        arguments: The command's.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 1 if there is no such hold to lift.
-
-    Raises:
-        MemoryCommandError: If the reference cannot be used.
-        StorageError: If the database cannot be opened.
+    Raises `MemoryCommandError` for an unusable reference.
     """
     async with open_storage(settings) as storage:
         memory = MemoryFacade(storage.memory)
         if arguments.verb == "list":
-            return await _list(memory, arguments, console)
+            return await _list(storage, memory, arguments, console)
         user, reference, session = arguments.user, arguments.reference, arguments.session
         if arguments.verb == "lift":
             with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
                 lifted = await memory.lift_hold(user, reference, session)
-            console.print(Text("lifted" if lifted else "there is no such hold"))
+            console.say("lifted" if lifted else "there is no such hold")
             return 0 if lifted else 1
         try:
             with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
                 hold = await memory.hold(user, reference, session)
         except ValueError as error:
             raise MemoryCommandError(f"{reference!r:.120} cannot name a hold: give a number such as case-17") from error
-        console.print(Text(hold.in_short()), soft_wrap=True)
+        console.say(hold.in_short())
     return 0
 
 
-async def _list(memory: MemoryFacade, arguments: argparse.Namespace, console: Console) -> int:
+async def _list(storage: Storage, memory: MemoryFacade, arguments: argparse.Namespace, console: Terminal) -> int:
     user: str | None = arguments.user
-    found = {user: await memory.holds(user)} if user is not None else await all_holds(memory.store)
+    found = {user: await memory.holds(user)} if user is not None else await storage.holds()
     held = [(owner, hold) for owner, holds in sorted(found.items()) for hold in holds]
     rows = [(str(hold.set_at.date()), owner, hold.session_id or "all", hold.reference) for owner, hold in held]
     data = [{"user": owner, **hold.model_dump(mode="json", exclude={"kind"})} for owner, hold in held]
-    return Output(console, as_json=arguments.json).table(("since", "user", "conversation", "reference"), rows, data)
+    return console.table(("since", "user", "conversation", "reference"), rows, data)
 
 
 # `react-mem retention`: what the agents keep no longer, removed now or only counted.
@@ -85,27 +78,13 @@ async def _list(memory: MemoryFacade, arguments: argparse.Namespace, console: Co
 _COUNTS = ("users", "rewritten", "conversations", "threads", "held")
 
 
-async def run_retention(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
-    """Remove what is older or more than the agents keep, or say what would be removed.
-
-    Args:
-        arguments: The command's.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 1 if something could not be done.
-
-    Raises:
-        AgentConfigError: If the config of an agent is not valid.
-        StorageError: If the database cannot be opened.
-    """
+async def run_retention(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Remove expired memories, or count them; return the exit code, 1 if something could not be done."""
     policies = await asyncio.to_thread(_policies)
     dry_run: bool = arguments.dry_run
-    output = Output(console, as_json=arguments.json)
     if not policies:
         nothing: dict[str, Any] = dict.fromkeys(_COUNTS, 0)
-        output.report(
+        console.report(
             {"dry_run": dry_run, "agents": [], **nothing, "removed": {}, "problems": []},
             "no agent has a `retention` in its `memory`: everything is kept",
         )
@@ -113,14 +92,7 @@ async def run_retention(arguments: argparse.Namespace, settings: StorageSettings
     with Progress("Counting" if dry_run else "Removing", "users", quiet=arguments.quiet or arguments.json) as progress:
         async with open_storage(settings) as storage:
             with acting(AuditActor.OPERATOR, AuditReason.REQUEST):
-                done = await retain_all(
-                    storage.memory,
-                    storage.checkpointer,
-                    policies,
-                    arguments.user,
-                    dry_run=dry_run,
-                    report=progress,
-                )
+                done = await storage.retain(policies, arguments.user, progress, dry_run=dry_run)
     data = {
         "dry_run": dry_run,
         "agents": sorted(policies),
@@ -130,8 +102,8 @@ async def run_retention(arguments: argparse.Namespace, settings: StorageSettings
     }
     held = f"; {done.held} are under a legal hold and stay" if done.held else ""
     verb = "would be removed" if dry_run else "removed"
-    text = f"{verb}: {in_words(done.removed)}, of {done.users} users and {done.conversations} conversations{held}"
-    output.report(data, "\n".join([text, *done.problems]))
+    text = f"{verb}: {done.in_words()}, of {done.users} users and {done.conversations} conversations{held}"
+    console.report(data, "\n".join([text, *done.problems]))
     return 1 if done.problems else 0
 
 
@@ -145,46 +117,27 @@ def _policies() -> dict[str, RetentionSettings]:
 _MAX_CHARS = 50_000_000
 
 
-async def run_receipt(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
-    """Carry out one of the commands.
+async def run_receipt(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Print the key of receipts, or verify one; return 1 for a false receipt, or one that leaves rows.
 
-    Args:
-        arguments: The command's.
-        settings: The database, which is not opened where the key is given, or the operator's own is set.
-        console: Where to draw.
-
-    Returns:
-        The exit code: 1 if the receipt is not what it claims to be, or does not say that the rows are gone.
-
-    Raises:
-        MemoryCommandError: If the file cannot be read.
-        StorageError: If the database cannot be opened.
+    The database is not opened where the key is given, or the operator's own is set.
     """
     if arguments.verb == "key":
-        console.print(Text(await _key_of(settings)), soft_wrap=True)
+        console.say(await receipt_key(settings))
         return 0
     receipt = await asyncio.to_thread(_read, arguments.file)
-    key = arguments.public_key or await _key_of(settings)
+    key = arguments.public_key or await receipt_key(settings)
     wrong = _wrong(receipt, key, arguments.user)
     if wrong:
-        console.print(Text(f"{arguments.file}: {wrong}", style="red"), soft_wrap=True)
+        console.say(f"{arguments.file}: {wrong}", "red")
         return 1
     told = receipt.receipt
-    console.print(Text(f"signed by {key}, at {told.at.isoformat()}: {told.in_short()}"), soft_wrap=True)
+    console.say(f"signed by {key}, at {told.at.isoformat()}: {told.in_short()}")
     return 0 if told.is_gone else 1
 
 
-async def _key_of(settings: StorageSettings) -> str:
-    given = await asyncio.to_thread(settings.signing_key)
-    if given is not None:
-        # no database is needed for it
-        return public_half(given)
-    async with open_storage(settings) as storage:
-        return await public_key(storage.store)
-
-
 def _wrong(receipt: SignedReceipt, key: str, user_id: str | None) -> str:
-    """Return why a receipt is not what it claims to be; empty where it is."""
+    """Return the error of a receipt; empty for a valid one."""
     if not receipt.is_signed_by(key):
         other = receipt.is_signed_by(receipt.public_key)
         return f"was signed by another key, {receipt.public_key}" if other else "was changed after it was signed"
@@ -194,7 +147,7 @@ def _wrong(receipt: SignedReceipt, key: str, user_id: str | None) -> str:
 
 
 class _SavedAnswer(BaseModel):
-    """Answer of the route that erases, saved as it came."""
+    """Answer of the route that erases, as saved by a client."""
 
     receipt: SignedReceipt
 
@@ -220,24 +173,16 @@ def _read(file: str) -> SignedReceipt:
 # `react-mem audit`: who did what with whose memory, and whether the log of it is whole.
 
 
-async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
-    """Print the audit log, the oldest entry first, or verify it.
+async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Print the audit log, the oldest entry first, or verify it; return the exit code.
 
-    Args:
-        arguments: The command's.
-        settings: The database.
-        console: Where to draw.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        AuditBroken: If the log is not as it was written.
-        MemoryCommandError: If the known end is none.
-        StorageError: If the database cannot be opened.
+    Raises `AuditBroken` for a changed log, and `MemoryCommandError` for a malformed known end or a store that cannot be
+    opened.
     """
+    if arguments.verb == "quality":
+        return await _quality(arguments, settings, console)
     known, after = _head(arguments.head), _head(arguments.after)
-    if known is not None and after is not None and known.seq < after.seq:
+    if known is not None and after is not None and known[0] < after[0]:
         raise MemoryCommandError("--head is before --after: what comes before --after is not looked at")
     if not settings.audit:
         note = Text("MEMORY_AUDIT is off: nothing is recorded now; what there is was recorded while it was on")
@@ -245,59 +190,143 @@ async def run_audit(arguments: argparse.Namespace, settings: StorageSettings, co
     # it is read whether or not anything is recorded at present
     settings = settings.model_copy(update={"audit": True})
     if arguments.verb == "verify":
-        head = await _verified(settings, known, after, quiet=arguments.quiet or arguments.json)
-        told = f"{counted(head.seq, 'entry', 'entries')}, nothing changed; the end is {head.seq}:{head.hash}"
-        end = f"{head.seq}:{head.hash}" if head.seq else None
-        Output(console, as_json=arguments.json).report(
-            {"entries": head.seq, "end": end},
-            told if head.seq else "the audit log is empty: nothing has been recorded",
+        seq, digest = await _verified(settings, known, after, quiet=arguments.quiet or arguments.json)
+        console.report(
+            {"entries": seq, "end": f"{seq}:{digest}" if seq else None},
+            f"{counted(seq, 'entry', 'entries')}, nothing changed; the end is {seq}:{digest}"
+            if seq
+            else "the audit log is empty: nothing has been recorded",
         )
         return 0
-    owner = encode(arguments.user) if arguments.user else None
     is_any = False
     async with open_storage(settings) as storage:
-        async for entry in _entries(_log(storage.store), arguments.since, owner):
+        async for seq, noted in storage.audit_entries(arguments.user, arguments.since):
             is_any = True
+            entry = {"seq": seq, **noted._asdict(), "at": noted.at.isoformat(timespec="seconds")}
             line = json.dumps(entry) if arguments.json else "  ".join(map(str, entry.values()))
-            console.print(Text(line), soft_wrap=True)
+            console.say(line)
     if not is_any and not arguments.json:
-        console.print(Text("nothing", style="dim"))
+        console.say("nothing", "dim")
     return 0
 
 
 async def _verified(
-    settings: StorageSettings, known: AuditHead | None, after: AuditHead | None, *, quiet: bool
-) -> AuditHead:
+    settings: StorageSettings, known: tuple[int, str] | None, after: tuple[int, str] | None, *, quiet: bool
+) -> tuple[int, str]:
     with Progress("Verifying", "entries", quiet=quiet, go_on="The same command begins again.") as progress:
 
-        def report(verified: AuditHead, total: int) -> None:
-            progress(verified.seq, total)
+        def report(verified: tuple[int, str], total: int) -> None:
+            seq, digest = verified
+            progress(seq, total)
             progress.go_on = (
-                "Nothing was changed up to there; go on with: react-mem audit verify "
-                f"--after {verified.seq}:{verified.hash}"
+                f"Nothing was changed up to there; go on with: react-mem audit verify --after {seq}:{digest}"
             )
 
         async with open_storage(settings) as storage:
-            return await _log(storage.store).verify(known, after=after, report=report)
+            return await storage.verify_audit(known, after, report)
 
 
-def _log(store: MemoryStore) -> AuditLog:
-    assert store.audit is not None  # noqa: S101 - it was asked for
-    return store.audit
-
-
-async def _entries(audit: AuditLog, since: datetime | None, owner: str | None) -> AsyncIterator[dict[str, Any]]:
-    async for seq, entry in audit.entries(since=since, owner=owner):
-        yield {"seq": seq, **entry._asdict(), "at": entry.at.isoformat(timespec="seconds")}
-
-
-def _head(text: str | None) -> AuditHead | None:
+def _head(text: str | None) -> tuple[int, str] | None:
     if text is None:
         return None
     seq, _, digest = text.partition(":")
     try:
-        return AuditHead(int(seq), bytes.fromhex(digest).hex())
+        return int(seq), bytes.fromhex(digest).hex()
     except ValueError:
         raise MemoryCommandError(
             f"{text!r} is no end of an audit log: give NUMBER:HASH, as `verify` prints it"
         ) from None
+
+
+# `react-mem audit quality`: duplicates, contradictions, stale, secret or never recalled items, and growth.
+
+_WORDS: dict[QualityCheck, str] = {
+    "duplicates": "say what another item says",
+    "contradictions": "differ from another one by a number or a denial, or are in doubt",
+    "stale": "were not written again for {days} days, or are still believed although their end date has passed",
+    "secrets": "hold what looks like a key, a token or a password",
+    "never_recalled": "were used in no answer",
+    "growth": "came in the last 30 days, after {before} in the 30 days before",
+}
+
+
+async def _quality(arguments: argparse.Namespace, settings: StorageSettings, console: Terminal) -> int:
+    """Print the report; return 1 if a check of `--fail-on` found more than it allows."""
+    prefix = memory_namespace(arguments.user)
+    quiet = arguments.quiet or arguments.json
+    with Progress("Reading", "items", quiet=quiet, go_on="Nothing was changed; the same command begins again.") as done:
+        async with _opened(arguments.store, settings) as store:
+            found = await audit_quality(
+                store,
+                () if arguments.store and not arguments.user else prefix,
+                stale_after=timedelta(days=arguments.stale_after),
+                report=done,
+            )
+    failing = found.failing(dict(arguments.fail_on))
+    data = {**found.to_json(), "failing": failing}
+    console.report(data, _told(found, failing, arguments.stale_after))
+    return 1 if failing else 0
+
+
+@asynccontextmanager
+async def _opened(path: str | None, settings: StorageSettings) -> AsyncIterator[BaseStore]:
+    if path is None:
+        async with open_storage(settings) as storage:
+            yield storage.store
+        return
+    async with AsyncExitStack() as stack:
+        # what somebody else's code raises is theirs to mend, and what it says is what they need
+        try:
+            found = await _entered(path, stack)
+        except MemoryCommandError:
+            raise
+        except Exception as error:
+            raise MemoryCommandError(f"{path} opens no store: {type(error).__name__}: {scrub(error)}") from error
+        yield found
+
+
+async def _entered(path: str, stack: AsyncExitStack) -> BaseStore:
+    found = _loaded(path)
+    if callable(found) and not isinstance(found, BaseStore):
+        found = found()
+    if inspect.isawaitable(found):
+        found = await found
+    if isinstance(found, AbstractAsyncContextManager) and not isinstance(found, BaseStore):
+        found = await stack.enter_async_context(found)
+    elif isinstance(found, AbstractContextManager) and not isinstance(found, BaseStore):
+        found = stack.enter_context(found)
+    if not isinstance(found, BaseStore):
+        raise MemoryCommandError(f"{path} gives a {type(found).__name__}, and no LangGraph store")
+    return found
+
+
+def _loaded(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise MemoryCommandError(f"there is no store {path}: name it as module:attribute, seen from here") from error
+
+
+def _told(found: QualityReport, failing: list[QualityCheck], days: int) -> str:
+    lines = [f"{found.items:,} items in {found.namespaces:,} namespaces, {found.bytes:,} bytes"]
+    for check, finding in found.findings.items():
+        words = _WORDS[check].format(days=days, before=f"{found.before:,}")
+        mark = "FAILS" if check in failing else ""
+        counted = f"unknown: {finding.why}" if finding.count is None else f"{finding.count:,} {words}"
+        lines.append(f"{check.replace('_', ' '):15} {counted} {mark}".rstrip())
+        lines += _examples(finding)
+    months = ", ".join(f"{month} {count:,}" for month, count in list(found.by_month.items())[-12:])
+    return "\n".join([*lines, *([f"{'by month':15} {months}"] if months else [])])
+
+
+def _examples(finding: QualityFinding) -> list[str]:
+    lines = []
+    for place in finding.examples:
+        where = f"{'.'.join(place.namespace)}  {place.key}"
+        where += f"  {place.field}" if place.field else ""
+        lines.append(f"{'':15}   {where}" + (f"  beside {place.beside}" if place.beside else ""))
+    return lines

@@ -1,4 +1,4 @@
-"""A turn's events, drawn with rich: who speaks at the margin, what is done indented below, all text in one column."""
+"""View of a turn's events, drawn with rich: speakers at the margin, steps indented below, all text in one column."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from react_mem.agents.terminal.output import Column, one_line, printable
 
 _MIN_WIDTH = 20
 _SHOWN_LINES = 6
-"""Lines of an unfinished block that are shown while it is written."""
+"""Lines shown of an unfinished block."""
 
 
 class MarkdownColumn:
-    """A column of Markdown: a block is drawn once it is complete; until then its last lines are shown as they come.
+    """A column of Markdown: a complete block is drawn for good; the last lines of an unfinished one only show.
 
     Args:
-        console: A terminal, on which what is shown meanwhile can be drawn over.
-        label: What stands before the first line, as wide as the column's margin.
+        console: A terminal that can be drawn over.
+        label: The text before the first line, as wide as the column's margin.
     """
 
     def __init__(self, console: Console, label: Text) -> None:
@@ -45,7 +45,7 @@ class MarkdownColumn:
         self._live: Live | None = None
 
     def write(self, text: str) -> None:
-        """Take in a piece of the answer."""
+        """Add a piece of the answer."""
         *whole, rest = (self._line + printable(text)).split("\n")
         self._line = rest
         for line in whole:
@@ -53,7 +53,7 @@ class MarkdownColumn:
         self._show()
 
     def close(self) -> None:
-        """Draw what is left."""
+        """Draw the last block."""
         if self._line:
             self._take(self._line)
         self._draw()
@@ -104,7 +104,7 @@ class MarkdownColumn:
 
 
 class _Row:
-    """One line of segments that are drawn as they are."""
+    """One line of segments, drawn unchanged."""
 
     def __init__(self, segments: list[Segment]) -> None:
         self._segments = segments
@@ -114,7 +114,7 @@ class _Row:
 
 
 def _markdown(text: str) -> Markdown:
-    """Return Markdown in which tags are text and a line break is one, as in a chat."""
+    """Return Markdown with tags as text and line breaks as such, as in a chat."""
     markdown = Markdown("")
     parser = MarkdownIt("commonmark", {"html": False}).enable("strikethrough").enable("table")
     markdown.parsed = parser.parse(text)
@@ -144,7 +144,7 @@ def _trimmed(rows: list[list[Segment]]) -> list[list[Segment]]:
 
 
 _RETRIEVED = 3
-"""Memories that are shown of those retrieved: enough to see what the answer stands on."""
+"""Memories shown of the retrieved: enough to see the basis of the answer."""
 _STORED = 5
 _OBSERVATION_CHARS = 500
 _SCOPES = {"semantic": "fact", "dialog": "said", "episodic": "episode", "profile": "profile"}
@@ -153,12 +153,7 @@ _SPEECH_COLUMN = 8  # of "memory  "
 
 
 class TurnView:
-    """Draws one turn while it runs.
-
-    Args:
-        console: Where to draw.
-        verbose: Show what was retrieved, thought, done and stored, not the answer alone.
-    """
+    """View of one turn, drawn while it runs; `verbose` shows the memories, thoughts and actions too."""
 
     def __init__(self, console: Console, *, verbose: bool) -> None:
         self._console = console
@@ -170,11 +165,11 @@ class TurnView:
         self._next: list[str] = []
 
     def user(self, text: str) -> None:
-        """Draw what the user said."""
+        """Draw the user's message."""
         self._label("you", "bold blue").whole(text.strip())
 
     def waiting(self, what: str) -> None:
-        """Show that something takes its time, until anything is drawn; on a terminal only."""
+        """Show a spinner until anything is drawn; on a terminal only."""
         self._rest()
         if self._console.is_terminal and not self._console.is_dumb_terminal:
             spinner = "line" if self._console.options.ascii_only else "dots"
@@ -182,12 +177,7 @@ class TurnView:
             self._status.start()
 
     def token(self, text: str, message_id: str | None) -> None:
-        """Draw a piece of a message as it is written.
-
-        Args:
-            text: The piece.
-            message_id: The message it belongs to.
-        """
+        """Draw a piece of a message as it is written."""
         if message_id != self._message:
             self._end_message()
             self._message = message_id
@@ -228,7 +218,7 @@ class TurnView:
             self.waiting("thinking")
 
     def close(self) -> None:
-        """End what is unfinished: the turn is over, or it was stopped."""
+        """End an unfinished message: the turn is over, or it was stopped."""
         self._end_message()
         suggested, self._next = self._next, []
         self._steps("next", suggested, len(suggested), whole=False)
@@ -282,7 +272,7 @@ class TurnView:
         self._label(f"{indent}{label}", style, style if style != "dim" else "").whole(text.strip())
 
     def _speech(self) -> Column | MarkdownColumn:
-        """Return where an answer is drawn: into a pipe or a file as it is, on a terminal as Markdown."""
+        """Return the column of an answer: plain in a pipe or a file, Markdown on a terminal."""
         if not self._console.is_terminal or self._console.is_dumb_terminal:
             return self._label("agent", "bold green")
         self._rest()
@@ -318,11 +308,11 @@ Agent = CompiledStateGraph[Any, Any, Any, Any]
 
 @dataclass
 class TurnProgress:
-    """State of a turn so far.
+    """State of a running turn.
 
     Args:
-        durable: Whether memory has what the user said.
-        recalled: The facts that were retrieved.
+        durable: True once memory has the user's words.
+        recalled: The retrieved facts.
     """
 
     durable: bool = False
@@ -345,17 +335,7 @@ async def run_turn(
     verbose: bool,
     outcome: TurnProgress,
 ) -> None:
-    """Send a message and draw what the agent does with it.
-
-    Args:
-        agent: The agent.
-        text: The user's message.
-        user_id: Whose memory to use.
-        thread_id: The conversation.
-        console: Where to draw.
-        verbose: Show every step, not the answer alone.
-        outcome: Filled in as the turn goes, so that a turn that is stopped has told how far it came.
-    """
+    """Send a message and draw the turn; `outcome` is filled in as it goes, for a turn that is stopped."""
     view = TurnView(console, verbose=verbose)
     view.waiting("recalling")
     stream: AsyncIterator[Any] = agent.astream(

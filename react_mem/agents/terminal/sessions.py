@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from datetime import UTC, datetime
 from typing import Any
 
 from react_mem.agents.terminal.render import Agent
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade, Receipt
-from react_mem.memory.runtime import encode, now, terminal_namespace
+from react_mem.memory.runtime import terminal_namespace
 from react_mem.memory.turns import conclude_soon
 
 _LAST = "last"
 
 
 class Sessions:
-    """The terminal conversations of one user with one agent.
-
-    Args:
-        agent: The open agent.
-        name: The agent's name.
-        user_id: The user.
-    """
+    """The terminal conversations of one user with one agent."""
 
     def __init__(self, agent: Agent, name: str, user_id: str) -> None:
         self._agent = agent
         self._store: Any = agent.store
         self._user_id = user_id
-        self._namespace = (*terminal_namespace(user_id), encode(name))
+        self._namespace = terminal_namespace(user_id, name)
 
     async def last(self) -> tuple[str, list[str]]:
-        """Return the conversation that the user left, which goes on where it stopped, and what they said in it."""
+        """Return the last conversation, which goes on, and the user's messages in it."""
         item = await self._store.aget(self._namespace, _LAST)
         if item is None:
             return await self.new(), []
@@ -44,7 +39,7 @@ class Sessions:
         thread_id = str(uuid.uuid4())
         # kept one by one: an agent without memory leaves no other trace of whose a thread is
         for key in (thread_id, _LAST):
-            value = {"thread_id": thread_id, "started": now().isoformat()}
+            value = {"thread_id": thread_id, "started": datetime.now(UTC).isoformat()}
             await self._store.aput(self._namespace, key, value, index=False)
         return thread_id
 
@@ -53,11 +48,7 @@ class Sessions:
         await conclude_soon(self._store, self._user_id, thread_id)
 
     async def forget(self) -> Receipt:
-        """Forget all about the user: memories, threads, and which conversations there were, with every agent.
-
-        Returns:
-            What was removed, and what was found of it afterwards.
-        """
+        """Forget everything about the user (memories, threads and their list, with every agent); return the receipt."""
         checkpointer: Any = self._agent.checkpointer
         erased = await MemoryFacade(self._store, checkpointer=checkpointer).forget_user(self._user_id)
         await asyncio.to_thread(forget_owed, self._user_id)

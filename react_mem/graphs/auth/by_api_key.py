@@ -34,13 +34,10 @@ log = logging.getLogger(__name__)
 
 
 class ApiKeys:
-    """API keys of a file, which is read again when it changes: a key that is taken out ends at once.
-
-    Args:
-        file: The file.
+    """API keys of a file, which is read again when it changes: a removed key ends at once.
 
     Raises:
-        ServerAuthError: If it cannot be read, or a line of it is none; the message names the line and the fix.
+        ServerAuthError: If the file cannot be read or a line is malformed; the message names the line and the fix.
     """
 
     def __init__(self, file: Path) -> None:
@@ -50,13 +47,10 @@ class ApiKeys:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> ApiKeys:
-        """Return the keys of the file that the environment names.
-
-        Args:
-            environ: The environment.
+        """Return the keys of the file in `AUTH_API_KEYS_FILE`.
 
         Raises:
-            ServerAuthError: If it names none, or one that cannot be used.
+            ServerAuthError: If the variable is unset, or the file cannot be used.
         """
         named = environ.get(FILE_ENV, "").strip()
         if not named:
@@ -64,11 +58,7 @@ class ApiKeys:
         return cls(Path(named))
 
     def identity(self, key: str) -> str | None:
-        """Return whose key it is; None for nobody's.
-
-        Args:
-            key: What a caller sends.
-        """
+        """Return the identity that owns an API key; None for an unknown key."""
         self._renew()
         if not MIN_KEY_CHARS <= len(key) <= MAX_KEY_CHARS:
             return None
@@ -101,13 +91,10 @@ class ApiKeys:
 
 
 def read_keys(file: Path) -> dict[bytes, str]:
-    """Return the identities of a file of keys, by the hashes of the keys. Blocking.
-
-    Args:
-        file: The file.
+    """Return the identities of a file of keys by the SHA-256 digests of the keys. Blocking.
 
     Raises:
-        ServerAuthError: If it cannot be read, or a line of it is none; the message names the line and the fix.
+        ServerAuthError: If the file cannot be read or a line is malformed; the message names the line and the fix.
     """
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -139,12 +126,7 @@ def _digest(written: str) -> bytes | None:
 
 
 def by_api_key(keys: ApiKeys, admins: frozenset[str]) -> Auth:
-    """Return an authentication by API keys, with the permissions of its users.
-
-    Args:
-        keys: The keys.
-        admins: The identities of the administrators.
-    """
+    """Return an authentication by API keys, with the permissions of its users and of the administrators `admins`."""
     auth = Auth()
     default_deny(auth)
 

@@ -1,6 +1,6 @@
 """Authentication by signed tokens: `"auth": {"path": "react_mem.graphs.auth.by_jwt:auth"}` in `langgraph.json`.
 
-The environment says whose tokens: `AUTH_JWT_ISSUER`, `AUTH_JWT_AUDIENCE`, and `AUTH_JWT_JWKS_URL` or `AUTH_JWT_SECRET`.
+The environment names the issuer: `AUTH_JWT_ISSUER`, `AUTH_JWT_AUDIENCE`, and `AUTH_JWT_JWKS_URL` or `AUTH_JWT_SECRET`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,7 @@ from react_mem.graphs.auth.signed_tokens import JwtSettings, Tokens
 
 
 def by_jwt(settings: JwtSettings) -> Auth:
-    """Return an authentication by signed tokens, with the permissions of its users.
-
-    Args:
-        settings: What a token must be.
-    """
+    """Return an authentication by signed tokens, with the permissions of its users."""
     tokens = Tokens(settings)
     auth = Auth()
     default_deny(auth)

@@ -25,7 +25,7 @@ from langgraph_sdk import Auth
 from react_mem.memory.runtime import unfit
 
 OWNER = "owner"
-"""Key of a thread's, a run's and a cron's metadata: whose it is."""
+"""Key of the owner in the metadata of a thread, a run or a cron."""
 
 ADMINISTRATOR = "react_mem:administrator"
 """Permission of an administrator."""
@@ -38,21 +38,12 @@ _READ = {"read", "search"}
 
 
 def default_deny(auth: Auth) -> None:
-    """Register the permissions with a server's authentication, whose users may carry `ADMINISTRATOR`.
-
-    Args:
-        auth: The authentication: it says who calls, and nothing of what they may do.
-    """
+    """Register the permissions with an authentication, which identifies the caller and may grant `ADMINISTRATOR`."""
     auth.on(permitted)
 
 
 async def permitted(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.FilterType | bool:
-    """Return what of a resource a caller may see, or whether they may do what they ask at all.
-
-    Args:
-        ctx: Who calls, what they ask and of which resource.
-        value: What they send; the owner is written into its metadata.
-    """
+    """Return a filter of the caller's resources, or a verdict; write the owner into the metadata of `value`."""
     if not _is_ours(ctx):
         return False
     administrator = ADMINISTRATOR in ctx.permissions
@@ -61,10 +52,10 @@ async def permitted(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.Filte
 
 
 def _is_ours(ctx: Auth.types.AuthContext) -> bool:
-    """Return whether our own authentication said who calls.
+    """Return true if our own authentication has identified the caller.
 
     A server lets callers in that name another scheme (`x-auth-scheme: langsmith`) where `disable_studio_auth` is not
-    set: under `langgraph dev` without any proof of who they are.
+    set: under `langgraph dev` without any proof of identity.
     """
     user: Any = ctx.user
     studio = isinstance(user, Auth.types.StudioUser) or getattr(user, "kind", None) == "StudioUser"
@@ -99,7 +90,7 @@ _RESOURCES: Mapping[str, Callable[..., Auth.types.FilterType | bool]] = {
 
 
 def _owned(ctx: Auth.types.AuthContext, value: Any) -> Auth.types.FilterType:
-    """Return the filter of what is the caller's own, and write into what they send that it is theirs."""
+    """Return the filter by owner, and write the caller as the owner into the metadata of the request."""
     owner = {OWNER: ctx.user.identity}
     if isinstance(value, MutableMapping) and ctx.action in ("create", "update", "create_run"):
         metadata = value.get("metadata")
@@ -126,10 +117,7 @@ METRICS_TOKEN_ENV = "METRICS_TOKEN"  # noqa: S105 - the name of a setting
 
 
 def bearer_token(authorization: str | None) -> str:
-    """Return the token of a request.
-
-    Args:
-        authorization: The header.
+    """Return the bearer token of an `Authorization` header.
 
     Raises:
         HTTPException: If there is none: 401.
@@ -141,14 +129,10 @@ def bearer_token(authorization: str | None) -> str:
 
 
 def caller(identity: Any, *, administrator: bool) -> Auth.types.MinimalUserDict:
-    """Return a caller as the server knows them.
-
-    Args:
-        identity: Who it is, as the token says.
-        administrator: Whether they may change what is everybody's.
+    """Return an authenticated caller in the form of the server.
 
     Raises:
-        HTTPException: If they cannot own anything: 401, and nothing that they say beside it counts.
+        HTTPException: If the identity cannot own memories: 401.
     """
     why = unfit(identity) if isinstance(identity, str) else "it is no text"
     if why:
@@ -158,12 +142,7 @@ def caller(identity: Any, *, administrator: bool) -> Auth.types.MinimalUserDict:
 
 
 def scraper(path: str, authorization: str | None) -> Auth.types.MinimalUserDict | None:
-    """Return the caller that reads the metrics by their own token; None for everybody else.
-
-    Args:
-        path: What is asked for.
-        authorization: The header.
-    """
+    """Return the caller that reads `/memory/metrics` with the token of `METRICS_TOKEN`; None for any other request."""
     token = os.environ.get(METRICS_TOKEN_ENV, "")
     if not token or not path.endswith(METRICS_PATH):
         return None
@@ -174,9 +153,5 @@ def scraper(path: str, authorization: str | None) -> Auth.types.MinimalUserDict 
 
 
 def unauthorized(detail: str) -> Exception:
-    """Return the error that a caller gets whom nobody knows.
-
-    Args:
-        detail: The cause, without a token.
-    """
+    """Return the 401 error for an unknown caller; `detail` must not hold the token."""
     return Auth.exceptions.HTTPException(status_code=401, detail=detail)

@@ -1,4 +1,4 @@
-"""Signed tokens (JWT): who sent them, if they are valid."""
+"""Signed tokens (JWT): settings, public keys (JWKS) and validation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 
 from react_mem.errors import ServerAuthError
 from react_mem.graphs.auth.permissions import unauthorized
-from react_mem.memory.runtime import is_loopback
+from react_mem.server_exposure import is_loopback
 
 # Settings of the authentication by signed tokens, from the environment.
 
@@ -42,14 +42,14 @@ class JwtSettings:
     """Settings of the authentication by signed tokens.
 
     Args:
-        issuer: Who must have issued a token.
-        audience: Whom it must be for.
-        algorithms: The algorithms that it may be signed with.
-        secret: What it is signed with, where issuer and server share it.
-        jwks_url: Where the issuer's public keys are.
-        leeway: Seconds by which the clocks may differ.
-        identity_claim: The claim that says who it is.
-        administrators: Who may change what is everybody's.
+        issuer: Required issuer (`iss`).
+        audience: Required audience (`aud`).
+        algorithms: Accepted signature algorithms.
+        secret: Shared secret of issuer and server; empty with `jwks_url`.
+        jwks_url: Address of the issuer's public keys; empty with `secret`.
+        leeway: Tolerated clock difference in seconds.
+        identity_claim: Claim with the user's identity.
+        administrators: Identities with the permission to change shared resources, such as assistants.
     """
 
     issuer: str
@@ -63,13 +63,10 @@ class JwtSettings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> JwtSettings:
-        """Return what the environment says.
-
-        Args:
-            environ: The environment.
+        """Return the settings of the environment.
 
         Raises:
-            ServerAuthError: If something is missing or unsafe; the message names the variable and the fix.
+            ServerAuthError: If a setting is missing or unsafe; the message names the variable and the fix.
         """
         said = {name: value.strip() for name, value in environ.items() if name.startswith("AUTH_")}
         secret, jwks_url = said.get(SECRET_ENV, ""), said.get(JWKS_URL_ENV, "")
@@ -101,11 +98,7 @@ class JwtSettings:
 
 
 def administrators(environ: Mapping[str, str] = os.environ) -> frozenset[str]:
-    """Return the identities of the administrators.
-
-    Args:
-        environ: The environment.
-    """
+    """Return the identities of the administrators, from `AUTH_ADMINS`."""
     return frozenset(filter(None, (name.strip() for name in environ.get(ADMINS_ENV, "").split(","))))
 
 
@@ -139,10 +132,10 @@ def _leeway(said: str) -> int:
 # Public keys of an identity provider (JWKS), fetched when needed and kept for a while.
 
 FRESH_SECONDS = 300.0
-"""Age up to which keys are used without asking again, and a key that was withdrawn may still be believed."""
+"""Maximum age of cached keys; a withdrawn key may be accepted as long."""
 
 PATIENCE_SECONDS = 24 * 3600.0
-"""Age up to which keys are used while their provider cannot be reached."""
+"""Maximum age of cached keys while their provider cannot be reached."""
 
 PAUSE_SECONDS = 30.0
 """Pause between two requests: anybody can send tokens of keys that are not known."""
@@ -153,13 +146,13 @@ log = logging.getLogger(__name__)
 
 
 class PublicKeys:
-    """Public keys of an identity provider, by their ids.
+    """Public keys of an identity provider, by key id.
 
     Args:
-        url: Where they are.
-        algorithms: The algorithms that they may be used with.
-        client: What fetches them.
-        clock: The time, in seconds.
+        url: Address of the key set (JWKS).
+        algorithms: Accepted algorithms; other keys are ignored.
+        client: Factory of the HTTP client.
+        clock: Clock in seconds.
     """
 
     def __init__(
@@ -179,16 +172,13 @@ class PublicKeys:
         self._failed = ""
 
     async def key(self, key_id: str) -> jwt.PyJWK | None:
-        """Return a key; None where the provider has none of that id.
+        """Return the key of an id; None if the provider has no such key.
 
-        Whoever needs a key that is not at hand waits for the request that is under way, and makes no other.
-
-        Args:
-            key_id: The id, as a token names it.
+        Concurrent callers share one request.
 
         Raises:
-            httpx.HTTPError: If the keys cannot be fetched, and none are at hand.
-            ValueError: If what is there are no keys, and none are at hand; or a request has failed a moment ago.
+            httpx.HTTPError: If the keys cannot be fetched, and none are cached.
+            ValueError: If the answer is no key set, or a request has just failed, and no keys are cached.
         """
         if self._renewal is None and self._due(key_id):
             # a task of its own: a caller that hangs up ends its own wait, and not that of the others
@@ -255,26 +245,18 @@ MAX_TOKEN_BYTES = 16_384
 
 
 class Tokens:
-    """Verifier of signed tokens: issuer, audience, expiry and algorithm are required, never taken from the token.
-
-    Args:
-        settings: What a token must be.
-        keys: The issuer's public keys; those of the settings' address by default.
-    """
+    """Verifier of signed tokens: issuer, audience, expiry and algorithm are required, never taken from the token."""
 
     def __init__(self, settings: JwtSettings, keys: PublicKeys | None = None) -> None:
         self._settings = settings
         self._keys = keys or PublicKeys(settings.jwks_url, settings.algorithms)
 
     async def claims(self, token: str) -> dict[str, Any]:
-        """Return what a valid token says.
-
-        Args:
-            token: The token.
+        """Return the claims of a valid token.
 
         Raises:
-            langgraph_sdk.Auth.exceptions.HTTPException: If it is not valid: 401, with the cause.
-            starlette.exceptions.HTTPException: If the keys to look it up by cannot be fetched: 503.
+            langgraph_sdk.Auth.exceptions.HTTPException: If the token is not valid: 401, with the cause.
+            starlette.exceptions.HTTPException: If the public keys cannot be fetched: 503.
         """
         if len(token) > MAX_TOKEN_BYTES:
             raise unauthorized("the token is too long")

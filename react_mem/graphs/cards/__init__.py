@@ -1,1 +1,1 @@
-"""Cards of what was recalled and remembered, for a chat that shows components of the server's."""
+"""Cards of recalled and stored memories, for a chat that shows components of the server."""

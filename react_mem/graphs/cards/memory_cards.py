@@ -1,6 +1,6 @@
-"""Cards that stand with an answer in a chat: what memory brought to it, and what was kept of the turn.
+"""Cards beside an answer in a chat: the memories in its prompt, and the memories stored from the turn.
 
-They are `ui` messages of LangGraph, which `cards.tsx` draws. What is in them is data, cut to a length that a chat can
+They are `ui` messages of LangGraph, which `cards.tsx` draws. Their content is data, cut to a length that a chat can
 show; the chat's component shows it as text. A card that cannot be made is left out, and costs the turn nothing.
 """
 
@@ -23,26 +23,24 @@ RECALLED, REMEMBERED = "recalled", "remembered"
 """Names of the components in `cards.tsx`."""
 
 MOST_MEMORIES = 8
-"""Memories on a card; it says how many more there were."""
+"""Maximum number of memories on a card; it says how many more there were."""
 
 MOST_CHARS = 300
 """Characters of a text on a card."""
 
 MOST_CARDS = 100
-"""Cards that a thread keeps, the latest: each step of a run writes all of them."""
+"""Maximum number of cards in a thread, the latest: each step of a run writes all of them."""
 
 API_URL_ENV = "LANGGRAPH_API_URL"
-"""Variable in which a server says where it listens, as `langgraph dev` does."""
+"""Variable with the address of the server, as `langgraph dev` sets it."""
 
 log = logging.getLogger(__name__)
 
 
 def latest_cards(cards: list[AnyUIMessage], pushed: Any) -> list[AnyUIMessage]:
-    """Fold what was pushed into the cards of a thread, which keeps the latest.
+    """Fold pushed cards into the cards of a thread, which keeps the latest.
 
-    Args:
-        cards: The cards so far.
-        pushed: Cards: one of an id that is there takes its place, or its properties where it says `merge`.
+    A card replaces the one of its id, or updates the properties with `merge`.
     """
     return ui_message_reducer(cards, pushed)[-MOST_CARDS:]
 
@@ -51,13 +49,13 @@ Cards = Annotated[list[AnyUIMessage], latest_cards]
 
 
 class RecalledMemory(TypedDict):
-    """A memory as a card shows it.
+    """A memory on a card.
 
     Args:
-        text: What it says.
-        scope: Where it came from.
-        origin: Who vouches for it.
-        date: When it was said or first believed, in ISO 8601; empty where it has no date.
+        text: Its text.
+        scope: Its scope.
+        origin: Its origin.
+        date: Date of the message or of the first belief, in ISO 8601; empty without a date.
     """
 
     text: str
@@ -67,23 +65,14 @@ class RecalledMemory(TypedDict):
 
 
 class RecalledMemories(TypedDict):
-    """Memories that stood in the prompt of a turn.
-
-    Args:
-        memories: The first of them.
-        more: How many others there were.
-    """
+    """Memories in the prompt of a turn: the first of them, and the number of the others (`more`)."""
 
     memories: list[RecalledMemory]
     more: int
 
 
 def recalled_memories(items: Iterable[MemoryResultItem]) -> RecalledMemories | None:
-    """Return memories as a card shows them, each text once; None where there are none.
-
-    Args:
-        items: The memories, the most important first.
-    """
+    """Return memories (the most important first) for a card, each text once; None where there are none."""
     shown: dict[str, RecalledMemory] = {}
     with _left_out_if_it_fails():
         for item in items:
@@ -103,7 +92,7 @@ class TurnCards:
 
     Args:
         thread: The messages of the thread, the answer last.
-        drawn: Whether facts are drawn from what is said, behind the turn or in it.
+        drawn: True if facts are extracted from the turn, now or later.
     """
 
     def __init__(self, thread: Sequence[AnyMessage], *, drawn: bool) -> None:
@@ -112,22 +101,18 @@ class TurnCards:
         self._drawn = drawn
 
     def show_recalled(self, recalled: RecalledMemories | None) -> None:
-        """Show what memory brought to the answer; nothing where it brought nothing."""
+        """Show the memories in the prompt of the answer, if any."""
         if recalled is not None:
             self._push(RECALLED, {**recalled, "page": _page()})
 
     def show_kept(self) -> None:
-        """Show that the turn is kept, word for word: no more is known of it yet."""
+        """Show that the turn is stored word for word, before anything is extracted from it."""
         self._push(
             REMEMBERED, {"state": "reading" if self._drawn else "kept", "stored": [], "retired": [], "page": _page()}
         )
 
     def telling(self, tell: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
-        """Return what takes the events of memory, and completes the card where they say what was drawn at once.
-
-        Args:
-            tell: Takes the events too.
-        """
+        """Return a listener to memory events: it passes them on to `tell`, and shows the facts extracted at once."""
 
         def told(event: dict[str, Any]) -> None:
             tell(event)
@@ -149,13 +134,13 @@ class TurnCards:
 
 
 def _cut(text: str) -> str:
-    """Return a text on one line, as it is but for its length."""
+    """Return a text on one line of limited length."""
     line = " ".join(text[: 4 * MOST_CHARS].split())
     return line if len(line) <= MOST_CHARS and len(text) <= 4 * MOST_CHARS else f"{line[: MOST_CHARS - 1]}…"
 
 
 def _page() -> str:
-    """Return where the page of memory is; empty where the server does not say where it listens."""
+    """Return the address of the memory page; empty where the server's address is unknown."""
     server = os.environ.get(API_URL_ENV, "").rstrip("/")
     return f"{server}/memory/ui#/memories" if server.startswith(("http://", "https://")) else ""
 

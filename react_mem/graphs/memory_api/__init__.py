@@ -1,1 +1,1 @@
-"""The memory's REST interface, `/memory/v1`: what a user may see and do of what is remembered about them."""
+"""REST interface of memory, `/memory/v1`: a user's access to their own memories."""

@@ -1,4 +1,4 @@
-"""Requests of the REST interface: whose memory each is about, how errors are answered, what an ETag says."""
+"""Requests of the REST interface: their owner, the form of errors, ETags."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from itertools import islice
-from typing import Annotated, Any, ClassVar, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar, get_args, get_type_hints
 
 from fastapi import Depends, Header, HTTPException, Request, Response
 from fastapi.dependencies.models import Dependant
@@ -24,16 +24,16 @@ from react_mem.graphs.callers import names_user, owner_of
 from react_mem.graphs.chat_summary_route import BoundedRoute
 from react_mem.graphs.etags import is_the_same
 from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import WriteConflict
 
 # Routes that refuse what they do not know: a typo changes nothing in silence.
 
 _MOST = 5
-"""Unknown names that are told of at once: each is compared with the known ones."""
+"""Maximum number of unknown names in an answer: each is compared with the known ones."""
 
 _NAME_CHARS = 64
 
 _Place: TypeAlias = tuple[str | int, ...]
+_T = TypeVar("_T")
 
 
 class AlsoTaken(BaseModel):
@@ -44,14 +44,13 @@ class AlsoTaken(BaseModel):
 
 
 class KnownFieldsRoute(APIRoute):
-    """A route that refuses parameters and fields which it does not know, and takes the user's name in the query."""
+    """A route that refuses unknown parameters and fields, and takes the user's name in the query."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         options["dependencies"] = [*(options.get("dependencies") or ()), Depends(names_user)]
         super().__init__(path, endpoint, **options)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler."""
         handle = super().get_route_handler()
         parameters = {field.alias for part in _parts(self.dependant) for field in part.query_params}
         bodies = [field.field_info.annotation for part in _parts(self.dependant) for field in part.body_params]
@@ -82,7 +81,7 @@ def _unknown_parameters(request: Request, known: Collection[str], body: type[Bas
 
 
 async def _sent(request: Request) -> Any:
-    """Return the body; None where it is no JSON, which whoever reads it next says in its own words."""
+    """Return the body; None where it is no JSON, which the next reader reports in its own words."""
     try:
         return await request.json()
     except (ValueError, RecursionError):
@@ -105,7 +104,7 @@ def _unknown_fields(value: Any, model: type[BaseModel], where: _Place) -> Iterat
 
 
 def _model(annotation: Any) -> type[BaseModel] | None:
-    """Return the model in a type, such as that of a list's elements; None for what is no record."""
+    """Return the model in a type, such as that in a list's elements; None if there is none."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in get_args(annotation) if (found := _model(part)) is not None), None)
@@ -125,8 +124,11 @@ def _unknown(name: str, where: _Place, known: Collection[str], in_body: Collecti
 
 PREFIX = "/memory/v1"
 
+MAX_PAGE = 200
+"""Maximum number of entries on a page, as the facade has it."""
+
 MAX_MEMORY_BYTES = 256_000
-"""Of one request: the longest of them is a message, or a hundred ids."""
+"""Maximum size of a request; the longest are a message, or a hundred ids."""
 
 NO_OWNER = "no user is named (user_id), so there is no memory of theirs"
 NO_STORE = "this server has no store"
@@ -155,22 +157,17 @@ _PROBLEMS = {
 
 
 def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
-    """Return the answers to requests that fail, for the documentation: those that any may get, and some.
-
-    Args:
-        codes: The others.
-    """
+    """Return the documentation of failing requests: the codes that any route has, and `codes`."""
     every = sorted({401, 404, 422, 503, *codes})
     return {code: {"description": _PROBLEMS[code]} | ({} if code == 304 else {"model": ErrorAnswer}) for code in every}
 
 
 class MemoryRoute(BoundedRoute, KnownFieldsRoute):
-    """A route of the REST interface: its answers are kept in no shared cache, and lost races can be tried again."""
+    """A route of the REST interface: its answers are kept in no shared cache."""
 
     most = MAX_MEMORY_BYTES
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler."""
         handle = super().get_route_handler()
 
         async def handled(request: Request) -> Response:
@@ -182,27 +179,30 @@ class MemoryRoute(BoundedRoute, KnownFieldsRoute):
 
 
 def tagged(what: str) -> dict[str, Any]:
-    """Return the part of an answer's documentation that tells of its ETag.
-
-    Args:
-        what: What the ETag is of.
-    """
+    """Return the documentation of an answer's ETag."""
     return {"headers": {"ETag": {"description": what, "schema": {"type": "string"}}}}
 
 
-def retried(error: WriteConflict) -> HTTPException:
-    """Return the answer to a request whose owner is being written to by others all the time."""
-    return HTTPException(503, f"{error}; ask again", {"retry-after": "1"})
+def returned_by(read: Callable[..., Any]) -> Any:
+    """Return the model that a method of the facade returns, if anything: the answer of its route."""
+    returned = get_type_hints(read)["return"]
+    return next((part for part in get_args(returned) if part is not type(None)), returned)
+
+
+def found(one: _T | None, name: str) -> _T:
+    """Return one of the caller's, such as a memory.
+
+    Raises:
+        HTTPException: If there is none: 404.
+    """
+    if one is None:
+        raise HTTPException(404, f"this user has no such {name}")
+    return one
 
 
 @dataclass(frozen=True)
 class CallersMemory:
-    """Memory that a request is about.
-
-    Args:
-        memory: The facade.
-        owner: Whose it is.
-    """
+    """The memory that a request is about, with its owner."""
 
     memory: MemoryFacade
     owner: str
@@ -245,19 +245,15 @@ def etag(revision: str) -> str:
 
 
 def list_etag(revision: str) -> str:
-    """Return the ETag of a list: of a revision, and of the hour, since a fact may be over by its own date."""
+    """Return the ETag of a list: of a revision, and of the hour, since a fact may end by its own date."""
     return f'"{revision}-{int(datetime.now(UTC).timestamp()) // 3600:x}"'
 
 
 def wanted_revision(if_match: str, memory_revision: str) -> str:
-    """Return the revision that a change is to find; empty for any.
-
-    Args:
-        if_match: The header.
-        memory_revision: The revision that there is.
+    """Return the revision that a change requires; empty for any.
 
     Raises:
-        HTTPException: If that is none of those that the header names.
+        HTTPException: If `If-Match` does not name the current revision: 412.
     """
     if if_match.strip() in ("", "*"):
         return ""
@@ -267,15 +263,12 @@ def wanted_revision(if_match: str, memory_revision: str) -> str:
 
 
 def administers(request: Request) -> bool:
-    """Return whether the caller is an administrator of the server, as its authentication says."""
+    """Return true if the server's authentication made the caller an administrator."""
     return ADMINISTRATOR in getattr(request.scope.get("auth"), "scopes", ())
 
 
 async def agent_named(name: str) -> AgentConfig:
     """Return the config of the agent that a request names.
-
-    Args:
-        name: The agent.
 
     Raises:
         RequestValidationError: If there is none of that name.
@@ -288,12 +281,7 @@ async def agent_named(name: str) -> AgentConfig:
 
 
 def wrong(field: str, error: Exception | str) -> RequestValidationError:
-    """Return the answer to a request of which a field of the body is wrong.
-
-    Args:
-        field: The field.
-        error: What is wrong with it.
-    """
+    """Return the answer 422 to a request with a wrong field in its body."""
     # a rule that names the field itself need not have it named twice
     why = str(error).removeprefix(f"{field}: ")
     return RequestValidationError([{"type": "value_error", "loc": ("body", field), "msg": why}])

@@ -1,11 +1,11 @@
-"""`/memory/v1/search`, `/context`: what a question finds, what a prompt would be, and why an answer was given."""
+"""`/memory/v1/search`, `/context`: a search, the prompt for a message, and the sources of an answer."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import uuid
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any
 
@@ -26,8 +26,10 @@ from react_mem.graphs.memory_api.callers_memory import (
     MemoryRoute,
     administers,
     agent_named,
+    found,
     memory_of,
     problems,
+    returned_by,
     wrong,
 )
 from react_mem.graphs.memory_api.conversations_api import ThreadId
@@ -35,22 +37,22 @@ from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
 from react_mem.memory import MemoryFacade, MemoryItem, MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.context import Section, whole_text
 from react_mem.memory.records import kind_named
-from react_mem.memory.runtime import AnswerSources, OwnerId, now, searched_scopes
+from react_mem.memory.runtime import OwnerId, searched_scopes
 from react_mem.memory.turns import Identity, for_clients
 
 MAX_QUERY = 4_000
 MAX_FOUND = 50
 
 SESSION = "search"
-"""The conversation that a search counts as: none of the owner's."""
+"""The conversation of a search: none of the owner's."""
 
 MAX_MESSAGE = 20_000
 
 MAX_TURNS = 200
-"""Turns of a conversation, the last, of which the prompt is made: more than any agent is shown by default."""
+"""Maximum number of turns, the last of a conversation, in the prompt: more than any agent is shown by default."""
 
 HIDDEN = "[instructions of the agent]"
-"""Text in the place of the instructions, which are the deployment's: they are shown to administrators."""
+"""Placeholder for the instructions, which are the deployment's: only administrators see them."""
 
 log = logging.getLogger(__name__)
 
@@ -122,18 +124,15 @@ async def search_memories(body: SearchBody, request: Request) -> SearchAnswer:
         query=body.query,
         as_of=body.as_of,
     )
-    try:
-        found = await memory.read(query)
-    except ValueError as error:
-        raise HTTPException(422, str(error)) from None
-    listed = [item for item in found if item.id and kind_named(item.source).listed]
+    results = await memory.read(query)
+    listed = [item for item in results if item.id and kind_named(item.source).listed]
     listed.sort(key=lambda item: -(item.score or 0.0))
-    return SearchAnswer(items=[_shown(item) for item in listed], missing=found.missing)
+    return SearchAnswer(items=[_shown(item) for item in listed], missing=results.missing)
 
 
 def _shown(item: MemoryResultItem) -> FoundItem:
     return FoundItem(
-        memory=MemoryItem.of(item.scope, item.id, item.payload, now()),
+        memory=MemoryItem.of(item.scope, item.id, item.payload, datetime.now(UTC)),
         score=item.score,
         similarity=item.similarity,
         arms={arm.value: part for arm, part in item.arms.items()},
@@ -218,6 +217,7 @@ async def explain_context(body: ContextBody, request: Request) -> ContextAnswer:
     f"{PREFIX}/context/{{thread_id}}/{{message_id}}",
     operation_id="explain_answer",
     summary="Explain an answer",
+    response_model=returned_by(MemoryFacade.explain_answer),
     responses=problems(),
 )
 async def explain_answer(
@@ -226,12 +226,9 @@ async def explain_answer(
         str, Path(min_length=1, max_length=512, description="The answer or its question: its id, or its record's.")
     ],
     asked: Asked,
-) -> AnswerSources:
+) -> Any:
     """Return why an answer was given: the memories that stood in its prompt, as they are now."""
-    told = await asked.memory.explain_answer(asked.owner, thread_id, message_id)
-    if told is None:
-        raise HTTPException(404, "this user has no such answer that is remembered")
-    return told
+    return found(await asked.memory.explain_answer(asked.owner, thread_id, message_id), "answer that is remembered")
 
 
 @cache
@@ -241,10 +238,9 @@ def _agent(name: str) -> ResolvedAgent:
 
 
 async def _thread(asked: CallersMemory, session: str, agent: str) -> list[AnyMessage]:
-    """Return a conversation as memory has it, its last turns; its messages are named by their records."""
+    """Return the last turns of a stored conversation; its messages have the ids of their records."""
     told = await asked.memory.dialog.get_context(asked.owner, session, MAX_TURNS, agent_id=agent)
-    if not told.messages:
-        raise HTTPException(404, "this user has no such conversation that is remembered")
+    found(told.messages or None, "conversation that is remembered")
     kinds: dict[str, Any] = {"user": HumanMessage}
     return [kinds.get(one.role, AIMessage)(whole_text(vars(one)), id=one.id) for one in told.messages]
 

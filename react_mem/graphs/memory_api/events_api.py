@@ -1,4 +1,4 @@
-"""`GET /memory/v1/events`: tells a client when the memory of a user has changed, as server-sent events.
+"""`GET /memory/v1/events`: changes of a user's memory, as server-sent events.
 
 Each stream reads the owner's revision, one row, every few seconds. It ends with the client, and by itself after some
 minutes: a browser connects again, and authenticates anew.
@@ -21,13 +21,13 @@ from react_mem.graphs.memory_api.callers_memory import PREFIX, Asked, CallersMem
 from react_mem.memory.turns import cause_of
 
 MOST_STREAMS = 5
-"""Streams of one user at once, in this process."""
+"""Maximum number of a user's streams in this process."""
 
 LOOK_SECONDS = 2.0
-"""Seconds between two looks at the revision."""
+"""Seconds between two reads of the revision."""
 
 COMMENT_SECONDS = 15.0
-"""Seconds without an event after which a comment is sent: a proxy closes what is silent, and who is gone is noticed."""
+"""Seconds without an event until a comment is sent: a proxy closes a silent stream, and a gone client is noticed."""
 
 STREAM_SECONDS = 600.0
 

@@ -1,4 +1,4 @@
-"""`/memory/v1/forget`, `/erase` and `/feedback`: memories are forgotten, a user is erased, an answer is judged."""
+"""`/memory/v1/forget`, `/erase` and `/feedback`: forget memories, erase a user, rate an answer."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from react_mem.graphs.memory_api.callers_memory import (
     AlsoTaken,
     CallersMemory,
     MemoryRoute,
+    found,
     memory_of,
     problems,
 )
@@ -27,7 +28,7 @@ from react_mem.graphs.server_threads import ServerThreads
 from react_mem.integrations.coding_hooks.owed_notes import forget_owed
 from react_mem.memory import MemoryFacade, Receipt
 from react_mem.memory.records import AuditActor, AuditReason, acting
-from react_mem.memory.runtime import OwnerId, SignedReceipt, refuse_held
+from react_mem.memory.runtime import OwnerId, SignedReceipt
 from react_mem.memory.turns import cause_of
 
 MAX_IDS = 100
@@ -75,6 +76,11 @@ class ForgetAnswer(BaseModel):
         "the words of one of these."
     )
 
+    @classmethod
+    def of(cls, receipt: Receipt) -> Self:
+        """Return the answer to a request that was clear."""
+        return cls(receipt=receipt, problems=list(receipt.problems), unclear=[])
+
 
 @router.post(f"{PREFIX}/forget", operation_id="forget_memory", summary="Forget something", responses=problems(413, 423))
 async def forget_memory(body: ForgetBody, request: Request) -> ForgetAnswer:
@@ -90,13 +96,12 @@ async def forget_memory(body: ForgetBody, request: Request) -> ForgetAnswer:
         receipt, unclear = done.receipt, list(done.unclear)
     else:
         receipt, unclear = await asked.memory.forget(asked.owner, *body.ids), []
-    if not (receipt.removed or receipt.rewritten or unclear):
-        raise HTTPException(404, "this user has no such memory")
+    found(receipt.removed or receipt.rewritten or unclear or None, "memory")
     return ForgetAnswer(receipt=receipt, problems=[*_unknown(body.ids, receipt), *receipt.problems], unclear=unclear)
 
 
 def _unknown(ids: Sequence[str], receipt: Receipt) -> list[str]:
-    """Return what is told of ids that were to be forgotten, and that nothing was found by."""
+    """Return a problem for each id that no memory was found under."""
     found = {id_ for part in (receipt.removed, receipt.rewritten) for named in part.values() for id_ in named}
     return [f"{id_}: this user has no such memory" for id_ in dict.fromkeys(ids) if id_ not in found]
 
@@ -146,9 +151,6 @@ async def _erased(asked: CallersMemory, client: LangGraphClient, *, authenticate
     threads = ServerThreads(client, asked.owner, authenticates=authenticates)
     memory = MemoryFacade(asked.memory.store, checkpointer=threads)
     with acting(AuditActor.USER, AuditReason.REQUEST):
-        for hold in await memory.holds(asked.owner):
-            # before the threads go
-            refuse_held(hold)
         spoken = await memory.forget_user(asked.owner, proof=True)
     await asyncio.to_thread(forget_owed, asked.owner)
     return EraseAnswer(
@@ -274,7 +276,6 @@ async def give_feedback(body: FeedbackBody, request: Request) -> FeedbackAnswer:
         report = await asked.memory.feedback(asked.owner, body.verdict or 0, **turn, key=body.key)
     except ValueError as error:
         raise HTTPException(409, str(error)) from None
-    if report is None:
-        raise HTTPException(404, "this user has no such answer that is remembered")
+    report = found(report, "answer that is remembered")
     names: dict[int, Literal["up", "down", "none"]] = {1: "up", -1: "down", 0: "none"}
     return FeedbackAnswer(verdict=names[report.verdict], memories=report.memories, skills=report.skills)

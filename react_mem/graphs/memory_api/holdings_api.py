@@ -1,16 +1,15 @@
-"""`/memory/v1/profile`, `/pending`, `/hidden`, `/skills`, `/graph`, `/usage`, `/export`: what else memory has."""
+"""`/memory/v1/profile`, `/pending`, `/hidden`, `/skills`, `/graph`, `/usage`, `/export`: further views of memory."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from typing import Annotated, Literal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, HTTPException, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from react_mem.errors import NotThere
 from react_mem.graphs.memory_api.callers_memory import (
     PREFIX,
     Asked,
@@ -18,28 +17,12 @@ from react_mem.graphs.memory_api.callers_memory import (
     MemoryRoute,
     administers,
     problems,
-    retried,
+    returned_by,
 )
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
+from react_mem.memory import MemoryFacade
 from react_mem.memory.records import AuditActor, AuditReason, acting
-from react_mem.memory.runtime import (
-    HiddenMemory,
-    MemoryHealth,
-    MemoryUsage,
-    OwnersProfile,
-    ShownGraph,
-    SkillList,
-    WaitingTurns,
-    WriteConflict,
-    check_health,
-    count_usage,
-    list_skills,
-    list_waiting,
-    markdown_export,
-    readable_export,
-    show_graph,
-    show_profile,
-)
+from react_mem.memory.runtime import HiddenMemory, MemoryHealth, MemoryUsage, check_health, render_export
 
 MAX_NODES = 5_000
 
@@ -69,16 +52,40 @@ HiddenId = Annotated[
 ]
 
 
-@router.get(f"{PREFIX}/profile", operation_id="show_profile", summary="Show the profile", responses=problems())
-async def profile(asked: Asked) -> OwnersProfile:
-    """Show what is known about the user as a person, field by field, with the messages that say it."""
-    return await show_profile(asked.memory.store, asked.owner)
+def _view(
+    name: str, operation: str, summary: str, read: Callable[[MemoryFacade, str], Awaitable[Any]], description: str
+) -> None:
+    """Add the route of a view that takes no parameters."""
+
+    async def shown(asked: Asked) -> Any:
+        return await read(asked.memory, asked.owner)
+
+    router.get(
+        f"{PREFIX}/{name}",
+        operation_id=operation,
+        summary=summary,
+        description=description,
+        response_model=returned_by(read),
+        responses=problems(),
+    )(shown)
 
 
-@router.get(f"{PREFIX}/pending", operation_id="list_pending", summary="List turns that wait", responses=problems())
-async def pending(asked: Asked) -> WaitingTurns:
-    """List the turns from which nothing has been drawn yet, and why."""
-    return await list_waiting(asked.memory.store, asked.owner)
+_view(
+    "profile",
+    "show_profile",
+    "Show the profile",
+    MemoryFacade.show_profile,
+    "Show what is known about the user as a person, field by field, with the messages that say it.",
+)
+
+
+_view(
+    "pending",
+    "list_pending",
+    "List turns that wait",
+    MemoryFacade.list_waiting,
+    "List the turns from which nothing has been drawn yet, and why.",
+)
 
 
 @router.get(f"{PREFIX}/hidden", operation_id="list_hidden", summary="List what is hidden", responses=problems())
@@ -95,12 +102,7 @@ async def hidden(asked: Asked) -> HiddenMemories:
 )
 async def undo_hidden(hidden_id: HiddenId, asked: Asked) -> HiddenMemory:
     """Bring back what is hidden; what has changed since keeps that."""
-    try:
-        return await asked.memory.undo(asked.owner, hidden_id)
-    except NotThere as error:
-        raise HTTPException(404, str(error)) from None
-    except WriteConflict as error:
-        raise retried(error) from None
+    return await asked.memory.undo(asked.owner, hidden_id)
 
 
 @router.delete(
@@ -111,31 +113,34 @@ async def undo_hidden(hidden_id: HiddenId, asked: Asked) -> HiddenMemory:
 )
 async def erase_hidden(hidden_id: HiddenId, asked: Asked) -> ForgetAnswer:
     """Erase what is hidden for good, before its day is over."""
-    try:
-        receipt = await asked.memory.erase(asked.owner, hidden_id)
-    except NotThere as error:
-        raise HTTPException(404, str(error)) from None
-    except WriteConflict as error:
-        raise retried(error) from None
-    return ForgetAnswer(receipt=receipt, problems=list(receipt.problems), unclear=[])
+    return ForgetAnswer.of(await asked.memory.erase(asked.owner, hidden_id))
 
 
-@router.get(f"{PREFIX}/skills", operation_id="list_skills", summary="List skills", responses=problems())
-async def skills(asked: Asked) -> SkillList:
-    """List what agents have learnt from the user's tasks, what is used most first."""
-    return await list_skills(asked.memory.store, asked.owner)
+_view(
+    "skills",
+    "list_skills",
+    "List skills",
+    MemoryFacade.list_skills,
+    "List what agents have learnt from the user's tasks, what is used most first.",
+)
 
 
-@router.get(f"{PREFIX}/graph", operation_id="show_graph", summary="Show the graph", responses=problems())
+@router.get(
+    f"{PREFIX}/graph",
+    operation_id="show_graph",
+    summary="Show the graph",
+    responses=problems(),
+    response_model=returned_by(MemoryFacade.show_graph),
+)
 async def graph(
     asked: Asked,
     kind: Annotated[
         list[Annotated[str, Field(max_length=100)]], Query(max_length=40, description="Kinds, such as `fact`.")
     ] = [],  # noqa: B006
     limit: Annotated[int, Query(ge=1, le=MAX_NODES, description="Memories at most: the newest.")] = 2_000,
-) -> ShownGraph:
+) -> Any:
     """Show memories and how they are linked; of many the newest, which `cut` says."""
-    return await show_graph(asked.memory.store, asked.owner, kinds=kind, limit=limit)
+    return await asked.memory.show_graph(asked.owner, kinds=kind, limit=limit)
 
 
 @router.get(
@@ -146,10 +151,9 @@ async def graph(
 )
 async def usage(asked: Asked, request: Request) -> UsageAnswer:
     """Show how much is remembered of the user; an administrator is shown besides how the memory of this server is."""
-    store = asked.memory.store
-    counted = await count_usage(store, asked.owner)
+    counted = await asked.memory.usage(asked.owner)
     works = getattr(request.app.state, "worker", None) is not None
-    health = await check_health(store, works=works) if administers(request) else None
+    health = await check_health(asked.memory.store, works=works) if administers(request) else None
     return UsageAnswer(**counted.model_dump(), health=health)
 
 
@@ -184,16 +188,13 @@ async def export_memory(
     return StreamingResponse(_written(asked, form), media_type=media, headers=headers)
 
 
-async def _written(asked: CallersMemory, form: str) -> AsyncIterator[str]:
+async def _written(asked: CallersMemory, form: Literal["jsonl", "html", "markdown"]) -> AsyncIterator[str]:
     # a stream is sent after its route has returned, and is a user's all the same
     with acting(AuditActor.USER, AuditReason.REQUEST):
-        lines = [] if form == "jsonl" else [line async for line in asked.memory.export_user(asked.owner)]
-        if form != "jsonl":
-            yield await asyncio.to_thread(_readable, form, lines)
+        lines = asked.memory.export_user(asked.owner)
+        if form == "jsonl":
+            async for line in lines:
+                yield f"{line}\n"
             return
-        async for line in asked.memory.export_user(asked.owner):
-            yield f"{line}\n"
-
-
-def _readable(form: str, lines: Sequence[str]) -> str:
-    return readable_export(lines) if form == "html" else "".join(f"{line}\n" for line in markdown_export(lines))
+        for line in await asyncio.to_thread(render_export, [line async for line in lines], form):
+            yield line if form == "html" else f"{line}\n"

@@ -1,15 +1,16 @@
-"""`/memory/v1/memories`: what is remembered of a user: listed, told, shown, corrected, deleted."""
+"""`/memory/v1/memories`: list, add, show, correct and delete the memories of a user."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from react_mem.errors import MemoryFull
 from react_mem.graphs.etags import is_alike
 from react_mem.graphs.memory_api.callers_memory import (
+    MAX_PAGE,
     PREFIX,
     USER_ID,
     Asked,
@@ -18,22 +19,23 @@ from react_mem.graphs.memory_api.callers_memory import (
     MemoryRoute,
     agent_named,
     etag,
+    found,
     list_etag,
     memory_of,
     problems,
-    retried,
+    returned_by,
     tagged,
     wanted_revision,
     wrong,
 )
 from react_mem.graphs.memory_api.forget_api import ForgetAnswer
-from react_mem.memory import MemoryDetail, MemoryFacade, MemoryItem, MemoryScope, Origin
-from react_mem.memory.runtime import FACT, MAX_PAGE, MemoryPage, OwnerId, WriteConflict, remember
+from react_mem.memory import Fact, MemoryDetail, MemoryFacade, MemoryItem, MemoryScope, Origin
+from react_mem.memory.runtime import OwnerId, remember
 
 DEFAULT_AGENT = "assistant"
 
 MAX_SAID = 2_000
-"""Characters of a fact."""
+"""Maximum characters of a fact."""
 
 router = APIRouter(tags=["Memory"], route_class=MemoryRoute)
 
@@ -44,7 +46,7 @@ _Name = Annotated[str, Field(max_length=100)]
 _ITEM: dict[str, Any] = {
     "id": "1f3c0a5d-5a57-5d0e-9f0c-6d1b6f9f7b11",
     "scope": "semantic",
-    "kind": FACT.name,
+    "kind": Fact.kind_name(),
     "text": "I live in Hue.",
     "title": "I live in Hue.",
     "created_at": "2026-11-22T09:00:00Z",
@@ -106,7 +108,7 @@ class CorrectBody(BaseModel):
     f"{PREFIX}/memories",
     operation_id="list_memories",
     summary="List memories",
-    response_model=MemoryPage,
+    response_model=returned_by(MemoryFacade.page),
     responses={
         200: {
             **_example({"items": [_ITEM], "next_cursor": None, "total": 1, "revision": "660fa214f4774"}),
@@ -131,7 +133,7 @@ async def list_memories(
     if_none_match: Annotated[
         str, Header(alias="If-None-Match", max_length=400, description="The ETag of the list that is known.")
     ] = "",
-) -> MemoryPage | Response:
+) -> Any:
     """List what is remembered of the caller, the latest first, page by page.
 
     What is written while the pages are turned neither repeats nor hides a memory on those that follow. Without a scope
@@ -141,20 +143,17 @@ async def list_memories(
     headers = {"cache-control": "private, no-cache"}
     if if_none_match and is_alike(if_none_match, current := list_etag(await memory.revision(owner))):
         return Response(status_code=304, headers={**headers, "etag": current})
-    try:
-        page = await memory.page(
-            owner,
-            scopes=scope,
-            kinds=kind,
-            state=state,
-            session_id=session_id,
-            origins=[one.value for one in origin],
-            limit=limit,
-            cursor=cursor,
-            with_topics=topics,
-        )
-    except ValueError as error:
-        raise HTTPException(422, str(error)) from None
+    page = await memory.page(
+        owner,
+        scopes=scope,
+        kinds=kind,
+        state=state,
+        session_id=session_id,
+        origins=[one.value for one in origin],
+        limit=limit,
+        cursor=cursor,
+        with_topics=topics,
+    )
     response.headers.update({**headers, "etag": list_etag(page.revision)})
     return page
 
@@ -190,8 +189,6 @@ async def remember_said(body: RememberBody, request: Request, response: Response
     memory = MemoryFacade(asked.memory.store, config.memory)
     try:
         told = await remember(memory, asked.owner, body.text, about=body.about, agent_id=body.agent)
-    except WriteConflict as error:
-        raise retried(error) from None
     except MemoryFull:
         raise
     except ValueError as error:
@@ -217,9 +214,7 @@ async def show_memory(memory_id: MemoryId, asked: Asked, response: Response) -> 
 
     The ETag is the memory's own, for `If-Match`.
     """
-    detail = await asked.memory.explain(asked.owner, memory_id)
-    if detail is None:
-        raise _no_memory()
+    detail = found(await asked.memory.explain(asked.owner, memory_id), "memory")
     response.headers["etag"] = etag(detail.memory.revision)
     return detail
 
@@ -243,8 +238,6 @@ async def correct_memory(
     try:
         revision = wanted_revision(if_match, known.revision)
         fact = await asked.memory.correct(asked.owner, memory_id, body.text, revision=revision)
-    except WriteConflict as error:
-        raise retried(error) from None
     except ValueError as error:
         raise wrong("text", error) from None
     now_believed = await _known(asked, fact.id)
@@ -264,22 +257,11 @@ async def forget_memory_by_id(memory_id: MemoryId, asked: Asked, if_match: IfMat
     With `If-Match` only what was looked at is forgotten.
     """
     known = await _known(asked, memory_id)
-    try:
-        revision = wanted_revision(if_match, known.revision)
-        receipt = await asked.memory.forget(asked.owner, memory_id, revision=revision)
-    except WriteConflict as error:
-        raise retried(error) from None
-    if not (receipt.removed or receipt.rewritten):
-        raise _no_memory()
-    return ForgetAnswer(receipt=receipt, problems=list(receipt.problems), unclear=[])
+    revision = wanted_revision(if_match, known.revision)
+    receipt = await asked.memory.forget(asked.owner, memory_id, revision=revision)
+    found(receipt.removed or receipt.rewritten or None, "memory")
+    return ForgetAnswer.of(receipt)
 
 
 async def _known(asked: CallersMemory, memory_id: str) -> MemoryItem:
-    item = await asked.memory.find(asked.owner, memory_id)
-    if item is None:
-        raise _no_memory()
-    return item
-
-
-def _no_memory() -> HTTPException:
-    return HTTPException(404, "this user has no such memory")
+    return found(await asked.memory.find(asked.owner, memory_id), "memory")

@@ -1,4 +1,4 @@
-"""`POST /memory/v1/conversations/{thread_id}/messages`: what was said to an agent of another framework is stored."""
+"""`POST /memory/v1/conversations/{thread_id}/messages`: store messages of an agent of another framework."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import AfterValidator, BaseModel, Field
 
 from react_mem.agents.context_preview import REMEMBERING
+from react_mem.errors import OtherWordsError, UnfitMessageError
 from react_mem.graphs.memory_api.callers_memory import (
     PREFIX,
     USER_ID,
@@ -17,41 +18,30 @@ from react_mem.graphs.memory_api.callers_memory import (
     agent_named,
     memory_of,
     problems,
-    retried,
     wrong,
 )
 from react_mem.graphs.memory_api.conversations_api import ThreadId
 from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
-from react_mem.memory.runtime import (
-    ClientMessage,
-    OtherWordsError,
-    OwnerId,
-    TakenMessage,
-    UnfitMessageError,
-    WriteConflict,
-    now,
-    store_told,
-    with_zone,
-)
+from react_mem.memory.runtime import ClientMessage, OwnerId, store_told
 from react_mem.memory.turns import AgentMemory, Identity
 
 MAX_MESSAGES = 100
 
 MAX_WORDS = 20_000
-"""Characters of a message."""
+"""Maximum characters of a message."""
 
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _SKEW = timedelta(minutes=5)
-"""By so much a client's clock may be ahead."""
+"""Tolerated lead of a client's clock."""
 
 router = APIRouter(tags=["Conversations"], route_class=MemoryRoute)
 
 
 def _said_before(at: datetime) -> datetime:
-    told = with_zone(at)
+    told = at if at.tzinfo else at.replace(tzinfo=UTC)
     if told < _EARLIEST:
         raise ValueError("it is before 1970; leave it out where nobody knows when it was said")
-    if told > now() + _SKEW:
+    if told > datetime.now(UTC) + _SKEW:
         raise ValueError("it is in the future; send an ISO 8601 time with a zone, or leave it out")
     return told
 
@@ -149,14 +139,12 @@ async def store_messages(
     )
     told = [ClientMessage(one.role, one.content, one.id, one.created_at) for one in body.messages]
     try:
-        taken: list[TakenMessage] = await store_told(turns, told)
+        taken = await store_told(turns, told)
     except OtherWordsError as error:
         raise HTTPException(409, f"messages.{error.place}.id: {error}") from None
     except UnfitMessageError as error:
         where = ("body", "messages", error.place, "content")
         raise RequestValidationError([{"type": "value_error", "loc": where, "msg": str(error)}]) from None
-    except WriteConflict as error:
-        raise retried(error) from None
     if all(one.outcome != "new" for one in taken):
         response.status_code = 200
     waiting = await turns.memory.pending(asked.owner)

@@ -1,4 +1,4 @@
-"""The choice of a turn in a graph: what is chosen, what is offered to the model, and what the stream is told of it."""
+"""Switching of a turn in a graph: the choice of tools, the tools for the model, and the events on the stream."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ from react_mem.tools.routing.switch import FIND_TOOLS, FOUND, Offer, Switch, mak
 # Tools that only read run ahead while the model thinks; what they say counts if the model then asks just that.
 
 MAX_AHEAD = 3
-"""Tools that run ahead in one turn: most of them for nothing."""
+"""Maximum number of tools that run ahead in one turn: most of them for nothing."""
 
 log = logging.getLogger(__name__)
 
 
 class Prefetch:
-    """Runs tools ahead.
+    """Runner of tools ahead of the model's call.
 
     Args:
         tools: All tools.
         routes: Their routes; those that may run ahead say so.
-        seconds: How long one may take.
+        seconds: Deadline of one call; 0 to run none.
 
     Attributes:
-        able: Whether any of them may run ahead.
+        able: True if any of them may run ahead.
     """
 
     def __init__(self, tools: Sequence[BaseTool], routes: Mapping[str, Route], seconds: float) -> None:
@@ -64,12 +64,7 @@ class Prefetch:
         self._node = ToolNode(able, name="prefetch", handle_tool_errors=False, awrap_tool_call=_measured)
 
     def calls(self, likely: Sequence[str], request: str) -> list[ToolCall]:
-        """Return the calls that a request fills in by itself.
-
-        Args:
-            likely: The tools that it may need, the most likely first.
-            request: The request.
-        """
+        """Return the calls that a request fills in by itself; `likely` names the tools, the most likely first."""
         able = [name for name in likely if name in self._given][:MAX_AHEAD]
         return [
             tool_call(name=name, args={QUERY: request} if self._given[name] else {}, id=f"ahead_{name}")
@@ -79,14 +74,14 @@ class Prefetch:
     async def beside(
         self, calls: Sequence[ToolCall], answer: Callable[[], Awaitable[dict[str, Any]]]
     ) -> tuple[dict[str, Any], dict[str, ToolMessage]]:
-        """Run calls beside the model's.
+        """Run calls while the model answers.
 
         Args:
-            calls: What to run ahead.
-            answer: Asks the model: the update of the state, the model's answer first among its messages.
+            calls: The calls to run ahead.
+            answer: Calls the model and returns the update of the state, the model's answer first among its messages.
 
         Returns:
-            The update, and the results of what the model asked for, by call. What it did not ask for is stopped.
+            The update, and the results of the calls that the model asked for, by call. The other calls are stopped.
         """
         running = {_key(call): asyncio.create_task(self._run(call)) for call in calls}
         try:
@@ -111,17 +106,13 @@ class Prefetch:
 
 
 def _result(said: Any) -> ToolMessage | None:
-    """Return the message of a tool; None where it wants more of the graph than reading."""
+    """Return the message of a tool; None if the tool also changes the state."""
     messages = said.get("messages") if isinstance(said, dict) else None
     return messages[0] if messages and isinstance(messages[0], ToolMessage) else None
 
 
 def from_ahead(request: ToolCallRequest) -> ToolMessage | None:
-    """Return the result of a call that ran ahead, if this one did.
-
-    Args:
-        request: The call.
-    """
+    """Return the result of a call that ran ahead; None if this one did not."""
     state = request.state
     results = state.get("prefetched") if isinstance(state, dict) else None
     found = results.get(_key(request.tool_call)) if results else None
@@ -149,13 +140,13 @@ def _key(call: ToolCall) -> str:
 
 
 _STEPS = 100
-"""Of a user's own, the latest: what was done long ago says less, and each may hold a long result."""
+"""Number of the user's latest steps that are read: older ones say less, and each may hold a long result."""
 
 _SHORT = 3
-"""Words that carry meaning, up to which a message is read together with the one before it: "and tomorrow?"."""
+"""Content words up to which a message is read together with the one before it: "and tomorrow?"."""
 
 _MAX_STEP = 200
-"""Characters of what a step is for."""
+"""Maximum characters of a step's purpose."""
 
 
 class Switching:
@@ -163,15 +154,15 @@ class Switching:
 
     Args:
         agent: The agent.
-        layers: Whether the layers of memory are chosen.
+        layers: True if the layers of memory are chosen.
 
     Raises:
-        ToolConfigError: If its `switching` names a tool that there is not, or a tool has the name of the engine's own.
+        ToolConfigError: If its `switching` names an unknown tool, or a tool has the name of the engine's own.
 
     Attributes:
-        find_tools: The tool by which the model finds those that it is not offered; None where it is offered all.
-        most_tokens: What a choice takes of a prompt, at most.
-        limits: Whether layers that are not chosen show their best only.
+        find_tools: The tool by which the model finds further tools; None where it is offered all.
+        most_tokens: Maximum tokens of a choice in a prompt.
+        limits: True if layers that are not chosen show their best only.
     """
 
     def __init__(self, agent: ResolvedAgent, *, layers: bool) -> None:
@@ -206,7 +197,7 @@ class Switching:
 
         Args:
             agent: The agent.
-            remembers: Whether there are layers of memory to choose from.
+            remembers: True if there are layers of memory to choose from.
         """
         settings = agent.config.switching
         layers = remembers and settings.layers != "off"
@@ -220,12 +211,12 @@ class Switching:
         runtime: Runtime[Any],
         turns: Turns | None = None,
     ) -> Offer:
-        """Choose the tools and layers of a turn, and say so. Whatever fails, there is a choice: at worst all of them.
+        """Choose the tools and layers of a turn, and report the choice. Never raises: at worst everything is chosen.
 
         Args:
             thread: The messages of the conversation, the request last.
-            runtime: The run: its store's embedder is used, and its stream is told.
-            turns: Whose turns before say what follows what; None where nothing is remembered.
+            runtime: The run, with the store's embedder and the stream.
+            turns: The turns whose steps say which tool follows which; None where nothing is remembered.
         """
         try:
             with telemetry.span("switch") as measured:
@@ -244,11 +235,7 @@ class Switching:
         return choice
 
     def update(self, choice: Offer) -> dict[str, Any]:
-        """Return what a choice is in the state.
-
-        Args:
-            choice: The choice.
-        """
+        """Return a choice as an update of the state."""
         update: dict[str, Any] = {
             "selected_tools": None if choice.tools is None else list(choice.tools),
             "suggestions": [asdict(one) for one in choice.suggestions],
@@ -258,13 +245,10 @@ class Switching:
         return update | {"likely_tools": list(choice.tools or choice.picked)} if self._prefetch.able else update
 
     def offered(self, state: Mapping[str, Any]) -> tuple[BaseTool, ...]:
-        """Return the tools that the model is offered at this point of a turn.
+        """Return the tools for the model at this point of a turn.
 
-        They stand in the agent's order, and what was found since stands at the end, so that the beginning of the prompt
+        They stand in the agent's order, and tools found since stand at the end, so that the beginning of the prompt
         stays as it is.
-
-        Args:
-            state: The state.
         """
         selected = state.get("selected_tools")
         if selected is None or self.find_tools is None:
@@ -279,25 +263,13 @@ class Switching:
         )
 
     def tokens(self, choice: Offer) -> int:
-        """Return what the descriptions of the chosen tools take in every prompt of the turn.
-
-        Args:
-            choice: The choice.
-        """
+        """Return the tokens of the chosen tools' descriptions in every prompt of the turn."""
         if choice.tools is None:
             return self._all_tokens
         return sum(self._tokens[name] for name in {*choice.tools, *self._always, FIND_TOOLS})
 
     async def beside(self, state: Mapping[str, Any], answer: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
-        """Ask the model, and run tools ahead beside it where this is its first call in the turn.
-
-        Args:
-            state: The state.
-            answer: Asks the model.
-
-        Returns:
-            The update of the state.
-        """
+        """Call the model and return the update; tools run ahead at the same time in its first call of the turn."""
         first = not model_calls(state["messages"])
         request = text_of(state["messages"][-1])
         calls = self._prefetch.calls(state.get("likely_tools") or (), request) if first else []
@@ -309,7 +281,7 @@ class Switching:
         return {**self._with_suggestions(state, update), "prefetched": ready or None}
 
     def _with_suggestions(self, state: Mapping[str, Any], update: dict[str, Any]) -> dict[str, Any]:
-        """Return an update whose answer carries the next steps, for clients that show nothing else of the state."""
+        """Return an update with the next steps in its answer, for clients that show the answer alone."""
         suggested, answer = state.get("suggestions"), update["messages"][-1]
         if not suggested or not isinstance(answer, AIMessage) or answer.additional_kwargs.get(NOTICE):
             return update
@@ -345,14 +317,11 @@ class Switching:
 
 
 def request_of(thread: Sequence[AnyMessage]) -> str:
-    """Return what a turn asks for; a short message goes on with the one before it.
-
-    Args:
-        thread: The messages of the conversation.
+    r"""Return the request of a turn; a short message is read together with the one before it.
 
     >>> from langchain_core.messages import HumanMessage
     >>> request_of([HumanMessage("Weather in Hue?"), AIMessage("Sunny."), HumanMessage("and tomorrow?")])
-    'Weather in Hue?\\nand tomorrow?'
+    'Weather in Hue?\nand tomorrow?'
     """
     said = [text_of(message) for message in thread if is_users(message)]
     if len(said) > 1 and len(index_terms(said[-1])) < _SHORT:
@@ -396,8 +365,8 @@ class SwitchState(AgentState):
     """The state with a choice of tools.
 
     Args:
-        selected_tools: The names of the chosen tools, the most likely first; None for all there are.
-        likely_tools: Those that the request may need, the most likely first, where some may run ahead.
+        selected_tools: The names of the chosen tools, the most likely first; None for all.
+        likely_tools: Likely tools, the most likely first, where some may run ahead.
         suggestions: Next steps: `tool`, `text`, `after` and `times`, as in the event `suggestion`.
         prefetched: Results of tools that ran ahead and were then called, by call; None outside of the step that uses
             them.

@@ -1,4 +1,4 @@
-"""Prompt of a turn: the question, memories, web pages and the conversation, in one window."""
+"""Prompt of a turn: question, memories, web pages and conversation, in one window."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ from react_mem._lazy import door
 if TYPE_CHECKING:
     from react_mem.memory.context.assembly import Assembled as Assembled
     from react_mem.memory.context.assembly import assemble as assemble
-    from react_mem.memory.context.briefing_parts import BriefingEntry as BriefingEntry
-    from react_mem.memory.context.briefing_parts import BriefingPart as BriefingPart
-    from react_mem.memory.context.briefing_parts import briefing as briefing
     from react_mem.memory.context.dialogue import render_pages as render_pages
     from react_mem.memory.context.dialogue import squeezed_text as squeezed_text
     from react_mem.memory.context.found_memory import MAX_LINE_CHARS as MAX_LINE_CHARS
     from react_mem.memory.context.found_memory import MAX_PARTNER_CHARS as MAX_PARTNER_CHARS
     from react_mem.memory.context.found_memory import labelled as labelled
     from react_mem.memory.context.found_memory import profile_lines as profile_lines
-    from react_mem.memory.context.found_memory import render_beginning as render_beginning
     from react_mem.memory.context.found_memory import render_line as render_line
     from react_mem.memory.context.found_memory import render_message as render_message
     from react_mem.memory.context.frame import Frame as Frame
@@ -51,7 +47,6 @@ if TYPE_CHECKING:
     from react_mem.memory.merging.transcript import kept_out as kept_out
     from react_mem.memory.merging.transcript import message_record_id as message_record_id
     from react_mem.memory.merging.transcript import text_of as text_of
-    from react_mem.memory.model.external import WEB_SEARCH as WEB_SEARCH
     from react_mem.memory.model.external import WebAnswer as WebAnswer
     from react_mem.memory.model.external import WebPage as WebPage
     from react_mem.memory.model.external import WebSettings as WebSettings

@@ -1,4 +1,4 @@
-"""The context of a turn, put together once, before the first call of the model: what fits into its window, what not."""
+"""Assembly of a turn's prompt, once and before the first call of the model, within its window."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ from react_mem.prompts import load_prompt
 
 _MAX_CHARS = 160
 _SHARE = 6
-"""A sixth of the room of memories is what they take at most."""
+"""Divisor of the room of memories: instructions take a sixth of it at most."""
 
 _SAYS_MORE = 1.5
-"""Length of a message, in that of its instruction, up to which it says nothing else."""
+"""Maximum length of a message, relative to its instruction, that says nothing else."""
 
 
 def render_instructions(results: Sequence[MemoryResultItem], room: int, counts: LineTokens) -> MemoryBlock:
-    """Render what the user wants from now on, word for word.
+    """Render the standing instructions and preferences of the user, word for word.
 
     Args:
-        results: What `Memory.read` returned.
-        room: The tokens that memories have.
-        counts: What lines take.
+        results: Results of `Memory.read`.
+        room: The tokens of all memories.
+        counts: Token counts by line.
     """
     found = [item for item in results if item.source == INSTRUCTION]
     left = room // _SHARE - HEADING_TOKENS[BriefingPart.INSTRUCTIONS]
@@ -67,11 +67,7 @@ def render_instructions(results: Sequence[MemoryResultItem], room: int, counts: 
 
 
 def told_by(instructions: Sequence[MemoryResultItem]) -> frozenset[str]:
-    """Return the messages that say nothing besides: they need no line of their own.
-
-    Args:
-        instructions: What is shown.
-    """
+    """Return the ids of messages that say nothing beyond the shown instructions: they need no line of their own."""
     return frozenset(
         item.id
         for item in instructions
@@ -83,29 +79,29 @@ _FORMS = {name: load_prompt(name) for name in ("web_pages", "memories", "summari
 """Retrieved sections in the order of the prompt: the conversation follows the summary of its beginning."""
 
 _ASKED_CHARS = 2_000
-"""Characters of a question that tell what it asks for; it may have a book pasted behind it."""
+"""Characters of a question that are compared with memories; a book may be pasted behind them."""
 
 _MAX_USED = 40
-"""Memories of a prompt that are noted, the most relevant first: more than the defaults show."""
+"""Maximum number of a prompt's memories that are noted, the most relevant first: more than the defaults show."""
 
 _FORM_TOKENS = {name: count_tokens(form) for name, form in _FORMS.items()}
 
 
 @dataclass(frozen=True)
 class Assembled:
-    """The context of a turn.
+    """Assembled prompt of a turn.
 
     Args:
-        layout: What the prompt is made from, with the thread.
+        layout: Layout of the prompt; with the thread it determines the prompt.
         memories: The memories in it.
-        outline: The outline of all that was said, where the question is about that.
+        outline: The outline of the past conversations, where the question asks for one.
         pages: The pages of the web in it.
-        tokens: What each section takes.
-        budget: What each could take, the others being as they are.
-        dropped: What each had no room for: fields, pages, memories, summaries, messages.
+        tokens: Tokens of each section.
+        budget: Maximum tokens of each section, given the others.
+        dropped: Items that did not fit, by section: fields, pages, memories, summaries, messages.
         cut: Characters of the question that are left out.
-        missing: What could not be put in, with the cause.
-        texts: What stands in the sections that were found something for.
+        missing: Parts that could not be put in, with the cause.
+        texts: Texts of the retrieved sections.
         ids: The records in each of them.
     """
 
@@ -124,7 +120,7 @@ class Assembled:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """Sections of the prompt beside the system prompt and the question."""
+    """Sections of the prompt other than the system prompt and the question."""
 
     profile: MemoryBlock
     memories: MemoryBlock
@@ -134,7 +130,7 @@ class _Chosen:
     verbatim: Verbatim
 
     def tokens(self, frame: Frame, counts: LineTokens) -> dict[Section, int]:
-        """Return what each section takes."""
+        """Return the tokens of each section."""
         return {
             Section.SYSTEM: frame.system_tokens,
             Section.TOOLS: frame.tool_tokens,
@@ -150,7 +146,7 @@ class _Chosen:
         }
 
     def texts(self) -> dict[Section, str]:
-        """Return what stands in each section that something was found for."""
+        """Return the texts of the retrieved sections."""
         return {
             Section.PROFILE: self.profile.briefing,
             Section.WEB_PAGES: self.pages.text,
@@ -169,7 +165,7 @@ class _Chosen:
         }
 
     def dropped(self, frame: Frame, turns: Sequence[ThreadTurn]) -> dict[Section, int]:
-        """Return what each section had no room for."""
+        """Return the number of items that did not fit, by section."""
         return {
             Section.PROFILE: self.profile.dropped,
             Section.WEB_PAGES: self.pages.dropped,
@@ -190,17 +186,17 @@ def assemble(
     favoured: Collection[str] = (),
     limited: bool = False,
 ) -> Assembled:
-    """Put the context of a turn together.
+    """Assemble the prompt of a turn.
 
     Args:
-        frame: What it has to fit into.
-        results: What memory has on the question.
-        pages: What the web has, the best first.
+        frame: The window, with its fixed parts.
+        results: Results of `Memory.read` for the question.
+        pages: Web pages, the best first.
         session_id: The conversation.
-        recalls: Whether what is left out of the conversation can be recalled later. If not, all of it is shown, as
+        recalls: True if the omitted part of the conversation can be recalled later. If not, all of it is shown, as
             `react` does, unless it is known not to fit.
-        favoured: The scopes that the question asks for: of what is found, theirs gets room first.
-        limited: Whether the others show their best only.
+        favoured: The scopes that the question asks for: their memories get room first.
+        limited: True if the other scopes show their best only.
     """
     turns = frame.recent if recalls else frame.all_turns
     bounded = recalls or frame.window.known
@@ -278,12 +274,12 @@ def _remembered(
     """Return the memories that fit, and the outline that takes most of their room where there is one.
 
     Args:
-        found: What was found.
-        material: What an outline is made of.
-        rooms: The tokens for both, and those that there would be for them if nothing stood there anyhow.
-        question: What the user asks.
+        found: The candidate memories.
+        material: The material of an outline.
+        rooms: The tokens for both, and the tokens that they would have without the profile and instructions.
+        question: The question.
         favoured: The scopes that it asks for.
-        counts: What lines take.
+        counts: Token counts by line.
     """
     room, most = rooms
     outline = render_outline(material, outline_room(room, most), counts)
@@ -293,12 +289,12 @@ def _remembered(
 
 
 def _is_told(item: MemoryResultItem, told: frozenset[str]) -> bool:
-    """Return whether the instructions say it: a message that says nothing else, or what was drawn from such alone."""
+    """Return true if the shown instructions say it: a message of nothing else, or a record drawn from such alone."""
     return item.id in told or (bool(item.source_ids) and told.issuperset(item.source_ids))
 
 
 def _limits(frame: Frame, room: int, budget: Mapping[Section, int]) -> dict[Section, int]:
-    """Return what each section could take as things are: what it was given, and what nobody wanted."""
+    """Return the maximum tokens of each section: its budget and all unused room."""
     unused = room - sum(budget.values())
     limits = {section: tokens + unused for section, tokens in budget.items()}
     most = frame.policy.context.memory_tokens + _FORM_TOKENS["memories"]
@@ -336,7 +332,7 @@ def _earlier(chain: ContextChain | None, verbatim: Verbatim, max_tokens: int) ->
 
 
 def _missing(frame: Frame, turns: Sequence[ThreadTurn], verbatim: Verbatim) -> int:
-    """Return how many messages of these turns are not shown."""
+    """Return the number of messages of these turns that are not shown."""
     start = min((turn.start for turn in turns), default=frame.now)
     shown_places = visible(frame.thread, verbatim.first, verbatim.whole)
     return len(frame.thread) - start - sum(place >= start for place in shown_places)
@@ -351,10 +347,10 @@ def _said(frame: Frame, found: Sequence[MemoryResultItem], verbatim: Verbatim, s
 
 
 def _is_said(item: MemoryResultItem, said: set[str], first: int, session_id: str) -> bool:
-    """Return whether the prompt says something found anyhow: word for word, or all that it sums up.
+    """Return true if the prompt already shows a memory word for word, or everything that a summary stands for.
 
     Args:
-        item: What was found.
+        item: The memory.
         said: The records that the prompt shows.
         first: The place in the conversation from which on it shows everything.
         session_id: The conversation.
@@ -368,11 +364,11 @@ def _is_said(item: MemoryResultItem, said: set[str], first: int, session_id: str
 
 
 def _tokens(counts: LineTokens, name: str, text: str, *, after: str = "") -> int:
-    """Return what a block takes, with its form unless that is there already for what it comes after."""
+    """Return the tokens of a block; behind `after`, its form stands there already."""
     # line by line, as the lines were taken in: what takes so much fits in so much
     return counts.of(text) + (0 if after else _FORM_TOKENS[name]) if text else 0
 
 
 def _lines(name: str, budget: int, *, after: str = "") -> int:
-    """Return what a budget leaves for the lines of a block."""
+    """Return the tokens of a budget that are left for the lines of a block."""
     return budget if after else max(budget - _FORM_TOKENS[name], 0)

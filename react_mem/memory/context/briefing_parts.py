@@ -1,4 +1,4 @@
-"""The parts of the briefing that memories are to a model, in their order, each under a heading.
+"""Parts of the briefing, the section of the prompt with memories, in their order, each under a heading.
 
 A line of a memory begins with a dash, and one below it with a space: no text can pass for a heading.
 """
@@ -17,7 +17,7 @@ from react_mem.prompts import load_prompt
 
 
 class BriefingPart(StrEnum):
-    """A part of the briefing, in the order of the prompt; what each is called is in `prompts/memory_parts.md`."""
+    """A part of the briefing, in the order of the prompt; the headings are in `prompts/memory_parts.md`."""
 
     INSTRUCTIONS = "instructions"
     PROFILE = "profile"
@@ -30,11 +30,11 @@ class BriefingPart(StrEnum):
 
 
 class BriefingEntry(NamedTuple):
-    """A memory as the prompt shows it.
+    """A memory in the prompt.
 
     Args:
-        part: Where it stands.
-        text: Its line, with those below it.
+        part: Its part of the briefing.
+        text: Its line, with the lines below it.
     """
 
     part: BriefingPart
@@ -66,7 +66,7 @@ _PARTS_BY_KIND = {
 
 
 def part_of(item: MemoryResultItem) -> BriefingPart:
-    """Return the part in which a memory stands; what is of a scope of your own stands with the facts."""
+    """Return the part of a memory; a memory of a custom scope stands with the facts."""
     return _PARTS_BY_KIND.get(item.source) or _PARTS.get(item.scope, BriefingPart.FACTS)
 
 

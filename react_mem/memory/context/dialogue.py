@@ -1,4 +1,4 @@
-"""The part of a thread that the prompt shows word for word: the latest turns, as many as there is room for."""
+"""Dialogue in the prompt: the latest turns word for word, summaries of earlier ones, and web pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from react_mem.prompts import load_prompt
 _CUT_EARLIER, _CUT_CURRENT = load_prompt("cut_message"), load_prompt("cut_current")
 
 _END_SHARE = 4
-"""The part of what is shown of a long message that is its end: what is asked about a text often stands after it."""
+"""Divisor of a long message's room for its end: the question about a text often stands after it."""
 
 _NUMBER_TOKENS = 10
 """Tokens of the number of characters left out of a long message."""
@@ -33,13 +33,13 @@ _NUMBER_TOKENS = 10
 
 @dataclass(frozen=True)
 class ThreadTurn:
-    """An earlier turn of a thread, and what it takes.
+    """An earlier turn of a thread, with its tokens.
 
     Args:
         start: The place of its first message.
         end: The place after its last one.
-        tokens: What it takes whole.
-        said_tokens: What it takes without the steps of the agent.
+        tokens: Its tokens as a whole.
+        said_tokens: Its tokens without the steps of the agent.
     """
 
     start: int
@@ -50,12 +50,12 @@ class ThreadTurn:
 
 @dataclass(frozen=True)
 class Verbatim:
-    """From where on a thread is shown.
+    """Part of a thread that is shown word for word.
 
     Args:
         first: The place of the first message that is shown.
-        whole: The place from which on every message is; between the two, what the agent did is left out.
-        tokens: What the turns before the current one take.
+        whole: The place from which on every message is; between the two, the agent's steps are left out.
+        tokens: Tokens of the turns before the current one.
     """
 
     first: int
@@ -74,7 +74,7 @@ def earlier_turns(thread: Sequence[AnyMessage], turns: int | None, max_chars: in
     Args:
         thread: The messages of the conversation.
         turns: How many turns to show, the current one included; None for all.
-        max_chars: What is shown of a message of an earlier turn.
+        max_chars: Maximum characters of a message of an earlier turn.
     """
     starts: list[int] = []
     for place in range(len(thread) - 1, -1, -1):
@@ -103,15 +103,10 @@ def _measured(thread: Sequence[AnyMessage], start: int, end: int, max_chars: int
 
 
 def fit(turns: Sequence[ThreadTurn], now: int, max_tokens: int) -> Verbatim:
-    """Return what of the earlier turns there is room for.
+    """Return the part of the earlier turns that fits into `max_tokens`.
 
     A turn is whole or without the agent's steps, so that no tool result loses its call; from the first one that does
-    not fit whole on, those before it are without.
-
-    Args:
-        turns: The earlier turns, the newest first.
-        now: The place at which the current turn begins.
-        max_tokens: The budget.
+    not fit whole on, those before it are without. `turns` has the newest first; the current turn begins at `now`.
     """
     first = whole = now
     taken = 0
@@ -128,7 +123,7 @@ def fit(turns: Sequence[ThreadTurn], now: int, max_tokens: int) -> Verbatim:
 
 
 def visible(thread: Sequence[AnyMessage], first: int, whole: int) -> list[int]:
-    """Return the places of the messages that the prompt shows; what the caller instructs holds throughout, and stays.
+    """Return the places of the shown messages; the caller's instructions always stay.
 
     Args:
         thread: The messages of the conversation.
@@ -144,16 +139,14 @@ def visible(thread: Sequence[AnyMessage], first: int, whole: int) -> list[int]:
 
 
 def is_instruction(message: BaseMessage) -> bool:
-    """Return whether a message is the caller's instruction; asked of every message of a thread, so not by its class."""
+    """Return true for a system message. By its type, not its class: every message of a thread is checked."""
     return message.type == "system"
 
 
 def bounded(message: AnyMessage, max_chars: int) -> AnyMessage:
-    """Return a message with its text cut: what was pasted once is not paid for in every turn.
+    """Return a message of an earlier turn, its text cut to `max_chars`: a paste is not paid for in every turn.
 
-    Args:
-        message: A message of an earlier turn; instructions stay whole.
-        max_chars: What stays of it.
+    Instructions stay whole.
     """
     if not isinstance(message.content, str) or len(message.content) <= max_chars or isinstance(message, SystemMessage):
         return message
@@ -163,12 +156,7 @@ def bounded(message: AnyMessage, max_chars: int) -> AnyMessage:
 
 
 def squeezed(message: BaseMessage, max_tokens: int | None) -> BaseMessage:
-    """Return a message of the current turn so that it takes no more than there is room for: its beginning and its end.
-
-    Args:
-        message: The message.
-        max_tokens: What it may take; None for any number.
-    """
+    """Return a message of the current turn cut to its beginning and end; `max_tokens` is None for no limit."""
     if max_tokens is None:
         return message
     if isinstance(message.content, str):
@@ -187,11 +175,11 @@ def squeezed(message: BaseMessage, max_tokens: int | None) -> BaseMessage:
 
 
 def squeezed_text(text: str, max_tokens: int | None) -> str:
-    """Return a text so that it takes no more than there is room for: its beginning and its end.
+    """Return a text cut to its beginning and end within a number of tokens.
 
     Args:
         text: The text.
-        max_tokens: What it may take; None for any number.
+        max_tokens: Maximum tokens; None for no limit.
     """
     # no character takes more than five: most texts need not be counted
     if max_tokens is None or len(text) * 5 <= max_tokens or not takes_more(text, max_tokens):
@@ -203,7 +191,7 @@ def squeezed_text(text: str, max_tokens: int | None) -> str:
 
 
 def is_step(message: BaseMessage) -> bool:
-    """Return whether a message is a step of the agent: a call of tools, or a result."""
+    """Return true for a step of the agent: a call of tools, or a result."""
     if isinstance(message, AIMessage):
         return bool(message.tool_calls or message.invalid_tool_calls)
     return isinstance(message, ToolMessage)
@@ -212,14 +200,14 @@ def is_step(message: BaseMessage) -> bool:
 # Summaries of what precedes the messages shown word for word, under a token budget.
 
 _MAX_CHARS = 4_000
-"""The longest summary there may be, `SummarySettings.summary_length`."""
+"""Maximum characters of a summary, `SummarySettings.summary_length`."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class SummaryBlock:
-    """The part of a chain that fits, rendered.
+    """Rendered summaries of a chain.
 
     Args:
         text: One summary a line, the oldest first; empty where there is none.
@@ -233,11 +221,9 @@ class SummaryBlock:
 
 
 def chain_of(results: Sequence[MemoryResultItem], session_id: str) -> tuple[ContextChain | None, str]:
-    """Return the chain of a conversation among what was read, and why it cannot be read where it is there.
+    """Return the summary chain of a conversation among `results`, and why it cannot be read.
 
-    Args:
-        results: What `Memory.read` returned; where the database is down, perhaps of another conversation.
-        session_id: The conversation.
+    Where the database is down, the results may be of another conversation.
     """
     chains = (item.payload for item in results if item.source == CHAIN.name)
     value = next((payload for payload in chains if payload.get("session_id") == session_id), None)
@@ -253,16 +239,9 @@ def chain_of(results: Sequence[MemoryResultItem], session_id: str) -> tuple[Cont
 
 
 def render_summaries(entries: Sequence[ChainEntry], max_tokens: int) -> SummaryBlock:
-    """Render what stands for the earlier part of a conversation.
+    """Render the summaries and messages of a chain (the oldest first) within a number of tokens.
 
-    Where not all of it fits, what stands for the fewest messages goes first, the oldest of it before the newer.
-
-    Args:
-        entries: Summaries and messages of a chain, the oldest first.
-        max_tokens: The budget, in tokens.
-
-    Returns:
-        The block.
+    Where not all of it fits, entries that stand for the fewest messages go first, the oldest before the newer.
     """
     lines = [_line(entry) for entry in entries]
     kept: set[int] = set()
@@ -289,20 +268,20 @@ def _line(entry: ChainEntry) -> str:
 # Web pages as the prompt shows them: a dated line each, with its address, under a token budget.
 
 MAX_PAGE_CHARS = 8_000
-"""Some 2,000 tokens: what a page says first; three of them take a third of the window of a small model."""
+"""Maximum characters of a page, some 2,000 tokens: its beginning. Three take a third of the window of a small model."""
 
 _MAX_HEAD_CHARS = 300
-"""Of an address, and of a title: longer ones are there to be long."""
+"""Maximum characters of an address, and of a title: longer ones are there to be long."""
 
 _MIN_TOKENS = 40
-"""A page that has less room than this, beside its address and its title, says nothing."""
+"""Minimum tokens of a page's text, besides its address and title; less says nothing."""
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True)
 class PageBlock:
-    """The pages that fit, rendered.
+    """Rendered web pages.
 
     Args:
         text: One page a line, the most relevant last; empty where there is none.
@@ -316,10 +295,10 @@ class PageBlock:
 
 
 def render_pages(pages: Sequence[WebPage], max_tokens: int) -> PageBlock:
-    """Render pages of the web for the prompt.
+    """Render web pages for the prompt.
 
-    Each has its address, its title and a few words; what room is left is shared equally, and what a short one does not
-    need goes to the next. Where not even the few words fit, the least relevant is left out first.
+    Each has its address, its title and a few words; the rest of the room is shared equally, and unused shares go to the
+    next page. Where not even the few words fit, the least relevant is left out first.
 
     Args:
         pages: The best first.

@@ -1,4 +1,4 @@
-"""A memory that was found, as it may be shown in a prompt."""
+"""Retrieved memory in a prompt: its line, its origin label and its texts for comparison."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from react_mem.memory.model.origins import LABELS, Origin
 # A memory as a line of text, for a model or a person: its kind, its date, who vouches for it, and what it says.
 
 MAX_LINE_CHARS = 600
-"""A memory's share of the prompt; the whole text stays in the store."""
+"""Maximum characters of a memory in the prompt; the whole text stays in the store."""
 
 MAX_PARTNER_CHARS = 200
-"""The share of the answer, or the question, that a message brings: enough to see what it is about."""
+"""Maximum characters of the answer, or the question, next to a message: enough to see its subject."""
 
 SUMMARY_ID = 8
 """Characters of a summary's id by which it is named to the tool that unfolds it."""
 
 _TIMES = {"on": "event_at", "since": "valid_from", "until": "valid_to"}
-"""The times that a fact tells of, beside the day on which it was said."""
+"""Dates of a fact besides the day of the message."""
 
 _MAX_NAME = 80
 
 _FEW_WORDS = 4
-"""Words of a fact that may say too little by themselves: fewer than this, as "and a dog"."""
+"""Number of words below which a fact may say too little by itself, such as "and a dog"."""
 
 _MAX_READ = 100_000
-"""Characters of a message that are told apart in what is said and what is shown; nobody types as many."""
+"""Maximum characters of a message in which quotations are told apart; nobody types as many."""
 
 
 def render_line(
@@ -52,19 +52,19 @@ def render_line(
     quoted: bool = False,
     messages: int = 0,
 ) -> str:
-    """Return the line of a memory; what it is in doubt about stands on lines below it.
+    """Return the line of a memory, with its doubts on lines below it.
 
-    No text can end its line or pass for a label: they stand before it.
+    No text can end its line or pass for a label: labels stand before it.
 
     Args:
         payload: The record, as JSON.
-        text: What is shown of it.
-        limit: Characters of the text, at most.
-        kind: What it is called; by default what the record says.
-        doubts: What speaks against it.
-        times: Whether the time of day is shown with the date.
-        quoted: Whether the text is what a message of the user's only shows.
-        messages: How many messages that say it are left out for it.
+        text: The text to show.
+        limit: Maximum characters of the text.
+        kind: Its kind in the line; by default the record's.
+        doubts: Evidence against it.
+        times: True to show the time of day with the date.
+        quoted: True if the text is only quoted in a message of the user.
+        messages: Number of messages of the same content that are left out for it.
     """
     origin = Origin.QUOTED if quoted and origin_of(payload) is Origin.USER else origin_of(payload)
     reading = str(payload.get("reading") or "")
@@ -79,12 +79,12 @@ def render_line(
 
 
 def labelled(payload: Mapping[str, Any], text: str, origin: Origin | None = None) -> str:
-    """Return what a memory says behind who vouches for it, if not the user, and whom it is about, if not the user.
+    """Return a memory's text behind its origin and its subject, each only if it is not the user.
 
     Args:
         payload: The record, as JSON.
-        text: What is shown of it.
-        origin: Who vouches for that; by default who does for the record.
+        text: The text to show.
+        origin: Origin of the text; by default the record's.
     """
     name = about_of(payload)
     about = f"about {flat(name, _MAX_NAME)}: " if name else ""
@@ -92,22 +92,17 @@ def labelled(payload: Mapping[str, Any], text: str, origin: Origin | None = None
 
 
 def render_beside(role: str, text: str) -> str:
-    """Return what was said beside a memory, or is shown with it, as a line below it.
-
-    Args:
-        role: Who said it.
-        text: What.
-    """
+    """Return a text of `role` as an indented line below a memory's line."""
     return f"\n  ({role}: {flat(text, MAX_PARTNER_CHARS)})"
 
 
 def render_message(payload: Mapping[str, Any], text: str, limit: int = MAX_LINE_CHARS) -> str:
-    """Return the line of a message; what the user only shows in it stands below.
+    """Return the line of a message; text that the user only quotes stands below.
 
     Args:
         payload: The record, as JSON.
-        text: What is shown of it.
-        limit: Characters of the text, at most.
+        text: The text to show.
+        limit: Maximum characters of the text.
     """
     said, quoted = said_and_shown(payload, text)
     if not said and quoted:
@@ -116,12 +111,12 @@ def render_message(payload: Mapping[str, Any], text: str, limit: int = MAX_LINE_
 
 
 def render_beginning(text: str) -> str:
-    """Return what a user said first as it is told in a list: their own words, else marked as quoted.
+    r"""Return the first words of a user as the title of a conversation: their own words, else marked as quoted.
 
     Args:
         text: The message, or its beginning.
 
-    >>> render_beginning("> I live in Rome."), render_beginning("Is it so?\\n> I live in Rome.")
+    >>> render_beginning("> I live in Rome."), render_beginning("Is it so?\n> I live in Rome.")
     ('(quoted) > I live in Rome.', 'Is it so?')
     """
     said, quoted = said_and_shown({"role": "user"}, text[: 4 * MAX_LINE_CHARS])
@@ -142,11 +137,9 @@ def profile_lines(profile: Mapping[str, Any]) -> list[str]:
 
 
 def said_and_shown(payload: Mapping[str, Any], text: str) -> tuple[str, str]:
-    """Return what of a text is said in a message, and what is only shown: quoted by the user, or an image by anybody.
+    """Return the author's own words in a text of a message, and the rest: quotations by the user, and images.
 
-    Args:
-        payload: The record, as JSON.
-        text: What is to be shown of it: all, or the part that matched.
+    `text` is the whole message, or the part that matched.
     """
     said, quoted = _said_and_quoted(payload, text)
     return said, "\n".join(filter(None, (quoted, shown_blocks(payload.get("content")))))
@@ -200,11 +193,11 @@ _WORD = re.compile(r"\w+")
 
 
 class FoundMemory:
-    """A memory that was found: read and put into words once, however often it is chosen.
+    """Retrieved memory, rendered once, however often it is chosen.
 
     Args:
         item: The memory.
-        times: Whether the time of day is shown with the date.
+        times: True to show the time of day with the date.
     """
 
     def __init__(self, item: MemoryResultItem, *, times: bool = False) -> None:
@@ -216,11 +209,11 @@ class FoundMemory:
         own = next((part.content for part in item.fragments if part.id == item.id), None)
         said, shown = said_and_shown(item.payload, str(item.payload.get("text", "")) if own is None else own)
         self.text, self._quoted = said or shown, not said and bool(shown)
-        """Text that it shows."""
+        """Text to show."""
         self.key = normalise(self.text)
-        """The same in one form."""
+        """Normalised text."""
         self.about = normalise(str(item.payload.get("about") or ""))
-        """Person or thing that it is about, in one form; empty where none is named, as of a message."""
+        """Normalised name of its subject; empty where none is named, as of a message."""
         self._beside = [("", *_told("quoted", shown))] if said and shown else []
         self._beside += [(part.id, *_as_said(part)) for part in item.fragments if part.id != item.id]
         self._line: str | None = None
@@ -228,43 +221,42 @@ class FoundMemory:
 
     @property
     def linked(self) -> list[str]:
-        """Lines of what it is linked with."""
+        """Lines of the linked memories."""
         return [render_beside(part.role, part.content) for part in self.item.linked]
 
     @cached_property
     def is_own(self) -> bool:
-        """True for what is in the user's own words."""
+        """True for the user's own words."""
         return not self._quoted and origin_of(self.item.payload) is Origin.USER
 
     @cached_property
     def terms(self) -> frozenset[str]:
-        """Terms of what it shows."""
+        """Index terms of the shown text."""
         return frozenset(index_terms(self.text[:MAX_LINE_CHARS]))
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Words of what it shows, as they are written."""
+        """Words of the normalised text."""
         return frozenset(_WORD.findall(self.key))
 
     @property
     def partners(self) -> list[str]:
-        """The texts that were said beside it, in one form."""
+        """Normalised texts of the neighbouring messages."""
         return [key for id_, key, _ in self._beside if id_ and key]
 
     @property
     def line(self) -> str:
-        """Its line."""
         if self._line is None:
             self._line = self.cut(MAX_LINE_CHARS)
         return self._line
 
     def stands_for(self, messages: int) -> None:
-        """Note how many messages it was found in the place of, which its line tells."""
+        """Note how many messages it replaces, which its line tells."""
         if messages != self._sources:
             self._sources, self._line = messages, None
 
     def cut(self, limit: int) -> str:
-        """Return its line with so many characters of the text, at most."""
+        """Return its line with at most `limit` characters of the text."""
         item = self.item
         return render_line(
             item.payload,
@@ -278,21 +270,21 @@ class FoundMemory:
         )
 
     def beside(self, ids: Collection[str], known: Collection[str]) -> dict[str, str]:
-        """Return the lines of what was said beside it, by what they say in one form.
+        """Return the lines of the neighbouring messages by their normalised texts.
 
         Args:
             ids: The memories that may have a line of their own.
-            known: What they say.
+            known: Their normalised texts.
         """
         return {key: line for id_, key, line in self._beside if id_ not in ids and key and key not in known}
 
 
 def _as_said(part: Fragment) -> tuple[str, str]:
-    """Return what was said beside a memory, what the user only shows of it left out."""
+    """Return the neighbouring text of a memory, without quotations."""
     said, shown = said_and_shown({"role": part.role}, part.content)
     return _told(part.role if said or not shown else "quoted", said or shown)
 
 
 def _told(role: str, text: str) -> tuple[str, str]:
-    """Return what stands below the line of a memory: in one form, and as a line."""
+    """Return a text below the line of a memory: normalised, and as a line."""
     return normalise(text), render_beside(role, text)

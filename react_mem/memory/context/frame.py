@@ -1,4 +1,4 @@
-"""Frame of a turn's prompt: the window, and what is in it whatever is found."""
+"""Frame of a turn's prompt: the window and its fixed parts."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from react_mem.memory.context.dialogue import (
     squeezed,
     visible,
 )
-from react_mem.memory.language.own_words import asks_whole
-from react_mem.memory.language.statements import asks_about_the_past
+from react_mem.memory.language.cues import asks_about_the_past, asks_whole
 from react_mem.memory.llm.budget import MESSAGE_TOKENS, Section, Window, count_tokens, message_tokens, sure
 from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.identity import Identity
@@ -38,23 +37,23 @@ READ_SCOPES = (
 """Scopes read before an answer."""
 
 MIN_MESSAGE_TOKENS = 200
-"""Least tokens of a message of the current turn: where there is less room, nothing helps."""
+"""Minimum tokens of a message of the current turn: with less room, nothing helps."""
 
 _STEPS_SHARE = 4
-"""A quarter of the room is kept for the steps of a turn: they come when everything else has been decided."""
+"""Divisor of the room for the steps of a turn: a quarter, since they come after everything else is decided."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Frame of a turn's prompt: the window, and what is in it whatever is found.
+    """Frame of a turn's prompt: the window and its fixed parts.
 
     Args:
         thread: The messages of the conversation, the question last.
-        policy: How much of what.
-        window: What the model reads at once.
+        policy: The agent's memory policy.
+        window: The model's context window.
         instructions: The system prompt.
-        tool_tokens: What the descriptions of the tools take; 0 without tools, so that no room is kept for steps.
-        times: Whether memories are shown with their time of day, for a reader that goes by nothing else.
+        tool_tokens: Tokens of the tools' descriptions; 0 without tools, so that no room is kept for steps.
+        times: True to show memories with their time of day, for a reader that goes by nothing else.
     """
 
     thread: Sequence[AnyMessage]
@@ -65,10 +64,10 @@ class Frame:
     times: bool = False
 
     def query(self, identity: Identity, agent_id: str) -> MemoryQuery:
-        """Return what to ask memory for: what the prompt shows in any case is not asked for.
+        """Return the query of the turn, without the messages that the prompt shows in any case.
 
         Args:
-            identity: Who asks, in which conversation.
+            identity: The owner and the conversation.
             agent_id: The agent.
         """
         certain = self.certain(self.recent, self.profile_cap)
@@ -93,20 +92,11 @@ class Frame:
         )
 
     def certain(self, turns: Sequence[ThreadTurn], profile_tokens: int) -> Verbatim:
-        """Return the part of the conversation that is shown however much is found.
-
-        Args:
-            turns: The earlier turns.
-            profile_tokens: What the profile takes.
-        """
+        """Return the part of the conversation that is shown however much is found."""
         return fit(turns, self.now, sure(self.room(profile_tokens), Section.CONVERSATION))
 
     def room(self, profile_tokens: int) -> int:
-        """Return the tokens there are for what is found and for the earlier conversation.
-
-        Args:
-            profile_tokens: What the profile takes.
-        """
+        """Return the tokens for retrieved memories and the earlier conversation."""
         question, _ = self.question
         if not self.window.known:
             # perhaps the window is larger than assumed, and then a long question must not cost all the rest
@@ -132,23 +122,23 @@ class Frame:
 
     @cached_property
     def available(self) -> int:
-        """The window without the answer."""
+        """Tokens of the window without the answer."""
         return self.window.tokens - min(self.policy.context.answer_tokens, self.window.tokens // 2)
 
     @cached_property
     def system_tokens(self) -> int:
-        """Return the tokens of the instructions, with those that the caller put into the thread."""
+        """Tokens of the instructions, including the system messages in the thread."""
         own = count_tokens(self.instructions) + MESSAGE_TOKENS
         return own + sum(message_tokens(message) for message in self.thread if is_instruction(message))
 
     @property
     def profile_cap(self) -> int:
-        """Return the budget of the profile: half of that of memories."""
+        """Budget of the profile: half of the memories' budget."""
         return self.policy.context.memory_tokens // 2
 
     @cached_property
     def question_cap(self) -> int | None:
-        """Return the budget of a message of the user in this turn; None where no limit is known."""
+        """Budget of a user message in this turn; None without a limit."""
         if not self.window.known:
             return None
         room = self.available - self.system_tokens - self.tool_tokens - self.profile_cap
@@ -156,7 +146,7 @@ class Frame:
 
     @cached_property
     def question(self) -> tuple[int, int]:
-        """Return the tokens of the current turn so far, and the characters of it that are left out."""
+        """Tokens of the current turn so far, and the characters of it that are left out."""
         tokens = cut = 0
         for message in self.thread[self.now :]:
             if is_instruction(message):

@@ -1,4 +1,4 @@
-"""Decisions about the prompt of a turn, and the prompt that follows from them."""
+"""Layout of a turn's prompt, and the prompt made from it."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _FORGOTTEN = load_prompt("forgotten_message")
 
 
 class Layout(TypedDict):
-    """Decisions about the prompt of a turn, for all its steps: they only add to its end.
+    """Layout of a turn's prompt, for all its steps: they only add to its end.
 
     The beginning stays the same, byte for byte, so that provider caches hit.
 
     Args:
-        retrieved: What stands between the instructions and the conversation.
+        retrieved: The text between the instructions and the conversation.
         first: The id of the first message that is shown; empty for the whole thread, as it is.
         whole: The id of the message from which on the agent's steps are shown as well.
-        question_tokens: What a message of the user may take in this turn; None for any number.
-        result_tokens: What the result of a tool may, and the notes on older steps.
-        step_tokens: What the steps of the turn may take together.
-        offered: The ids of the skills that the prompt shows, or that were kept back from it, to compare.
-        used: The ids of the memories that the prompt shows, as many as feedback goes to.
-        kinds: The kinds of task of these skills, with the tools of one of each.
-        searched: Whether it shows pages of the web.
-        snapshot: Whether a snapshot is made of the turn when it is drawn from.
-        forgotten: The ids of messages that are forgotten. The thread keeps them, and no model is to take them up again.
+        question_tokens: Maximum tokens of a user message in this turn; None for any number.
+        result_tokens: Maximum tokens of a tool's result, and of the notes on older steps; None for any number.
+        step_tokens: Maximum tokens of all steps of the turn together.
+        offered: The ids of the skills in the prompt, or kept back from it for comparison.
+        used: The ids of the memories in the prompt, as many as feedback goes to.
+        kinds: Task kinds of these skills, with the tools of one of each.
+        searched: True if the prompt shows pages of the web.
+        snapshot: True if extraction makes a snapshot of the turn.
+        forgotten: The ids of forgotten messages. The thread keeps them, and no model is to take them up again.
     """
 
     retrieved: str
@@ -56,14 +56,14 @@ class Layout(TypedDict):
 def lay_out(
     thread: Sequence[AnyMessage], layout: Layout | None, instructions: str | SystemMessage, max_message_chars: int
 ) -> list[BaseMessage]:
-    """Return the prompt: the instructions, what was retrieved, and what is shown of the thread.
+    """Return the prompt: instructions, retrieved text, and the shown part of the thread.
 
     Args:
         thread: The messages of the conversation.
-        layout: What was decided for this turn; None for the instructions and the whole thread.
-        instructions: The system prompt; what was retrieved comes behind its content blocks, so that a mark for the
+        layout: Layout of this turn; None for the instructions and the whole thread.
+        instructions: The system prompt; the retrieved text comes behind its content blocks, so that a mark for the
             provider's cache in one of them holds.
-        max_message_chars: What is shown of a message of an earlier turn.
+        max_message_chars: Maximum characters of a message of an earlier turn.
     """
     head = _system(instructions, layout["retrieved"] if layout else "")
     if layout is None:
@@ -82,7 +82,7 @@ def lay_out(
 
 
 def _without(thread: Sequence[AnyMessage], forgotten: Collection[str]) -> Sequence[AnyMessage]:
-    """Return a thread that shows nothing of forgotten messages of earlier turns, or of what was done in these turns."""
+    """Return a thread with forgotten messages of earlier turns blanked, and the steps of these turns left out."""
     if not forgotten:
         return thread
     now = current_start(thread)
@@ -116,7 +116,7 @@ def followed_by(instructions: str | SystemMessage, text: str) -> str | SystemMes
 
 
 def followed_by(instructions: str | SystemMessage, text: str) -> str | SystemMessage:
-    """Return instructions with a text behind them; content blocks stay as they are.
+    """Return instructions with a text behind them; content blocks stay unchanged.
 
     Args:
         instructions: The instructions.
@@ -146,12 +146,12 @@ _NO_ID = ("", "None")
 
 
 def with_call_ids(answer: AIMessage) -> AIMessage:
-    """Return an answer whose tool calls, the unreadable ones too, each have an id of their own.
+    """Return an answer with an id for each of its tool calls, including the unreadable ones.
 
-    An id that is made is derived from the message, so that the prompts of a turn stay the same, byte for byte.
+    A new id is derived from the message, so that the prompts of a turn stay the same, byte for byte.
 
     Args:
-        answer: What a model said.
+        answer: The answer of a model.
 
     >>> call = {"name": "look", "args": {}, "id": None, "type": "tool_call"}
     >>> named = with_call_ids(AIMessage("", tool_calls=[call, {**call, "id": "a"}, {**call, "id": "a"}], id="m"))
@@ -176,8 +176,8 @@ def paired_calls(prompt: Sequence[BaseMessage]) -> list[BaseMessage]:
 
     A run that was cancelled while a tool ran leaves calls without results; a thread that was trimmed has one without
     the other, or elsewhere. Providers refuse any of it, so that without this the conversation could never be continued.
-    A result goes to its call; in the place of a missing one it says that the call was stopped; one without its call is
-    left out. Calls without an id get one, and so do their results. What else an answer holds, such as its thinking,
+    A result goes to its call; a missing one is replaced by a note that the call was stopped; one without its call is
+    left out. Calls without an id get one, and so do their results. The rest of an answer, such as its thinking,
     stays with it.
 
     Args:

@@ -1,4 +1,4 @@
-"""Memories as the prompt shows them: a dated line each, in parts, under a token budget."""
+"""Memories in the prompt: a dated line each, in parts, under a token budget."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from react_mem.memory.model.records import SummaryLevel
 # One piece of evidence in one place: of a message, its facts, its summaries and its episodes, what tells most.
 
 NEARLY_ALL = 0.8
-"""The share of words that two texts have in common from which the second says nothing new."""
+"""Share of common words from which one of two texts says nothing new."""
 
 _ALIKE_IN_LENGTH = 0.7
-"""The share of characters of the other that a text has, at least, which has so many words in common with it."""
+"""Minimum ratio of lengths of two texts with so many words in common."""
 
 _FEW_WORDS = 3
-"""Words of which fewer stand in many a text by chance."""
+"""Number of words below which a text occurs within others by chance."""
 
 _ASKING_CHARS = 150
-"""A message that is longer hardly only asks; reading it takes its time."""
+"""Maximum characters of a message that only asks; reading a longer one takes its time."""
 
 _FIRST_LEVEL: SummaryLevel = "1"
 
@@ -38,10 +38,10 @@ _ASKED = cue("asked")
 
 
 class EvidenceOnce:
-    """Choice of what is shown of each piece of evidence, for a question.
+    """Deduplication of evidence: of a message, its facts, its summaries and its episodes, the most telling is shown.
 
     Args:
-        question: What is asked; empty where nothing is, and then nothing is more than what stands for it.
+        question: The question; empty for none, and then no memory is shown for its additional words.
     """
 
     def __init__(self, question: str) -> None:
@@ -52,10 +52,9 @@ class EvidenceOnce:
         return frozenset(index_terms(self._question))
 
     def one_place(self, ranked: Sequence[FoundMemory]) -> list[FoundMemory]:
-        """Return the memories that each have something of their own to say, in the same order.
+        """Return the memories that each say something of their own, in the same order.
 
-        Args:
-            ranked: What was found, the best first; each that is returned notes how many messages it stands for.
+        Each returned memory notes how many messages it replaces. `ranked` has the best first.
         """
         kept = _ShownEvidence()
         said: dict[str, list[FoundMemory]] = {}
@@ -75,7 +74,7 @@ class EvidenceOnce:
         return [memory for memory in ranked if id(memory) in chosen]
 
     def _says_more(self, memory: FoundMemory, covering: Collection[FoundMemory]) -> bool:
-        """Return whether a memory has a word of the question that nothing which stands for it has."""
+        """Return true if a memory has a word of the question that none of the memories that cover it has."""
         new = self._wanted & memory.terms
         return bool(new) and not new <= frozenset().union(*(other.terms for other in covering))
 
@@ -87,20 +86,19 @@ class EvidenceOnce:
 
 
 class _ShownEvidence:
-    """The memories that are shown so far, by the messages that they tell of."""
+    """Memories shown so far, by their source messages."""
 
     def __init__(self) -> None:
         self.memories: list[FoundMemory] = []
         self._telling_of: dict[str, list[FoundMemory]] = {}
 
     def add(self, memory: FoundMemory) -> None:
-        """Add a memory."""
         self.memories.append(memory)
         for id_ in (memory.item.id, *memory.item.source_ids):
             self._telling_of.setdefault(id_, []).append(memory)
 
     def covering(self, memory: FoundMemory) -> list[FoundMemory]:
-        """Return what is kept of the same messages; nothing for what is a piece of evidence itself, as facts are."""
+        """Return the shown memories of the same messages; none for a piece of evidence itself, such as a fact."""
         if memory.item.source == SUMMARY.name:
             return self._of_summary(memory)
         if memory.part is not BriefingPart.SAID:
@@ -126,7 +124,7 @@ _SECOND = (BriefingPart.SAID, BriefingPart.EARLIER)
 
 
 def _precedence(memory: FoundMemory) -> tuple[int, bool]:
-    """Return the order in which memories are taken for the place of their evidence: facts, messages, summaries."""
+    """Return the order in which memories claim their evidence: facts, messages, summaries."""
     if memory.item.source == SUMMARY.name:
         return 2, False
     is_said = memory.part is BriefingPart.SAID
@@ -134,7 +132,7 @@ def _precedence(memory: FoundMemory) -> tuple[int, bool]:
 
 
 def _is_summed_up(summary: dict[str, object], other: FoundMemory) -> bool:
-    """Return whether a summary is of the conversation of a memory, or of one of those in which a fact was said."""
+    """Return true if a summary covers the conversation of a memory, or one of the conversations behind a fact."""
     places = [one.model_dump(exclude_none=True) for one in other.item.said_in]
     return any(_is_within(summary, place) for place in places or [other.item.payload])
 
@@ -150,23 +148,23 @@ def _is_within(summary: dict[str, object], other: dict[str, object]) -> bool:
 
 
 def _spans(payload: dict[str, object]) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last place in its conversation that a record tells of, where it says so."""
+    """Yield the first and the last place of a record in its conversation, if it has them."""
     first, last = payload.get("first_turn", payload.get("turn")), payload.get("last_turn", payload.get("turn"))
     if isinstance(first, int) and isinstance(last, int):
         yield first, last
 
 
 def _is_the_same(memory: FoundMemory, other: FoundMemory) -> bool:
-    """Return whether two memories of the same words say the same: both ask or neither does, and about the same.
+    """Return true if two memories of the same words mean the same: both ask or neither does, and about the same.
 
-    "She lives in Hue" is said of two people. Of whom a message is, nobody says.
+    "She lives in Hue" is said of two people. A message names no subject.
     """
     one_of_them = not memory.about or not other.about or memory.about == other.about
     return one_of_them and is_question(memory.text) == is_question(other.text)
 
 
 def _repeats(memory: FoundMemory, other: FoundMemory) -> bool:
-    """Return whether a memory only says again what another one says, which nobody trusts less.
+    """Return true if a memory only repeats another one that is trusted at least as much.
 
     "I like tea" neither repeats "Do I like tea?" nor "I don't like tea", nor does "at 5" repeat "at 6".
     """
@@ -195,7 +193,7 @@ def _numbers(memory: FoundMemory) -> frozenset[str]:
 
 
 def _only_asks(memory: FoundMemory, facts: Sequence[FoundMemory]) -> bool:
-    """Return whether a message of the user's asks and states nothing, and was told no more than facts tell."""
+    """Return true if a user message asks and states nothing, and its answer says no more than the facts."""
     is_short = memory.is_own and memory.part is BriefingPart.SAID and len(memory.text) <= _ASKING_CHARS
     if not (is_short and is_question(memory.text)) or statements_in(memory.text):
         return False
@@ -204,19 +202,19 @@ def _only_asks(memory: FoundMemory, facts: Sequence[FoundMemory]) -> bool:
 
 
 _MIN_CHARS = 40
-"""Least tokens of a memory that is cut to make room for other scopes; less says nothing."""
+"""Minimum characters of a memory that is cut to make room for other scopes; less says nothing."""
 
 _LINKED_TOKENS = 60
-"""Tokens of what a fact is linked with, at most."""
+"""Maximum tokens of the links of a fact."""
 
 
 @dataclass(frozen=True)
 class MemoryBlock:
-    """The memories that fit, rendered.
+    """Rendered memories.
 
     Args:
-        entries: What is shown, the most relevant last.
-        items: The memories in it, the most relevant first.
+        entries: The entries, the most relevant last.
+        items: The memories in them, the most relevant first.
         dropped: How many did not fit.
     """
 
@@ -230,7 +228,7 @@ class MemoryBlock:
 
     @cached_property
     def text(self) -> str:
-        """One list, the most relevant last, as a tool returns what it found."""
+        """One list, the most relevant last, as a search tool returns it."""
         return "\n".join(entry.text for entry in self.entries)
 
     @cached_property
@@ -240,10 +238,10 @@ class MemoryBlock:
 
 
 def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> MemoryBlock:
-    """Render what was read for the prompt: the profile, then what was found.
+    """Render results of `Memory.read` for the prompt: the profile, then the other memories.
 
     Args:
-        results: What `Memory.read` returned.
+        results: Results of `Memory.read`.
         max_tokens: The budget, in tokens; the profile takes half of it at most.
 
     Returns:
@@ -255,15 +253,7 @@ def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> Mem
 
 
 def render_profile(results: Sequence[MemoryResultItem], max_tokens: int) -> MemoryBlock:
-    """Render what is known of the user, a field a line.
-
-    Args:
-        results: What `Memory.read` returned.
-        max_tokens: The budget, in tokens.
-
-    Returns:
-        The block; its item is the profile, what it counts as dropped are fields.
-    """
+    """Render the profile in `results`, a field a line; the block's item is the profile, its `dropped` counts fields."""
     items = [item for item in results if item.scope is MemoryScope.PROFILE and item.payload.get("fields")]
     lines = [line for item in items for line in profile_lines(item.payload)]
     kept: list[BriefingEntry] = []
@@ -283,21 +273,18 @@ def render_found(
     question: str = "",
     counts: LineTokens | None = None,
 ) -> MemoryBlock:
-    """Render what was found.
+    """Render the memories other than the profile.
 
     Each scope shows one memory, its best that leaves room for the other scopes; the rest is taken best first, a scope
-    in turn. Each piece of evidence has one place (`memory.context.evidence_once`), and no answer stands beside its
-    question where it has a line of its own. What facts are linked with stands below them in what room is left.
+    in turn. Each piece of evidence has one place (see `EvidenceOnce`), and no answer stands below its question where it
+    has a line of its own. The links of facts stand below them in the remaining room.
 
     Args:
-        found: Everything that was read but the profile.
+        found: The memories.
         max_tokens: The budget, in tokens.
         favoured: The scopes of which two come where one of another scope does.
-        question: What is asked: a memory that says more of it than what stands for it is shown as well.
-        counts: What lines take, where others count the same.
-
-    Returns:
-        The block.
+        question: The question: a memory with more words of it than the memory that covers it is shown as well.
+        counts: Token counts by line, shared with other renderers.
     """
     candidates = _candidates(EvidenceOnce(question).one_place(_by_turns(found, favoured)))
     shown = _Shown(max_tokens, LineTokens() if counts is None else counts)
@@ -320,7 +307,7 @@ class _Tellable(NamedTuple):
 
 
 class _Shown:
-    """The lines that are shown so far, by the rank of their memories."""
+    """Lines shown so far, by the rank of their memories."""
 
     def __init__(self, room: int, counts: LineTokens) -> None:
         self.lines: dict[int, str] = {}
@@ -330,7 +317,7 @@ class _Shown:
         self._begun: set[BriefingPart] = set()
 
     def add(self, place: int, candidate: _Tellable, limit: int | None = None) -> bool:
-        """Show a memory, with what was said beside it if that fits too; return whether it fits."""
+        """Show a memory, with its neighbouring messages if they fit too; return true if it fits."""
         room = self._room if limit is None else min(limit, self._room)
         unsaid = {text: line for text, line in candidate.beside.items() if text not in self._said}
         # the memory itself counts more than what was said beside it
@@ -341,7 +328,7 @@ class _Shown:
         return False
 
     def link(self, place: int, lines: Sequence[str]) -> None:
-        """Show what a memory that is shown is linked with, as far as that fits."""
+        """Show the links of a shown memory, as far as they fit."""
         left = _LINKED_TOKENS
         for line in lines:
             told = self.lines[place] + line
@@ -352,7 +339,7 @@ class _Shown:
                 left -= cost
 
     def _show(self, place: int, memory: FoundMemory, told: str, limit: int) -> bool:
-        """Show a memory in some words, under the heading of its part; return whether that fits."""
+        """Show a memory in some words, under the heading of its part; return true if it fits."""
         heading = 0 if memory.part in self._begun else HEADING_TOKENS[memory.part]
         if (cost := self._counts[told] + heading) > limit:
             return False
@@ -381,7 +368,7 @@ class _Shown:
 
 
 def _candidates(ranked: Sequence[FoundMemory]) -> list[_Tellable]:
-    """Return memories with what may be said beside them."""
+    """Return memories with the lines that may stand below them."""
     ids, known = {memory.item.id for memory in ranked}, {memory.key for memory in ranked}
     return [_Tellable(memory, memory.beside(ids, known)) for memory in ranked]
 

@@ -1,4 +1,4 @@
-"""Outline of what was said, as the prompt shows it: an exchange a line, by day, the oldest first."""
+"""Outline of past conversations in the prompt: an exchange a line, by day, the oldest first."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from react_mem.memory.model.origins import LABELS, Origin
 from react_mem.memory.retrieval.outline import OUTLINE
 
 _WIDTHS = ((160, 100), (60, 44))
-"""Characters of the user's words and of the answer where all exchanges have room so, and where they do not."""
+"""Characters of the user's words and of the answer where all exchanges fit so, and where they do not."""
 
 _SUMMARY_CHARS = 300
 _NAME_CHARS = 40
 
 _SUMMARIES_SHARE = 3
-"""Summaries take a third of the room at most: each stands for what its exchanges say."""
+"""Divisor of the room for summaries: a third at most, since each stands for its exchanges."""
 
 _DENSE = 0.4
-"""Words a character from which a script has no letters: two of its characters say what five letters do."""
+"""Words per character from which a script has no letters: two of its characters say as much as five letters."""
 
 
 @dataclass(frozen=True)
 class OutlineBlock:
-    """The outline that fits, rendered.
+    """Rendered outline.
 
     Args:
         text: The lines; empty where there are none.
-        parts: What is shown of each message.
+        parts: The shown part of each message.
         dropped: How many exchanges did not fit.
     """
 
@@ -43,7 +43,7 @@ class OutlineBlock:
 
     @property
     def entries(self) -> list[BriefingEntry]:
-        """Return it as a part of the briefing."""
+        """The outline as a part of the briefing."""
         return [BriefingEntry(BriefingPart.OUTLINE, self.text)] if self.text else []
 
 
@@ -59,18 +59,12 @@ class _OutlineLine:
 
 
 def outline_in(results: Sequence[MemoryResultItem]) -> Mapping[str, Any] | None:
-    """Return the outline among what was read, as it is read; None where none was asked for."""
+    """Return the outline among the results of a read; None where none was asked for."""
     return next((item.payload for item in results if item.source == OUTLINE), None)
 
 
 def render_outline(outline: Mapping[str, Any] | None, max_tokens: int, counts: LineTokens) -> OutlineBlock:
-    """Render an outline: of its exchanges the most relevant that fit, in the order in which they were said.
-
-    Args:
-        outline: What `outline_in` returned.
-        max_tokens: The budget, in tokens.
-        counts: What lines take.
-    """
+    """Render an outline (of `outline_in`): its most relevant exchanges that fit, in chronological order."""
     room = max_tokens - HEADING_TOKENS[BriefingPart.OUTLINE]
     exchanges = outline["exchanges"] if outline else []
     named = _named(outline.get("concepts") or ()) if outline else ""
@@ -100,7 +94,7 @@ def render_outline(outline: Mapping[str, Any] | None, max_tokens: int, counts: L
 
 
 def _named(concepts: Sequence[Mapping[str, str]]) -> str:
-    """Return a line of who and what is named, and since when; empty where nothing is."""
+    """Return a line with the names in it, and the date of each; empty where there are none."""
     told = ", ".join(f"{flat(one['name'], _NAME_CHARS)} since {one['since'][:10]}" for one in concepts)
     return f"- [spoken of] {told}" if told else ""
 

@@ -1,4 +1,4 @@
-"""Language data: one YAML file a language, read when the package is imported.
+"""Language data: one YAML file per language, loaded when the package is imported.
 
 A language without a file is handled by structure alone: punctuation, script, code fences, length.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -19,11 +19,12 @@ from react_mem._lazy import door
 from react_mem.memory.language.folding import unmarked
 
 if TYPE_CHECKING:
+    from react_mem.memory.language.cues import settles as settles
     from react_mem.memory.language.folding import MAX_INDEXED_CHARS as MAX_INDEXED_CHARS
+    from react_mem.memory.language.folding import edges as edges
     from react_mem.memory.language.folding import fold as fold
     from react_mem.memory.language.folding import normalise as normalise
     from react_mem.memory.language.own_words import own_words_in as own_words_in
-    from react_mem.memory.language.settling import settles as settles
     from react_mem.memory.language.standing import standing_in as standing_in
     from react_mem.memory.language.statements import asks_for_overview as asks_for_overview
     from react_mem.memory.language.statements import cue as cue
@@ -49,10 +50,10 @@ else:
 _FILE = re.compile(r"[a-z]{2}\.yaml")
 
 DEFAULT = "en"
-"""The language of answers to a text that none of the files claims."""
+"""The language of answers to a text in an unknown language."""
 
 UNSPACED = "\u3040-\u30ff\u3400-\u9fff"
-"""The letters of scripts that put no space between words, as a class of a regular expression."""
+"""The letters of scripts without spaces between words, as a class of a regular expression."""
 
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _WORD = re.compile(rf"(?:(?![{UNSPACED}])\w)+")
@@ -60,52 +61,41 @@ _WORD = re.compile(rf"(?:(?![{UNSPACED}])\w)+")
 
 @dataclass(frozen=True)
 class Language:
-    """Data of one language's file.
+    """Data of one language's file; each pattern belongs to the key of its name.
 
     Args:
-        code: The name of the file, such as `en`.
-        called: What it is called, in itself and others, in lower case.
-        unspaced: Whether it puts no space between words.
-        writes: Finds a letter that the language is written in; its patterns are tried on such texts only.
-        letters: Finds a letter that tells the language from the others of its script; None where there is none.
+        called: Names of the language, in itself and others, in lower case.
+        unspaced: True for a language without spaces between words.
+        writes: Finds a letter of the language's script; the other patterns run on such texts alone.
+        letters: Finds a letter that tells the language from the others of its script; None without such letters.
         words: Finds the small words that tell the language.
-        asks: Find a question that has no question mark.
-        unasked: Find what looks like a question and is a statement.
-        first_person: Finds words for oneself.
-        second_person: Finds words for who is spoken to.
-        small_words: The small words that tell the language, as they are.
-        hollow: Words that say nothing about anybody by themselves, such as "know".
-        unfinished: Finds an end at which a sentence says nothing yet: "My name is".
-        tells_own: Finds the form in which a sentence with a word for oneself states something.
-        tells: Finds the form of a statement about others that is kept without a name, number or date.
-        finite: Finds the form of a statement; with a name, a number or a date it is kept.
-        denies: Finds what denies: "not", "never", "no longer".
-        pleasantries: Words that say nothing lasting, however they are combined.
-        chatter: Match whole sentences that say nothing lasting.
-        requests: Match the beginning of what the assistant is told to do.
-        may_request: Match what may be that, and may as well tell of the user.
-        forgets: Match a request to forget; the group `what` is what.
-        forgets_last: Match a request to forget what was said last.
-        totality: Finds what says that all about something is to be forgotten.
-        forgets_all: Match a request to forget everything.
-        overview: Match a request for all that is known of the user.
-        small_talk: Find questions about the assistant.
-        asks_time: Find questions for the time or the date.
-        sum_words: What may stand around a sum.
+        asks: Finds a question without a question mark.
+        unasked: Finds a statement that looks like a question.
+        hollow: Words without information about anybody, such as "know".
+        unfinished: Finds the end of an unfinished sentence: "My name is".
+        tells_own: Finds the form of a statement with a word for oneself.
+        tells: Finds the form of a statement about others that counts without a name, number or date.
+        finite: Finds the form of a statement that counts with a name, number or date.
+        denies: Finds a negation: "not", "never", "no longer".
+        pleasantries: Words without lasting content, in any combination.
+        chatter: Matches whole sentences without lasting content.
+        requests: Matches the beginning of an order to the assistant.
+        may_request: The same where a statement about the user may begin alike.
+        forgets: Match a request to forget; the group `what` holds its object.
+        totality: Finds the words by which a request to forget means all about its object.
+        overview: Matches a request for everything in memory.
+        small_talk: Finds questions about the assistant.
+        sum_words: Words around a sum.
         number_words: The words for 0, 1, 2 and so on, each in its forms.
         stop: Stop words of questions.
-        unsearched: Stop words of searches by words.
-        abbreviations: Words before a full stop that ends no sentence.
-        abbreviations_before_numbers: Those that are abbreviated before a number only.
-        endings: Endings that forms of one word differ in, in the order in which they are tried.
-        stemmer: The name of its Snowball stemmer; empty where it has none.
-        same: A word -> the first word of its group, whose words answer each other's questions.
+        unsearched: Stop words of full-text search.
+        endings: Endings in which forms of one word differ, in the order of trial.
+        same: A word -> the first word of its group, which answer each other's questions.
         single: The first words of groups of which a person has one at a time.
-        times: The words for times of a script without spaces; `memory.language.times.unspaced` reads them.
-        cues: Phrases by what they show, as patterns; `memory.language.cues` reads them.
-        web: Patterns by their part in a question for the web; `memory.language.cues` reads them.
-        fields: Names of a profile's fields by what they hold, folded.
-        customer: What a customer and the fields known of them are called in a summary.
+        cues: Patterns of phrases by name, see `statements.phrases`.
+        web: Patterns by their part in a question for the web.
+        fields: Names of a profile's fields, folded.
+        customer: Words for a customer and the customer's fields in a summary.
         wording: The phrases of the keyless model.
     """
 
@@ -141,10 +131,7 @@ class Language:
     number_words: tuple[tuple[str, ...], ...]
     stop: frozenset[str]
     unsearched: frozenset[str]
-    abbreviations: frozenset[str]
-    abbreviations_before_numbers: frozenset[str]
     endings: tuple[str, ...]
-    stemmer: str
     same: Mapping[str, str]
     single: frozenset[str]
     times: Mapping[str, Any]
@@ -155,17 +142,17 @@ class Language:
     wording: Mapping[str, str]
 
     def asks_without_mark(self, sentence: str) -> bool:
-        """Return whether a sentence is a question by its words."""
+        """Return true if the words of a sentence make a question of it."""
         return bool(self.asks.search(sentence)) and not self.unasked.search(sentence)
 
 
 def languages_of(text: str) -> Iterator[Language]:
-    """Yield the languages that a text may be written in, by its script."""
+    """Yield the languages written in the script of a text."""
     return (language for language in LANGUAGES if language.writes.search(text))
 
 
 def language_of(text: str) -> Language:
-    """Return the language to answer a text in: by its script, then by its small words, then by its letters.
+    """Return the language to answer a text in: by its script, then its small words, then its letters.
 
     >>> [language_of(text).code for text in ("Tôi sống ở đâu?", "我住在哪里", "どこに住んでるの", "¿Dónde vivo?")]
     ['vi', 'zh', 'ja', 'en']
@@ -194,11 +181,11 @@ def language_of(text: str) -> Language:
 
 
 _KNOWN_SHARE = 0.25
-"""Of the words of a text, those of a language's small words that show that it is written in it."""
+"""The least share of small words in a text that is written in a language."""
 
 
 def denial_of(text: str) -> bool | None:
-    """Return whether a text denies something; None where no file knows the language that it is written in.
+    """Return true if a text denies something; None for a text in a language without a file.
 
     >>> denial_of("I don't eat meat"), denial_of("I eat fish"), denial_of("Nunca bebo vino tinto por la noche")
     (True, False, None)
@@ -212,7 +199,7 @@ def denial_of(text: str) -> bool | None:
 
 
 def known_language(text: str) -> Language | None:
-    """Return the language that a text is in, where its script or enough of its small words tell; None elsewhere.
+    """Return the language of a text where its script or enough of its small words tell; None elsewhere.
 
     >>> known_language("I live in Hue").code, known_language("Vivo en Hue con mi familia")
     ('en', None)
@@ -228,9 +215,7 @@ def known_language(text: str) -> Language | None:
 
 
 def other_language(text: str) -> str:
-    """Return the code of the language that a text is in, of those with a file that no answers are written in.
-
-    It has more of its small words than of those of any other; empty where none has.
+    """Return the code of the language of a text, of those with a file but without a keyless model; empty for none.
 
     >>> other_language("Ich wohne in Hue"), other_language("Vivo en Hue con mi hija"), other_language("I live in Hue")
     ('de', 'es', '')
@@ -240,7 +225,7 @@ def other_language(text: str) -> str:
 
 
 def _outnumbered(folded: str, language: Language) -> str:
-    """Return the code of the other language that has more small words in a text than a language; empty for none."""
+    """Return the code of the other language with more small words in a text than the given one; empty for none."""
     counts = {code: len(words.findall(folded)) for code, words in OTHERS.items()}
     best = max(counts, key=counts.__getitem__, default="")
     return best if best and counts[best] > len(language.words.findall(folded)) else ""
@@ -250,7 +235,7 @@ _SPACED_WORD = re.compile(r"[^\W\d_]+")
 
 
 def length(text: str) -> float:
-    """Return how many words a text has; two letters of a script without spaces count as one.
+    """Return the number of words in a text; two letters of a script without spaces count as one.
 
     >>> length("a small dog"), length("小狗"), length("我对花生过敏")
     (3.0, 1.0, 3.0)
@@ -273,16 +258,14 @@ class _File:
         self._typed_plain = str(data.get("typed_plain") or "").split()
 
     def patterns(self, name: str) -> list[re.Pattern[str]]:
-        """Return the patterns under a name."""
         return [re.compile(source, re.IGNORECASE | re.VERBOSE) for source in self._sources(name)]
 
     def one_of(self, name: str) -> re.Pattern[str]:
-        """Return the patterns under a name as one, which is faster: this is asked about every sentence."""
+        """Return the patterns under a name as one, which is faster: it runs on every sentence."""
         either = "|".join(f"(?:{source})" for source in self._sources(name)) or "(?!)"
         return re.compile(either, re.IGNORECASE | re.VERBOSE)
 
     def listed(self, name: str) -> frozenset[str]:
-        """Return the words under a name."""
         return frozenset(str(self._data.get(name) or "").split())
 
     def any_word(self, name: str) -> re.Pattern[str]:
@@ -293,7 +276,7 @@ class _File:
         return re.compile(f"{bound}(?:{'|'.join(map(re.escape, words)) or '(?!)'}){bound}", re.IGNORECASE)
 
     def groups(self, name: str) -> list[list[str]]:
-        """Return the words that a line each counts as one."""
+        """Return the lines under a name, each as a list of words that count as one."""
         return [line.split() for line in self._data.get(name) or ()]
 
     def _sources(self, name: str) -> list[str]:
@@ -323,7 +306,6 @@ def _load(code: str, data: Mapping[str, Any]) -> Language:
         "stop": frozenset(word.rstrip("?") for word in file.listed("stop") if not word.endswith("*")),
         "unsearched": frozenset(word.rstrip("*") for word in file.listed("stop") if not word.endswith("?")),
         "endings": tuple(str(data.get("endings") or "").split()),
-        "stemmer": str(data.get("stemmer") or ""),
         "same": {word: group[0] for group in (*file.groups("same"), *single) for word in group},
         "single": frozenset(group[0] for group in single),
     }
@@ -337,8 +319,15 @@ def _load(code: str, data: Mapping[str, Any]) -> Language:
 
 
 def number_words(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield the words for 0, 1, 2 and so on that a file lists, each in its forms; of two words with `_` between."""
+    """Yield the number words of a file for 0, 1, 2 and so on, each in its forms; `_` in a word is a space."""
     return (tuple(one.replace("_", " ").split("/")) for one in str(data.get("number_words") or "").split())
+
+
+def either(sources: Iterable[str], *, unspaced: bool) -> str:
+    """Return the source of a pattern for any of the sources, whole words where there are spaces."""
+    found = "|".join(sources)
+    # between letters without spaces there is no end of a word
+    return f"(?:{found})" if unspaced else rf"\b(?:{found})\b"
 
 
 def _read_all() -> dict[str, dict[str, Any]]:
@@ -350,17 +339,34 @@ def _read_all() -> dict[str, dict[str, Any]]:
 
 
 FILES: Mapping[str, Mapping[str, Any]] = _read_all()
-"""Contents of each file by the code of its language; some have only parts: what `lowering` and `shared` read."""
+"""Contents of each file by the code of its language; some have only the parts for `lowering` and `shared`."""
 
 LANGUAGES = tuple(_load(code, data) for code, data in FILES.items() if "wording" in data)
-"""The languages that a conversation can be held in without a model."""
+"""The languages of the keyless model."""
 
 _DEFAULT = LANGUAGES[0]
 
 OTHERS = {
     code: _File(data).any_word("words") for code, data in FILES.items() if "wording" not in data and data.get("words")
 }
-"""The small words of the languages that no answers are written in, by their codes."""
+"""The small words of the languages without a keyless model, by code."""
 
 FORGETTING = tuple(_File(data).one_of("forgetting") for data in FILES.values())
-"""Find words that ask to forget, in every language with a file."""
+"""Patterns of words that ask to forget, one of each language with a file."""
+
+
+def words_under(name: str) -> frozenset[str]:
+    """Return the words under a name in all files."""
+    return frozenset(word for data in FILES.values() for word in str(data.get(name) or "").split())
+
+
+def patterns_under(topic: str) -> list[dict[str, re.Pattern[str]]]:
+    """Return the patterns of a topic by name, of each file that has it."""
+    return [
+        {
+            name: re.compile(either(sources, unspaced=bool(data.get("unspaced"))), re.IGNORECASE)
+            for name, sources in data[topic].items()
+        }
+        for data in FILES.values()
+        if topic in data
+    ]

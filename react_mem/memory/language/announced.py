@@ -1,11 +1,11 @@
-"""Text that is announced, or told by its shape, as somebody else's: what follows a lead, heads of mail, pasted chats.
+"""Detection of somebody else's text by the line that announces it or by its shape: heads of mail, pasted chats.
 
-A line that says what is to be done with a text, or whose text it is, makes what follows it material, to the end of the
-message or to a closing question behind a blank line. What somebody else says on one line is theirs as far as it goes.
-The words of such lines are data of the languages; that a head of a mail has labels, and a line of a chat a time and a
-name, is not.
+A line that orders work on a text, or names its author, makes the text behind it material, to the end of the
+message or to a closing question behind a blank line. A quotation on one line is the speaker's as far as it goes.
+The words of such lines are data of the languages; the labels of a mail and the time and name of a chat line are
+structure.
 
-Every function takes a text whose lines end in line feeds, and is linear in its length.
+Every function takes a text with line feeds as line ends, and is linear in its length.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from react_mem.memory.language import FILES, LANGUAGES
 from react_mem.memory.language.folding import unmarked
-
-Span = tuple[int, int]
+from react_mem.memory.language.shown_parts import Span
 
 _DATA: Sequence[tuple[dict[str, Any], bool]] = [
     (dict(data["shows"]), bool(data.get("typed_plain"))) for data in FILES.values() if "shows" in data
@@ -29,11 +29,11 @@ _MAX_LEAD = 200
 """Characters of a line that announces something."""
 
 _MOST_LEADS = 100
-"""Lines that may announce something and are looked at; behind so many a message is no longer typed."""
+"""Candidate lines; a message with more was not typed."""
 
 
 def _patterns(name: str, *, behind_courtesy: bool) -> re.Pattern[str]:
-    """Return the patterns of a name of all languages as one, and those typed without diacritics."""
+    """Return the patterns of a name in all languages as one, and their forms without diacritics."""
     found: list[str] = []
     for data, typed_plain in _DATA:
         begin = f"^(?:{data['courtesy']})*+" if behind_courtesy else ""
@@ -82,11 +82,11 @@ _MIN_SPOKEN = 3
 
 
 def announced(text: str, taken: Iterable[Span] = ()) -> Iterator[Span]:
-    """Yield what a line announces as a text that is shown.
+    """Yield the span of the text that a line announces.
 
     Args:
-        text: A message, with blanks in place of what has been found in it.
-        taken: What has been found: a lead before it announces no more than that.
+        text: A message, with blanks in place of the spans already found.
+        taken: Those spans: a lead right before one announces no more than that.
     """
     starts = sorted({begin for begin, _ in taken})
     looked = 0
@@ -94,7 +94,8 @@ def announced(text: str, taken: Iterable[Span] = ()) -> Iterator[Span]:
         line = text[begin : min(end, begin + 2 * _MAX_LEAD)]
         if not line.strip():
             continue
-        if (looked := looked + _may_lead(text, line, end)) > _MOST_LEADS:
+        may_lead = ":" in line or "：" in line or text.startswith("\n", end)
+        if (looked := looked + may_lead) > _MOST_LEADS:
             return
         material = _after_lead(text, begin, end, line)
         if material is None:
@@ -108,9 +109,9 @@ def announced(text: str, taken: Iterable[Span] = ()) -> Iterator[Span]:
 
 
 def reported(text: str) -> Iterator[Span]:
-    """Yield what a line says that somebody else says: to the end of the line, or of the quotation that it begins with.
+    """Yield the words of a speaker on a line: to the end of the line, or of the quotation at its beginning.
 
-    What the speaker says of themselves ("My boss says: I am lazy") is not said of the one who writes.
+    "My boss says: I am lazy" says nothing about the user.
     """
     looked = 0
     for begin, end in _lines(text) if ":" in text or "：" in text else ():
@@ -125,7 +126,7 @@ def reported(text: str) -> Iterator[Span]:
 
 
 def heads_of_mail(text: str) -> Iterator[Span]:
-    """Yield mail that its head shows: labels that only mail has, or one of them under a rule with words in it."""
+    """Yield mail by its head: labels that only mail has, or one of them under a rule with words in it."""
     previous = ""
     known: set[str] = set()
     first = -1
@@ -146,7 +147,7 @@ def heads_of_mail(text: str) -> Iterator[Span]:
 
 
 def is_mail_label(word: str) -> bool:
-    """Return whether a word is a label of a head of mail, in any language.
+    """Return true for a label of a mail's head, in any language.
 
     >>> is_mail_label("Subject"), is_mail_label("Lan")
     (True, False)
@@ -172,12 +173,8 @@ def chats(text: str) -> Iterator[Span]:
         yield stamped[0][0], _closing(text[: last + 1] if last >= 0 else text, stamped[-1][1], blank=False)
 
 
-def _may_lead(text: str, line: str, end: int) -> bool:
-    return ":" in line or "：" in line or text.startswith("\n", end)
-
-
 def _after_lead(text: str, begin: int, end: int, line: str) -> int | None:
-    """Return where what a line announces begins; None where it announces nothing."""
+    """Return the start of the text that a line announces; None for no announcement."""
     bare = line.rstrip()
     if len(bare) <= _MAX_LEAD and bare.endswith((":", "：")):
         lead = bare[:-1]
@@ -193,7 +190,7 @@ def _after_lead(text: str, begin: int, end: int, line: str) -> int | None:
 
 
 def _leads(lead: str, pattern: re.Pattern[str]) -> bool:
-    """Return whether a part of a line announces a text that is not about the one who writes."""
+    """Return true if part of a line announces a text about somebody other than the writer."""
     parts = _parts_of(lead)
     # the whole of it as well: what is said of a text may stand behind a comma
     return any(map(pattern.search, parts)) and not _OWN.search(parts[-1])
@@ -209,8 +206,9 @@ def _is_own(lead: str) -> bool:
 
 
 def _is_shaped(text: str, place: int) -> bool:
-    """Return whether a document begins: a heading with others behind it, or labels with an address or a time."""
-    lines = [text[begin:end].strip() for begin, end in _few_lines(text, place)]
+    """Return true at the start of a document: a heading with others behind it, or labels with an address or a time."""
+    few = islice(_lines(text, place), _HEAD_LINES)
+    lines = [text[begin : min(end, begin + _MAX_LEAD)].strip() for begin, end in few]
     lines = lines[1:] if lines and not lines[0] else lines
     if not lines:
         return False
@@ -225,17 +223,8 @@ def _is_shaped(text: str, place: int) -> bool:
 _HEAD_LINES = 8
 
 
-def _few_lines(text: str, place: int) -> list[Span]:
-    spans: list[Span] = []
-    while place < len(text) and len(spans) < _HEAD_LINES:
-        end = text.find("\n", place) + 1 or len(text)
-        spans.append((place, min(end, place + _MAX_LEAD)))
-        place = end
-    return spans
-
-
 def _closing(text: str, begin: int, *, blank: bool = True) -> int:
-    """Return where what is shown ends: before a last line that only asks, where a blank line stands before it.
+    """Return the end of shown text: a last line that only asks, behind a blank line, is the user's again.
 
     A question with a clause before it may be the stranger's, and would state that.
     """
@@ -247,7 +236,7 @@ def _closing(text: str, begin: int, *, blank: bool = True) -> int:
 
 
 def _quoted_to(text: str, begin: int) -> int:
-    """Return where what is shown on the line of its lead ends: with a whole quotation that few words follow."""
+    """Return the end of shown text on the line of its lead: a whole quotation that few words follow ends it."""
     end = len(text.rstrip())
     quotation = _QUOTATION.match(text, begin)
     if quotation and end - quotation.end() <= _MAX_BEHIND and text.find("\n", quotation.end(), end) < 0:
@@ -255,8 +244,7 @@ def _quoted_to(text: str, begin: int) -> int:
     return _closing(text, begin)
 
 
-def _lines(text: str) -> Iterator[Span]:
-    place = 0
+def _lines(text: str, place: int = 0) -> Iterator[Span]:
     while place < len(text):
         end = text.find("\n", place) + 1 or len(text)
         yield place, end

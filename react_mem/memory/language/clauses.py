@@ -1,7 +1,7 @@
-"""Cutting what a user says into clauses: what a model labels one by one, so that every quote is exact.
+"""Segmentation of a message into clauses, which a model labels one by one, so that every quote is exact.
 
-Only punctuation and length decide, which every language has; what the user merely shows (code, quotations, mail, pages)
-is set apart before (`memory.language.own_words`).
+Only punctuation and length decide, which every language has; code, quotations, mail and pages are set apart before, by
+`memory.language.own_words`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from react_mem.memory.language.shared import asks_from
 from react_mem.memory.language.statements import is_question, is_request, says_something, sentences
 
 MAX_CLAUSE = 400
-"""Characters: a longer one is cut where a word ends."""
+"""Characters; a longer clause is cut where a word ends."""
 
 _EMOTICON = r"(?<!\w)[:;=xX8][-'^o]?[()DPp3|/\\]+(?!\w)|(?<=\s)[)(]{2,}|(?<=\w)[)]{2,}|[=:]\){2,}"
 _SYMBOL = r"[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]+"
@@ -29,13 +29,13 @@ _FEELING = re.compile(
     r"\U0001f4af\U0001f525\U0001f600-\U0001f64f\U0001f90c\U0001f90f-\U0001f92f\U0001f970-\U0001f97a\U0001f9d0"
     r"\U0001fae0-\U0001faef\U0001faf0-\U0001faf8]|" + _EMOTICON
 )
-"""Sign of how somebody feels about what they have said, which mostly stands behind it.
+"""Sign of a feeling, which mostly stands behind the statement it belongs to.
 
 The sign of a thing (a cat, a heart, an arrow) stands beside its word or in its place.
 """
 
 _HALF = 3
-"""Words that may be only what a sentence is about: "My cat 😊 is called Mimi"."""
+"""Words that may be only the topic of a sentence: "My cat 😊 is called Mimi"."""
 
 _JOINT = re.compile(
     rf",\s+|,(?=[{UNSPACED}])|[，；]|(?<=[\u3041-\u309f])、|;\s+|:\s+|：|\s[-–—]\s|—|\s(?=\()|(?=（)|(?<=\))\s|(?<=）)"
@@ -50,10 +50,10 @@ _QUOTATION = re.compile(
     r"|(?<!\w)'[^'\n]{6,}'(?!\w)|‘[^‘’\n]{6,}’(?!\w)"
 )
 _QUOTED = 0.8
-"""Share of a clause between quotation marks from which it is a quotation, and not a title or a motto in a sentence."""
+"""Share of a clause between quotation marks that makes a quotation of it, and not a title or a motto in a sentence."""
 
 _LOOK = 120
-"""Characters looked at on either side of a joint."""
+"""Characters read on either side of a joint."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,10 @@ class Clause:
     """A part of a sentence.
 
     Args:
-        text: The words.
         sentence: The number of its sentence within the message.
-        asks: Whether it ends a sentence that ends in a question mark, whatever marks stand behind that.
-        quoted: Whether nearly all of it stands between quotation marks: somebody's words, or words as such.
-        spaced: Whether white space stands before it.
+        asks: True at the end of a sentence with a question mark, whatever marks stand behind that.
+        quoted: True if nearly all of it stands between quotation marks: a quotation, or words as such.
+        spaced: True if white space stands before it.
     """
 
     text: str
@@ -76,10 +75,7 @@ class Clause:
 
 
 def cut(text: str) -> list[Clause]:
-    """Cut a text into clauses.
-
-    Args:
-        text: The user's own words.
+    """Return the clauses of a text, the user's own words.
 
     >>> [clause.text for clause in cut("I'm An, a nurse, and I have two cats. Is it late?")]
     ["I'm An,", 'a nurse,', 'and I have two cats.', 'Is it late?']
@@ -108,7 +104,7 @@ def cut(text: str) -> list[Clause]:
 
 
 def joined(clauses: Iterable[Clause]) -> str:
-    """Return clauses that stand side by side as they were written.
+    """Return adjacent clauses as they were written.
 
     >>> joined(cut("我上个月搬到了河内，现在在一家医院工作。")), joined(cut("I like tea. I like cake."))
     ('我上个月搬到了河内，现在在一家医院工作。', 'I like tea. I like cake.')
@@ -136,13 +132,9 @@ def _parts(sentence: str) -> list[str]:
 
 
 def _ends_at(symbols: str, before: str, after: str, *, asks: bool) -> bool:
-    """Return whether a clause ends at symbols, and does not go on behind them.
+    """Return true if a clause ends at symbols, such as emoji, instead of going on behind them.
 
-    Args:
-        symbols: The symbols, with the white space around them.
-        before: What stands before them in the clause.
-        after: What stands behind.
-        asks: Whether that ends in a question mark, and nothing parts it.
+    `before` and `after` are the text around the symbols; `asks` is true if `after` ends in a question mark.
     """
     if asks_from(after) == 0 or is_request(after):
         return True
@@ -157,7 +149,7 @@ def _ends_at(symbols: str, before: str, after: str, *, asks: bool) -> bool:
 
 
 def _is_within(spans: Sequence[tuple[int, int]], begin: int, end: int) -> bool:
-    """Return whether nearly all of a stretch is within some spans, which are in order."""
+    """Return true if nearly all of a stretch lies within some of the sorted spans."""
     first = bisect_left(spans, begin, key=lambda span: span[1])
     covered = 0
     for one, other in islice(spans, first, None):

@@ -1,7 +1,7 @@
-"""Comparing words without a language's rules: which words of one text another one has, in whatever form of them.
+"""Word overlap of two texts, in any form of the words and without the rules of a language.
 
-It answers whether a sentence can have been drawn from another one, not whether it means the same: negations and moods
-are the model's to judge (`memory.write.extraction`).
+It answers if a sentence can have been drawn from another, not if it means the same: negations and moods are the
+model's to judge (`memory.write.extraction`).
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 _COMMON_START = 4
-"""Letters that two forms of a word begin with: "live" and "lives", "reise" and "reisen"."""
+"""Letters shared by two forms of a word: "live" and "lives", "reise" and "reisen"."""
 
 _SPACED = tuple(one for one in LANGUAGES if not one.unspaced)
 
 _MIN_LINK = 4
-"""Letters of a word that links: in a language without a file shorter ones are mostly function words."""
+"""Least letters of a linking word: in a language without a file shorter words are mostly function words."""
 
 _STEM = 5
-"""Letters of it that count: "allergic" and "allergy"."""
+"""Letters of a linking word that count: "allergic" and "allergy"."""
 
 _ENDING = 3
-"""Letters that forms of a word may end in beyond that: "live" and "living"."""
+"""Letters in which forms of a word may differ beyond the shared start: "live" and "living"."""
 
 _NAME_START = 0.6
-"""The share of a name that its forms begin with: "Japan" and "Japanese" are one, "Hanoi" and "Hanover" are two."""
+"""Share of a name that its forms begin with: "Japan" and "Japanese" are one, "Hanoi" and "Hanover" are two."""
 
 _FUNCTION_WORDS = frozenset[str]().union(*(one.stop | one.hollow for one in LANGUAGES if not one.unspaced)) | {
     "user",
     "person",
 }
-"""Words that carry no content of their own, of every language with a file; of the others all words count."""
+"""Function words of every language with a file; in other languages every word counts."""
 
 
 def words(text: str) -> list[str]:
@@ -54,7 +54,7 @@ def words(text: str) -> list[str]:
 
 
 def word_ends(text: str) -> list[tuple[str, int]]:
-    """Return the words of a text, folded, each with where it ends in the text's composed form (NFKC).
+    """Return the words of a text, folded, each with its end in the text's composed form (NFKC).
 
     >>> word_ends("Ở Huế, à")
     [('o', 1), ('hue', 5), ('a', 8)]
@@ -63,7 +63,7 @@ def word_ends(text: str) -> list[tuple[str, int]]:
 
 
 def word_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where the words of a text begin and end."""
+    """Yield the start and the end of each word of a text."""
     return (found.span() for found in _WORD.finditer(text))
 
 
@@ -80,12 +80,7 @@ _POSSESSIVE = re.compile(r"(?<=\w)['’]s\b", re.IGNORECASE)
 
 
 def _stems(word: str, least: float = 0) -> set[str]:
-    """Return what another form of a folded word may have in common with it: beginnings that leave little out.
-
-    Args:
-        word: The word.
-        least: The share of the word that such a beginning has at least.
-    """
+    """Return the beginnings of a folded word that its forms may share, each at least a `least` part of the word."""
     if word.isdigit():
         return set()
     shortest = max(_COMMON_START, len(word) - _ENDING, ceil(least * len(word)))
@@ -93,17 +88,12 @@ def _stems(word: str, least: float = 0) -> set[str]:
 
 
 def missing(text: str, known: Iterable[str]) -> list[str]:
-    """Return the content words of a text that other texts do not have.
-
-    Args:
-        text: The text.
-        known: Texts that may bear it out.
-    """
+    """Return the content words of a text that no other text has."""
     return Vocabulary(known).missing(text)
 
 
 def share(text: str, known: Iterable[str]) -> float:
-    """Return which share of a text's content words other texts have; 0 for a text without any.
+    """Return the share of a text's content words that other texts have; 0 for a text without any.
 
     >>> share("User lives in Rome", ["I live in Oslo"])
     0.5
@@ -113,15 +103,15 @@ def share(text: str, known: Iterable[str]) -> float:
 
 @lru_cache(maxsize=1024)
 def may_link(word: str) -> bool:
-    """Return whether a content word tells what a text is about, and is not a function word of some language."""
+    """Return true for a content word that is unlikely to be a function word of a language without a file."""
     # a language with a file has its function words left out already, and the words of some are short: Vietnamese
     return len(word) >= _MIN_LINK or word.isdigit() or any(one.letters and one.letters.search(word) for one in _SPACED)
 
 
 def linking_words(text: str) -> frozenset[str]:
-    """Return what links a text with others on the same matter: the beginnings of its longer words, numbers, names.
+    """Return the terms that link a text with others on its subject: beginnings of its longer words, numbers, names.
 
-    Of a script without spaces it is each pair of letters that stand beside each other.
+    Of a script without spaces these are the pairs of neighbouring letters.
 
     >>> sorted(linking_words("I live in Hue")), sorted(linking_words("住在河内"))
     (['hue', 'live'], ['住在', '在河', '河内'])
@@ -143,7 +133,7 @@ def numbers(text: str) -> set[str]:
 
 
 def names(text: str) -> set[str]:
-    """Return the words that are written as names: with a capital, where no sentence begins.
+    """Return the words written as names: with a capital, where no sentence begins.
 
     >>> sorted(names("My sister Linh lives in Hà Nội."))
     ['Hà', 'Linh', 'Nội']
@@ -159,11 +149,11 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 class Vocabulary:
-    """The words of some texts, in whatever form; two that stand side by side may be one: "Hanoi" is Hà Nội.
+    """The words of some texts, in any form; two neighbours may be one word: "Hanoi" is Hà Nội.
 
     Args:
         texts: The texts.
-        names: Whether names are looked up: of these fewer words are forms of one.
+        names: True to look up names: fewer words count as forms of one.
     """
 
     def __init__(self, texts: Iterable[str], *, names: bool = False) -> None:
@@ -176,15 +166,15 @@ class Vocabulary:
             self._stems.update(*(_stems(word, self._least) for word in found))
 
     def missing(self, text: str) -> list[str]:
-        """Return the content words of a text that are not among these, each once."""
+        """Return the content words of a text that are not in the vocabulary, each once."""
         return [word for word in dict.fromkeys(content_words(text)) if word not in self]
 
     def share(self, text: str) -> float:
-        """Return which share of a text's content words is among these; 0 for a text without any."""
+        """Return the share of a text's content words in the vocabulary; 0 for a text without any."""
         wanted = set(content_words(text))
         return 1 - len(self.missing(text)) / len(wanted) if wanted else 0.0
 
     def __contains__(self, word: str) -> bool:
-        """Return whether a word is among these, in some form."""
+        """Return true if some form of a word is in the vocabulary."""
         folded = fold(word)
         return folded in self._folded or not self._stems.isdisjoint(_stems(folded, self._least))

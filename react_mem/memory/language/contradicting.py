@@ -1,4 +1,4 @@
-"""Claim of a text: its matter, the numbers in it, and whether it denies. Two that differ in no more contradict."""
+"""Claims of texts: subject, numbers and polarity. Claims that differ in number or polarity alone contradict."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import NamedTuple
 
 import Stemmer
 
-from react_mem.memory.language import LANGUAGES, UNSPACED, languages_of
+from react_mem.memory.language import UNSPACED, languages_of
 from react_mem.memory.language.comparison import content_words, numbers
 from react_mem.memory.language.shared import denies, is_denying, spelt, without_counting
 
 _LETTERS = re.compile(rf"(?:(?![{UNSPACED}])[\w'’])+")
 _VERB_ENDING = re.compile(r"(?<=[\u30a0-\u30ff\u3400-\u9fff])[\u3040-\u309f]+(?=\s*(?:[。．.!?！？\n]|$))")
-"""Kana at the end of a Japanese sentence: what is denied ends otherwise there, and is the same before it."""
+"""Kana at the end of a Japanese sentence: a denial ends otherwise there, and is the same before it."""
 
-_stem = Stemmer.Stemmer(LANGUAGES[0].stemmer)
+_stem = Stemmer.Stemmer("english")
 
 
 class Claim(NamedTuple):
-    """Parts of what a text states.
+    """Claim of a text.
 
     Args:
-        matter: Its content words in order, stemmed, without numbers and without what denies.
+        matter: Its content words in order, stemmed, without numbers and without negations.
         told: The numbers in it, as digits.
-        denied: Whether it denies.
-        said: Its content words, as they are.
+        denied: True for a negative claim.
+        said: Its content words, unchanged.
     """
 
     matter: tuple[str, ...]
@@ -37,7 +37,7 @@ class Claim(NamedTuple):
 
 
 def claim_of(text: str) -> Claim:
-    """Return what a text states, in a language with a file or without.
+    """Return the claim of a text, in a language with a file or without.
 
     >>> claim_of("I have two cats")
     Claim(matter=('cat',), told=frozenset({'2'}), denied=False, said=('two', 'cats'))
@@ -55,7 +55,7 @@ def claim_of(text: str) -> Claim:
 
 
 def _affirmed(plain: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return a text without the words at the spans; of what goes on into another word only that in which it begins."""
+    """Return a text without the negations at the sorted spans; of one across two words the first word goes."""
     parts: list[str] = []
     at = 0
     for start, end in spans:

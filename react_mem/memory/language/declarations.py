@@ -1,8 +1,7 @@
-"""Positive evidence that a sentence states something of the one who writes it, or of what is theirs.
+"""Detection of statements about the writer or the writer's own.
 
-Without a model a sentence is kept only where it shows that: what is left out is still found as a message, and a fact
-that is none is quoted back forever. A language with a file says in it how a sentence of its states something; of the
-others structure decides.
+Without a model only such a sentence becomes a fact: every other one is still found as a message, whereas a false fact
+is quoted back forever. A language with a file lists the forms of its statements; in others structure decides.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from react_mem.memory.language import LANGUAGES, UNSPACED, Language, language_of
 from react_mem.memory.language.folding import has_words
 
 _MAX_CHARS = 400
-"""A longer sentence is told, not chatted: it is kept as it is."""
+"""A longer sentence is prose, not chat: it is kept as it is."""
 
 _QUOTED = re.compile(r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^“”]+”|‘[^‘’]+’|«[^«»]+»|「[^「」]+」|『[^『』]+』")
 # without the letters of scripts that put no space before and behind it
@@ -33,17 +32,17 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 _MIN_WORDS = 3
 _MIN_LETTERS = 6
-"""Words, or letters of a script without spaces, that state something in a language without a file."""
+"""Least words, or letters of a script without spaces, of a statement in a language without a file."""
 
 _FUNCTION_WORDS = {one.code: one.stop | one.pleasantries | one.hollow for one in LANGUAGES}
 _SPACED_FUNCTION_WORDS = frozenset().union(*(_FUNCTION_WORDS[one.code] for one in LANGUAGES if not one.unspaced))
 
 
 def declares(sentence: str) -> bool:
-    """Return whether a sentence states something of the user or theirs.
+    """Return true if a sentence states something of the user or theirs.
 
-    It does where it says more than function words about a first person, or has a name, a number or a date, in the form
-    of a statement; not where it only speaks to the assistant.
+    A statement says more than function words about a first person, or has a name, a number or a date, in the form of a
+    statement. A sentence that only speaks to the assistant is none.
 
     >>> declares("The alarm code is 7731."), declares("good point"), declares("You're wrong."), declares("My name is")
     (True, False, False, False)
@@ -82,7 +81,7 @@ def declares(sentence: str) -> bool:
 
 
 def ends_in_name(text: str) -> bool:
-    """Return whether the last word of a text is written as a name, though it may look like a word of grammar.
+    """Return true if the last word is written as a name, though it may look like a word of grammar.
 
     >>> ends_in_name("I live in Hội An"), ends_in_name("my blood type is A"), ends_in_name("It is an")
     (True, True, False)
@@ -93,7 +92,7 @@ def ends_in_name(text: str) -> bool:
 
 
 def _before_lead(sentence: str) -> str:
-    """Return the clauses before one that leads to what follows it, and says nothing without that; empty for none."""
+    """Return the clauses before a last one that only introduces the text behind it; empty for none."""
     ends = [found.start() for found in _CLAUSE_END.finditer(sentence)]
     return sentence[: ends[-1]].strip() if ends else ""
 
@@ -105,21 +104,21 @@ def _telling(text: str) -> list[str]:
 
 
 def _has_name(text: str, told: list[str]) -> bool:
-    """Return whether a telling word is written as a name: with a capital, though no sentence begins there."""
+    """Return true if a telling word has a capital, though no sentence begins there."""
     begun = _WORD.search(text)
     first = begun[0] if begun else ""
     return not text.isupper() and any(word[0].isupper() and word != first for word in told)
 
 
 def has_structure(text: str) -> bool:
-    """Return whether a text has words enough to state something, in whatever language."""
+    """Return true if a text has enough words for a statement, in any language."""
     words = _WORD.findall(text)
     unspaced = re.findall(f"[{UNSPACED}]", text)
     return len(words) >= _MIN_WORDS or len(unspaced) >= _MIN_LETTERS
 
 
 def _is_known(language: Language, text: str) -> bool:
-    """Return whether a text has a word of a language's: without one, the script alone does not tell it."""
+    """Return true if a text has a word of a language: the script alone does not tell it."""
     if language.unspaced:
         return True
     return any(

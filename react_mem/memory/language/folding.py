@@ -1,4 +1,4 @@
-"""Text in one spelling: what is typed in a hurry matches what is typed with care."""
+"""Text normalisation: hasty and careful spelling compare equal."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _VOICING = "\u3099\u309a"
 """The marks of kana. Nobody leaves them out: a letter with one is another letter, as が is not か."""
 
 _MAX_KNOWN = 0x1_0000
-"""Characters from here on are worked out each time, so that the table cannot be filled by what somebody sends."""
+"""Characters from here on are computed each time, so that nobody can fill the cache."""
 
 
 class _Bare(dict[int, str]):
-    """Each character -> what is left of it without its diacritics; worked out when it is first seen."""
+    """Cache: character -> the character without its diacritics."""
 
     def __missing__(self, code: int) -> str:
         letter = "d" if code == ord("đ") else "D" if code == ord("Đ") else chr(code)
@@ -37,7 +37,7 @@ def unmarked(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return text without case, width and diacritics: "Hà Nội" is written "ha noi" as often.
+    """Return text without case, width and diacritics: "Hà Nội" is often typed "ha noi".
 
     >>> fold("Đà Nẵng, Café")
     'da nang, cafe'
@@ -54,11 +54,12 @@ _LETTER = re.compile(r"[^\W_]")
 
 MAX_INDEXED_CHARS = 2_000
 """Characters that one vector can represent: e5 reads 512 tokens, about 2,000 characters.
-The whole text is stored beside it."""
+The whole text is stored with it.
+"""
 
 
 def normalise(text: str) -> str:
-    """Fold what does not change meaning: Unicode form, case, white space, closing punctuation.
+    """Return text in one Unicode form, without case, extra white space and closing punctuation.
 
     Diacritics stay: in Vietnamese they carry meaning.
 
@@ -71,8 +72,13 @@ def normalise(text: str) -> str:
     return " ".join(folded.split()).strip(" .!?;,…。！？")
 
 
+def edges(text: str, chars: int, between: str = "\n") -> str:
+    """Return the beginning and the end of a long text, each of so many characters; a shorter text unchanged."""
+    return text if len(text) <= 2 * chars else f"{text[:chars]}{between}{text[-chars:]}"
+
+
 def has_words(text: str) -> bool:
-    """Return whether a text has a letter or a digit of any script: of nothing but signs there is nothing to learn.
+    """Return true if a text has a letter or a digit of any script: mere signs teach nothing.
 
     >>> has_words("Huế"), has_words("46"), has_words("👍🏽 🎉 ... _")
     (True, True, False)

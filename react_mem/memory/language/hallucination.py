@@ -1,7 +1,7 @@
-"""Hallucination check: the names and numbers of a text that none of its sources has. No language's rules are in it.
+"""Hallucination check: names and numbers of a text that none of its sources has, without the rules of a language.
 
-Names are told by their capitals, so in a script without them only numbers are compared. The first word of a sentence
-is not taken for a name: to accuse "Discussed" of being invented helps nobody.
+Capitals mark names, so in a script without them only numbers are compared. The first word of a sentence is not taken
+for a name: to accuse "Discussed" of being invented helps nobody.
 """
 
 from __future__ import annotations
@@ -24,38 +24,35 @@ from react_mem.memory.language.statements import sentences
 # Language identification without a model: whether a text is in the language of some others.
 
 _DENSE_SCRIPTS = ("HAN", "KANA", "HANGUL")
-"""One letter of these says about as much as two of an alphabet."""
+"""One letter of these carries about as much as two of an alphabet."""
 
 _MIN_SCRIPT = 0.2
-"""The share of a conversation that is written in a script from which on a text in that script belongs to it."""
+"""Least share of a conversation in a script for a text in that script to belong to it."""
 
 _MIN_KANA = 0.1
-"""Japanese has more kana among its characters than this, Chinese none."""
+"""Least share of kana in Japanese; Chinese has none."""
 
 _MIN_HAN = 6
-"""Characters without any kana from which on they are not Japanese."""
+"""Least characters without kana that are not Japanese."""
 
 _SPOKEN = 0.12
-"""The share of a text's words that are small words of its language, at least."""
+"""Least share of small words in a text of a language."""
 
 _HEARD = 0.04
-"""The share of a conversation's words that are small words of a language that it is held in, among others."""
+"""The same in a conversation held in several languages."""
 
 _TERSE = 0.25
-"""The same for short words as well, which other languages have some of: "Plan a trip to Hue" has no others."""
+"""The same with short small words counted, which other languages share: "Plan a trip to Hue" has no others."""
 
 _MIN_TELLING = 2
 _MIN_WORDS = 12
-"""Words from which on those shares say something."""
+"""Least words for those shares to mean something."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 class Speech:
-    """The language of a conversation. It is read once, in linear time.
-
-    Args:
-        said: What was said.
+    """The language of a conversation, identified once, in linear time.
 
     >>> vietnamese = Speech(["Tôi sống ở Huế và rất thích nơi này"])
     >>> vietnamese.has("User lives in Hue."), vietnamese.has("The user told that they live in Hue.")
@@ -70,11 +67,7 @@ class Speech:
         self._words = _Words.of(text)
 
     def has(self, text: str) -> bool:
-        """Return whether a text is in this language, as far as script and small words tell.
-
-        Args:
-            text: The text.
-        """
+        """Return true if a text is in this language, as far as script and small words tell."""
         text = unicodedata.normalize("NFKC", text)
         return self._same_script(_scripts(text)) and _same_words(_Words.of(text), self._words)
 
@@ -96,10 +89,7 @@ class Speech:
 class _Words:
     """Word counts of a text: all, and the small words of each language with spaces.
 
-    Args:
-        count: All of them.
-        small: The small words.
-        telling: Those of them that are not also words of half of Europe, as "a", "me" and "no" are.
+    `telling` leaves out small words of half of Europe, such as "a", "me" and "no".
     """
 
     count: int
@@ -114,12 +104,12 @@ class _Words:
 
     @property
     def language(self) -> str:
-        """The code of the language that the text is in; empty where none tells."""
+        """The code of the text's language; empty where none is clear."""
         found = self.telling.most_common(1)
         return found[0][0] if found and found[0][1] >= max(_MIN_TELLING, _SPOKEN * self.count) else ""
 
     def has(self, language: str) -> bool:
-        """Return whether some of the text may be in a language; a text of few words may be in any."""
+        """Return true if some of the text may be in a language; a text of few words may be in any."""
         if self.count < _MIN_WORDS and not self.language:
             return True
         some = self.telling[language] >= max(_MIN_TELLING, _HEARD * self.count)
@@ -141,7 +131,7 @@ def _scripts(text: str) -> Counter[str]:
 
 
 def _weights(scripts: Counter[str]) -> dict[str, int]:
-    """Return how much is written in each script; Chinese characters and kana are one."""
+    """Return the amount of text in each script; Chinese characters and kana are one."""
     weights: dict[str, int] = {}
     for script, letters in scripts.items():
         one = "HAN" if script == "KANA" else script
@@ -168,36 +158,35 @@ _RUN = re.compile(rf"{_DATE}(?!\d)|\d+(?:[.,:/ -]\d+)*")
 _GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 _DECIMAL = re.compile(r"(\d+)[.,](\d+)")
 _DIGITS = re.compile(r"\d+")
-_LETTERS = re.compile(r"[^\W\d_]+")
-_WORD_OF_HALLUCINATION = re.compile(r"[^\W_](?:[\w'’&.-]*[^\W_])?")
+_NAME = re.compile(r"[^\W_](?:[\w'’&.-]*[^\W_])?")
 _SPELT = {word: str(number) for one in LANGUAGES for number, words in enumerate(one.number_words) for word in words}
 _NO_NAMES = {"i", "user", "assistant", "agent", "ai", *map(fold, (*calendar.month_name, *calendar.day_name))}
 
 _MAX_CAPITALS = 0.4
-"""The share of words with a capital above which capitals mark no names, as in headlines and shouting."""
+"""Share of capitalised words above which capitals mark no names, as in headlines and shouting."""
 
 _MAX_NOUNS = 0.2
-"""The share of words with a capital that do not stand side by side, above which every noun has one, as in German."""
+"""Share of capitalised words without a capitalised neighbour above which every noun has a capital, as in German."""
 
 _MIN_JUDGED = 12
-"""Words from which those shares say something."""
+"""Least words for those shares to mean something."""
 
 _NEAR_DAYS = 7
-"""Days before and after a message that "last Friday" and "next Tuesday" may mean; it may be dated by its neighbours."""
+"""Days around a message that "last Friday" and "next Tuesday" may mean; a message may be dated by its neighbours."""
 
 _MIN_SHARE = 0.25
-"""The share of a sentence's words that its sources must have: one about something else has fewer."""
+"""Least share of a sentence's words in its sources: a sentence about another subject has fewer."""
 
-_MIN_WORDS_OF_HALLUCINATION = 5
-"""Words from which that share says something."""
+_MIN_SHARED = 5
+"""Least words for that share to mean something."""
 
 
 class Told:
-    """Sources against which derived texts are checked. Read once, in linear time; not for an event loop.
+    """Sources against which derived texts are checked, read once in linear time; keep it off the event loop.
 
     Args:
-        texts: What was said.
-        at: When: a text may give the dates that "today" and "last Friday" mean.
+        texts: The sources.
+        at: Their times: a derived text may give the dates that "today" and "last Friday" mean.
     """
 
     def __init__(self, texts: Iterable[str], at: Iterable[datetime] = ()) -> None:
@@ -205,10 +194,7 @@ class Told:
         self._days = set(at)
 
     def invented(self, text: str) -> list[str]:
-        """Return the names and numbers of a text that nobody has said, each once.
-
-        Args:
-            text: The text.
+        """Return the names and numbers of a text that no source has, each once.
 
         >>> Told(["We meet Lan in Hue at 7:30."]).invented("They meet Lan in Paris at 8:30.")
         ['Paris', '8:30']
@@ -216,27 +202,16 @@ class Told:
         return [*self._unknown_names(text), *unknown_numbers(text, self._values)]
 
     def bears_out(self, sentence: str) -> bool:
-        """Return whether a sentence can have been drawn from what was said: its names, numbers, language and words.
-
-        Args:
-            sentence: The sentence.
-        """
-        far = len(content_words(sentence)) >= _MIN_WORDS_OF_HALLUCINATION and self.share(sentence) < _MIN_SHARE
+        """Return true if a sentence can come from the sources: its names, numbers, language and words."""
+        far = len(content_words(sentence)) >= _MIN_SHARED and self.share(sentence) < _MIN_SHARE
         return not far and self.speech.has(sentence) and not self.invented(sentence)
 
     def share(self, text: str) -> float:
-        """Return which share of a text's words was said; numbers, which can be written in many ways, do not count.
-
-        Args:
-            text: The text.
-        """
+        """Return the share of a text's words in the sources; numbers, which have many spellings, do not count."""
         return self._words.share(_DIGITS.sub(" ", text))
 
     def held(self, text: str) -> str:
-        """Return a text without the sentences that are not borne out.
-
-        Args:
-            text: The text.
+        """Return a text without its unsupported sentences.
 
         >>> Told(["I live in Hue with 2 cats."]).held("User lives in Hue. User has 3 dogs.")
         'User lives in Hue.'
@@ -246,7 +221,7 @@ class Told:
 
     @cached_property
     def speech(self) -> Speech:
-        """The language of what was said."""
+        """The language of the sources."""
         return Speech(self._texts)
 
     @cached_property
@@ -274,11 +249,7 @@ class Told:
 
 
 def names(text: str, capitals: bool | None = None) -> list[str]:
-    """Return the words of a text that are names, each once, in their order.
-
-    Args:
-        text: The text.
-        capitals: Whether capitals mark names in it, where more of its language tells; None to go by the text alone.
+    """Return the names in a text, each once, in order; `capitals` tells if capitals mark names (None: see the text).
 
     >>> names("Yesterday Minh went to Hà Nội. He liked it.")
     ['Minh', 'Hà', 'Nội']
@@ -292,10 +263,7 @@ def names(text: str, capitals: bool | None = None) -> list[str]:
 
 
 def marks_names(text: str) -> bool | None:
-    """Return whether capitals mark names in a text: not where everything, or every noun, has one. None if it is short.
-
-    Args:
-        text: The text.
+    """Return true if capitals mark names in a text, and not every noun or every word. None for a short text.
 
     >>> marks_names("Ich will mit dem Zug eine Reise nach Wien machen und dort in das Museum gehen.")
     False
@@ -305,7 +273,7 @@ def marks_names(text: str) -> bool | None:
     words = capitals = single = 0
     for sentence in sentences(unicodedata.normalize("NFC", text)):
         before = False
-        for word in _WORD_OF_HALLUCINATION.findall(sentence)[1:]:
+        for word in _NAME.findall(sentence)[1:]:
             words += word[0].isalpha()
             capital = word[0].isupper() and len(word) > 1
             capitals += capital
@@ -318,13 +286,13 @@ def marks_names(text: str) -> bool | None:
 
 
 def _gives_capitals_to_names(text: str) -> bool:
-    """Return whether a text is in a language that is known to begin names alone with a capital letter."""
+    """Return true if a text is in a language that capitalises names alone."""
     other = other_language(text)
     return not FILES[other].get("capital_nouns") if other else known_language(text) is not None
 
 
 def numbers(text: str) -> list[str]:
-    """Return the numbers of a text as they are written, each once, in their order.
+    """Return the numbers of a text as they are written, each once, in order.
 
     >>> numbers("On 2026-11-20 we paid 12,500 dong for 3 of them")
     ['2026-11-20', '12,500', '3']
@@ -333,12 +301,7 @@ def numbers(text: str) -> list[str]:
 
 
 def unknown_numbers(text: str, known: set[str]) -> list[str]:
-    """Return the numbers of a text that are none of these values, each once.
-
-    Args:
-        text: The text.
-        known: What `values` returned for its sources.
-    """
+    """Return the numbers of a text that are not among the `values` of its sources, each once."""
     found: dict[str, str] = {}
     for run in _RUN.findall(_digits(text)):
         if _joined(run) not in known:
@@ -347,21 +310,17 @@ def unknown_numbers(text: str, known: set[str]) -> list[str]:
 
 
 def values(text: str) -> set[str]:
-    """Return every number that a text can be said to hold: 7:30 holds 7 as well, and "three" and 三 are 3.
-
-    Args:
-        text: The text.
-    """
+    """Return every number that a text can be said to hold: 7:30 holds 7 as well, and "three" and 三 are 3."""
     digits = _digits(text)
     found = {_joined(run) for run in _RUN.findall(digits)}
     for part in _PART.findall(digits):
         found |= {_value(part), *(_value(one) for one in _DIGITS.findall(part))}
-    spelt = (_SPELT[word] for word in _LETTERS.findall(text.casefold()) if word in _SPELT)
+    spelt = (_SPELT[word] for word in _WORD.findall(text.casefold()) if word in _SPELT)
     return found.union(spelt, _single(text))
 
 
 def _single(text: str) -> Iterator[str]:
-    """Yield the numbers that single characters stand for, such as 三 and ½."""
+    """Yield the numbers of single characters, such as 三 and ½."""
     for letter in filterfalse(str.isascii, set(text)):
         value = unicodedata.numeric(letter, -1.0)
         if value >= 0 or letter in _SPELT:
@@ -376,7 +335,7 @@ def _digits(text: str) -> str:
 
 def _capitals(text: str) -> Iterator[str]:
     for sentence in sentences(unicodedata.normalize("NFC", text)):
-        yield from (word for word in _WORD_OF_HALLUCINATION.findall(sentence)[1:] if word[0].isupper())
+        yield from (word for word in _NAME.findall(sentence)[1:] if word[0].isupper())
 
 
 def _value(number: str) -> str:
@@ -401,7 +360,7 @@ def _joined(run: str) -> str:
 
 
 def _dates(at: datetime) -> Iterator[str]:
-    """Yield the days that a message of a day may speak of without naming them; of the nearest also their parts."""
+    """Yield the days near a message that its words may mean; of the nearest also year, month and day."""
     for away in range(-_NEAR_DAYS, _NEAR_DAYS + 1):
         date = f"{at.astimezone(UTC).date() + timedelta(days=away):%Y-%m-%d}"
         yield date

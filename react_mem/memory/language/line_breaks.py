@@ -1,11 +1,11 @@
-"""Line breaks within a text: those that only wrap a sentence, as in mail and on terminals, and those that end a clause.
+"""Line breaks within a text: wrapping within a sentence, as in mail and on terminals, and ends of clauses.
 
-A break is white space unless something shows that what follows is another thing: a mark of structure (a blank line, an
-item of a list, a heading, a table, a quotation), the end of a sentence, a label, a colon, or that both lines state or
-ask something by themselves and the second begins as statements do. Where lines are as full as wrapping leaves them and
-a sentence ends behind them, they are wrapped, whatever they begin with.
+A break is white space unless something shows that another thing follows: a mark of structure (a blank line, an
+item of a list, a heading, a table, a quotation), the end of a sentence, a label, a colon, or two lines that each
+state or ask something, the second beginning as statements do. Lines as full as wrapping leaves them, with the end
+of a sentence behind them, are wrapped, whatever they begin with.
 
-It errs towards joining: two statements in one say what was said, half of one may say the opposite.
+The rules err towards joining: two statements in one say both, half of one may say the opposite.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Self
+from typing import Any
 
 from react_mem.memory.language import FILES, known_language, languages_of, length, other_language
 from react_mem.memory.language.declarations import declares, ends_in_name, has_structure
@@ -34,44 +34,35 @@ _CLAUSE_END = re.compile(r"[,;:，；：]\s*")
 
 @dataclass(frozen=True)
 class SentencePart:
-    """A sentence, or what a line has of one.
-
-    Args:
-        words: The words.
-    """
+    """A sentence, or the part of one on a line."""
 
     words: str
 
     @cached_property
     def bare(self) -> str:
-        """Return the words without marks before them."""
+        """The words without leading marks."""
         return self.words.lstrip(_OPENING)
 
     @property
     def first_letter(self) -> str:
-        """Return the first character that is no opening mark; empty where there is none."""
+        """The first character behind opening marks; empty without one."""
         return self.bare[:1]
 
     @property
-    def ends_asking(self) -> bool:
-        """Return whether a question mark stands at the end."""
-        return self.words.endswith(("?", "？"))
-
-    @property
     def ends_short(self) -> bool:
-        """Return whether it ends in a short word in small letters, as words of grammar are in most languages."""
+        """Return true for a short last word in small letters, as words of grammar are in most languages."""
         *_, last = self.words.split() or [""]
         return len(last) <= _SHORT and last.isalpha() and last.islower() and last.isascii()
 
     @cached_property
     def says_nothing(self) -> bool:
-        """Return whether it is a greeting or thanks alone."""
+        """Return true for a greeting or thanks alone."""
         found = re.findall(r"[^\W_]+", self.words.casefold())
         return bool(found) and any(one.pleasantries.issuperset(found) for one in languages_of(self.words))
 
     @cached_property
     def asks(self) -> bool:
-        """Return whether it asks or requests something by how it begins, and not by a mark at its end alone."""
+        """Return true for the beginning of a question or a request, with or without a mark at its end."""
         bare = self.bare.rstrip(" .!?…。！？")
         if asks_from(bare) == 0:
             return True
@@ -79,18 +70,18 @@ class SentencePart:
 
     @property
     def depends(self) -> bool:
-        """Return whether it begins as what belongs to something before or behind it: "because", "nếu"."""
+        """Return true for the beginning of a subordinate part: "because", "nếu"."""
         return self._begins_a_part(self.bare)
 
     @cached_property
     def runs_on(self) -> bool:
-        """Return whether it ends as no sentence does: "in", "của", "の"."""
+        """Return true for an end that no sentence has: "in", "của", "の"."""
         bare = self.words.rstrip("\"'”’»")
-        return any(one.ends.search(bare) for one in self._halves) and not ends_in_name(bare)
+        return any(ends.search(bare) for _, ends in self._halves) and not ends_in_name(bare)
 
     @cached_property
     def stands(self) -> bool:
-        """Return whether it states, asks or requests something by itself, and does not wait for more."""
+        """Return true for a complete statement, question or request that waits for nothing more."""
         last = _CLAUSE_END.split(self.words)[-1]
         if self.runs_on or self.depends or self._begins_a_part(last.lstrip(_OPENING)) or is_condition(last):
             return False
@@ -98,64 +89,47 @@ class SentencePart:
 
     def _begins_a_part(self, bare: str) -> bool:
         first = re.match(r"[^\W_]+", bare)
-        return bool(first and joins(first[0])) or any(one.begins.match(bare) for one in self._halves)
+        return bool(first and joins(first[0])) or any(begins.match(bare) for begins, _ in self._halves)
 
     @cached_property
-    def _halves(self) -> Sequence[_Halves]:
-        """Return the words of the language that it is in; of all where its small words do not tell."""
+    def _halves(self) -> Sequence[tuple[re.Pattern[str], re.Pattern[str]]]:
+        """Return the patterns of the sentence's language; of all languages where its small words do not tell."""
         language = known_language(self.words)
         code = language.code if language is not None else other_language(self.words)
         return (_HALVES[code],) if code in _HALVES else tuple(_HALVES.values())
 
 
-@dataclass(frozen=True)
-class _Halves:
-    """Words of a language at which halves of a sentence show themselves.
-
-    Args:
-        begins: Matches its beginning.
-        ends: Finds its end.
-    """
-
-    begins: re.Pattern[str]
-    ends: re.Pattern[str]
-
-    @classmethod
-    def of(cls, runs_on: Mapping[str, Sequence[str]], *, unspaced: bool) -> Self:
-        """Return them as a file lists them."""
-        begins, ends = ("|".join(runs_on[name]) for name in ("begins", "ends"))
-        # between letters without spaces there is no end of a word
-        bound = "" if unspaced else r"\b"
-        return cls(re.compile(f"(?:{begins}){bound}", re.IGNORECASE), re.compile(f"{bound}(?:{ends})$", re.IGNORECASE))
+def _halves(data: Mapping[str, Any]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns of a language for the beginning and the end of a half sentence."""
+    begins, ends = ("|".join(data["runs_on"][name]) for name in ("begins", "ends"))
+    # between letters without spaces there is no end of a word
+    bound = "" if data.get("unspaced") else r"\b"
+    return re.compile(f"(?:{begins}){bound}", re.IGNORECASE), re.compile(f"{bound}(?:{ends})$", re.IGNORECASE)
 
 
-_HALVES = {
-    code: _Halves.of(data["runs_on"], unspaced=bool(data.get("unspaced")))
-    for code, data in FILES.items()
-    if "runs_on" in data
-}
+_HALVES = {code: _halves(data) for code, data in FILES.items() if "runs_on" in data}
 
 
 _BREAK = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 _MIN_WIDTH = 20
-"""Columns that text is wrapped at, at least."""
+"""Least columns that text is wrapped at."""
 
 _LOOK = 200
-"""Characters that are read on either side of a break."""
+"""Characters read on either side of a break."""
 
 _FEW = 2
-"""Words that a statement on a line of its own has more of than this; two letters of a script without spaces are one."""
+"""A statement on a line of its own has more words; two letters of a script without spaces are one."""
 
 _MOST = 50
-"""Breaks of a text whose words are looked at, a third of a millisecond each: behind them their beginning decides."""
+"""Breaks of a text whose words are parsed, a third of a millisecond each; behind them the next beginning decides."""
 
 _ITEM = re.compile(r"[ \t]*(?:[-*+•◦▪▫‣●○·☐☑✓✔][ \t]+|[\u2460-\u2473]|[(（]?[1１][.)、．）][ \t]*(?=\D))")
 _NUMBERED = re.compile(r"[ \t]*[(（]?(?:\d{1,3}|[^\W\d_])[.)、．）](?=\D)")
-"""An item that does not begin a list: as in CommonMark it counts behind another one."""
+"""An item that does not begin a list: as in CommonMark it counts behind another item."""
 
 _ALONE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[>＞|｜]|`{3}|~~~|<[/!a-zA-Z]|\*\*[^*]+\*\*[ \t:：]*$)")
-"""A heading, a table, a quotation, mark-up: nothing goes on before or behind it."""
+"""A heading, a table, a quotation, mark-up: nothing continues before or behind it."""
 
 _LABEL = re.compile(r"[ \t]*[^\W\d][^:：.!?。！？\n]{0,30}(?::[ \t]+|：)\S")
 _CLOSING = re.compile(r"[.!?…。！？、，\"'”’»」』)）]+")
@@ -173,14 +147,13 @@ _HYPHENATED = re.compile(r"[^\W\d_]-$")
 
 
 def unwrapped(text: str) -> str:
-    """Return a text with a blank, or nothing between letters without spaces, in place of breaks that only wrap it.
+    r"""Return a text with its wrapping breaks replaced by blanks, or removed between letters without spaces.
 
-    Args:
-        text: Any text; what it shows and does not say is set apart before (`memory.language.own_words`).
+    Quotations and code are to be set apart before (`memory.language.own_words`).
 
-    >>> unwrapped("I do not eat meat,\\nexcept chicken."), unwrapped("I live in Hue\\nI like tea")
-    ('I do not eat meat, except chicken.', 'I live in Hue\\nI like tea')
-    >>> unwrapped("我不吃肉，\\n只吃鱼。"), unwrapped("Tôi không thích\\nrau muống.")
+    >>> unwrapped("I do not eat meat,\nexcept chicken."), unwrapped("I live in Hue\nI like tea")
+    ('I do not eat meat, except chicken.', 'I live in Hue\nI like tea')
+    >>> unwrapped("我不吃肉，\n只吃鱼。"), unwrapped("Tôi không thích\nrau muống.")
     ('我不吃肉，只吃鱼。', 'Tôi không thích rau muống.')
     """
     if not _BREAK.search(text.strip()):
@@ -189,16 +162,16 @@ def unwrapped(text: str) -> str:
 
 
 def quotes(text: str, words: str) -> bool:
-    """Return whether a text has words as they stand, or would if none of its breaks wrapped them.
+    r"""Return true if a text has words as they stand, or would have without wrapping.
 
-    >>> quotes("I do not like\\nspinach.", "I do not like spinach.")
+    >>> quotes("I do not like\nspinach.", "I do not like spinach.")
     True
     """
     return words in text or ("\n" in text and words in unwrapped(text))
 
 
 def unwrapped_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines of which those that go on with the one before are joined to it."""
+    """Yield lines, each joined with the lines that continue it."""
     left = _MOST
     for paragraph in _paragraphs(lines):
         if len(paragraph) == 1:
@@ -210,7 +183,7 @@ def unwrapped_lines(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _paragraphs(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Yield the lines between which marks show no end."""
+    """Yield runs of lines without a mark of structure between them."""
     for is_alone, block in groupby(lines, _is_alone):
         if is_alone:
             yield from ([line] for line in block)
@@ -229,24 +202,18 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _is_alone(line: str) -> bool:
-    """Return whether nothing goes on before a line or behind it: it is blank, a heading, code, a row of a table."""
+    """Return true for a line that nothing continues: blank, a heading, code, a row of a table."""
     return bool(_ALONE.match(line)) or is_code(line) or not (has_words(line) or _CLOSING.fullmatch(line.strip()))
 
 
 @dataclass
 class _Paragraph:
-    """Lines between which only words and widths show what goes on.
-
-    Args:
-        lines: The lines, two at least.
-        asked: How many of their breaks may be looked at by their words.
-    """
+    """Lines, two at least, that only words and widths can join; `asked` counts the breaks left to parse."""
 
     lines: Sequence[str]
     asked: int
 
     def joined(self) -> Iterator[str]:
-        """Yield the lines, those that go on with the one before joined to it."""
         # in pieces: what is joined of a megabyte is not to be copied for each line
         pieces, end = [self.lines[0]], self.lines[0][-_LOOK:]
         for place, line in enumerate(self.lines[1:]):
@@ -262,13 +229,13 @@ class _Paragraph:
 
     @cached_property
     def _ends(self) -> list[bool]:
-        """Return whether a sentence ends at each break, and at the end of the last line."""
+        """Return true for each break, and the end of the last line, at which a sentence ends."""
         behind = [*self.lines[1:], ""]
         return [ends_sentence(line, after) for line, after in zip(self.lines, behind, strict=True)]
 
     @cached_property
     def _is_closed(self) -> list[bool]:
-        """Return whether a sentence ends somewhere behind each break."""
+        """Return true for each break with the end of a sentence somewhere behind it."""
         closed: list[bool] = []
         for ended in reversed(self._ends[1:]):
             closed.append(ended or (bool(closed) and closed[-1]))
@@ -276,7 +243,7 @@ class _Paragraph:
 
     @cached_property
     def _is_filled(self) -> bool:
-        """Return whether each line that ends no sentence is as full as wrapping leaves it, in letters or in columns."""
+        """Return true if each unfinished line is as full as wrapping leaves it, in letters or in columns."""
         return self._is_filled_in(len) or self._is_filled_in(_columns)
 
     def _is_filled_in(self, measured: Callable[[str], int]) -> bool:
@@ -289,7 +256,7 @@ class _Paragraph:
 
     @cached_property
     def _is_unspaced(self) -> bool:
-        """Return whether the lines are in a script without spaces, and without one among them."""
+        """Return true for lines in a script without spaces, and without one among them."""
         return not any(_SPACE.search(line.strip()) for line in self.lines) and any(
             map(_ANY_UNSPACED.search, self.lines)
         )
@@ -300,13 +267,13 @@ class _Paragraph:
 
     @cached_property
     def _is_listed(self) -> bool:
-        """Return whether each of several lines begins with a capital letter, where names alone do by rule."""
+        """Return true if each of several lines begins with a capital, in a language that capitalises names alone."""
         if len(self.lines) <= 2 or not all(SentencePart(line).first_letter.isupper() for line in self.lines):
             return False
         return not _has_capital_nouns(" ".join(self.lines)[: 2 * _LOOK])
 
     def _is_apart(self, place: int, before: str, line: str) -> bool:
-        """Return whether a line is another thing than what stands before it, where no sentence ends."""
+        """Return true if a line is separate from the text before it, where no sentence ends."""
         if self._has_labels and _LABEL.match(line):
             return True
         is_wrapped = self._is_closed[place] and self._is_filled
@@ -325,7 +292,7 @@ class _Paragraph:
             return True
         if is_wrapped:
             # "I live in Hue, please be quick" may be wrapped before what asks, and is no question
-            return following.ends_asking and following.asks and said.stands and not said.asks
+            return following.words.endswith(("?", "？")) and following.asks and said.stands and not said.asks
         self.asked -= 1
         if following.asks and said.stands:
             return True
@@ -342,7 +309,7 @@ class _Paragraph:
         return not self._is_closed[place] and (self._is_listed or self._are_alike(said, following, is_new=is_new))
 
     def _are_alike(self, said: SentencePart, following: SentencePart, *, is_new: bool) -> bool:
-        """Return whether both are things of their own, where no word shows that a statement begins."""
+        """Return true if both are complete, where no word shows the beginning of a statement."""
         if _BEGINS_UNSPACED.match(following.bare):
             # where a subject is mostly left out, what has a predicate is a statement
             return said.stands and declares(following.words)
@@ -368,7 +335,7 @@ def _columns(text: str) -> int:
 
 
 def _between(before: str, after: str) -> str:
-    """Return what stands between two lines that are one: nothing between letters without spaces, and at a hyphen."""
+    """Return the separator of two joined lines: none between letters without spaces, and at a hyphen."""
     before = before[-_AT_END:]
     if _ENDS_IN_MARK.search(before) or (_ENDS_UNSPACED.search(before) and _BEGINS_UNSPACED.match(after)):
         return ""
@@ -377,4 +344,4 @@ def _between(before: str, after: str) -> str:
 
 
 _AT_END = 4
-"""Characters at the end of a line that tell how it is joined."""
+"""Characters at the end of a line that decide its separator."""

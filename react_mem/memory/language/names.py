@@ -1,4 +1,4 @@
-"""Names in one form, and how alike two are by their letters.
+"""Names in one form, and their likeness by letters.
 
 Marks stay: in Vietnamese "má" and "ma" are two words, and Hoa and Hoà two people. Letters alone never decide that two
 names are one: "Nguyễn Văn An" and "Nguyễn Văn Anh" are more alike than most misspellings.
@@ -18,13 +18,14 @@ _ARTICLES = {"the", "a", "an"}
 _GRAM = 3
 
 _MIN_FOLDED = 5
-"""Letters from which two words that differ only in Vietnamese marks, one of them typed without any, are one name:
-Hanoi and Hà Nội; but not ma and má."""
+"""Least letters for two words that differ in Vietnamese marks alone, one of them typed without any, to be one name:
+Hanoi and Hà Nội; but not ma and má.
+"""
 
 
 @lru_cache(maxsize=10_000)
 def name_key(name: str) -> str:
-    """Return a name in one form: its words in their order, without case, article, emoji and punctuation around them.
+    """Return a name in one form: its words in order, without case, article, emoji and outer punctuation.
 
     >>> name_key("the Louvre 🎨"), name_key("ANNA  Schmidt’s"), name_key("Má") == name_key("ma")
     ('louvre', 'anna schmidt', False)
@@ -37,7 +38,7 @@ def name_key(name: str) -> str:
 
 
 def joined(key: str) -> str:
-    """Return a key as one word, marks and all: VinFast, Vin Fast and Vin-Fast.
+    """Return a key as one word, marks included: VinFast, Vin Fast and Vin-Fast.
 
     >>> joined("vin fast") == joined("vin-fast") == joined("vinfast")
     True
@@ -47,7 +48,7 @@ def joined(key: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def spelling(key: str) -> str:
-    """Return a key as one word without marks, if it is long enough for that to say which name it is; else as it is.
+    """Return a key as one word without marks if it is long enough to stay unambiguous; else unchanged.
 
     >>> spelling("hà nội"), spelling("hanoi"), spelling("má")
     ('hanoi', 'hanoi', 'má')
@@ -58,13 +59,13 @@ def spelling(key: str) -> str:
 
 
 def is_marked(key: str) -> bool:
-    """Return whether a key has letters with marks."""
+    """Return true for a key with diacritics."""
     whole = joined(key)
     return fold(whole) != whole
 
 
 def is_part(short: str, long: str) -> bool:
-    """Return whether a key is the beginning or the end of a longer one: a first name, or a last one.
+    """Return true for a key that begins or ends a longer one: a first or a last name.
 
     >>> is_part("anna", "anna schmidt"), is_part("nam", "nguyễn văn nam"), is_part("ann", "anna schmidt")
     (True, True, False)
@@ -73,7 +74,7 @@ def is_part(short: str, long: str) -> bool:
 
 
 def is_initials(short: str, long: str) -> bool:
-    """Return whether a name, as it is written, is the initials of another.
+    """Return true for a name, as it is written, that is the initials of another.
 
     >>> is_initials("HCMC", "Ho Chi Minh City"), is_initials("ĐHBK", "Đại học Bách khoa"), is_initials("An", "Anna Lee")
     (True, True, False)
@@ -86,7 +87,7 @@ def is_initials(short: str, long: str) -> bool:
 
 
 def likeness(one: str, other: str) -> float:
-    """Return how alike two keys are by their letters, from 0 to 1: how many threes in a row they have in common.
+    """Return the likeness of two keys by their letters, from 0 to 1: the share of trigrams in common.
 
     >>> likeness("schwarzenegger", "schwarzeneger") > 0.7 > likeness("paris", "london")
     True
@@ -96,12 +97,12 @@ def likeness(one: str, other: str) -> float:
 
 
 def numbers(key: str) -> list[str]:
-    """Return the numbers in a key: what is numbered differently is different, an iPhone 14 and an iPhone 15."""
+    """Return the numbers in a key: an iPhone 14 and an iPhone 15 differ."""
     return re.findall(r"\d+", unicodedata.normalize("NFKC", key))
 
 
 @lru_cache(maxsize=10_000)
 def grams(key: str) -> frozenset[str]:
-    """Return the letters of a key, three in a row each, its beginning and its end among them."""
+    """Return the trigrams of a key, with blanks at both ends."""
     padded = f"  {joined(key)} "
     return frozenset(padded[place : place + _GRAM] for place in range(len(padded) - _GRAM + 1))

@@ -1,18 +1,14 @@
-"""Separation of a user's own words from what they show: code, quoted lines, forwarded mail, pasted pages.
+"""Separation of a user's own words from shown text: code, quoted lines, forwarded mail, pasted pages.
 
-What is shown is somebody else's text inside a user's message. It teaches nothing about the user, so it is set apart by
-structure, which is the same in every language. The idea is that of provenance: who vouches for a text decides what it
-may do, not where it stands. Each kind of structure is found in one pass, in time linear in the length of the text.
+Shown text is somebody else's and teaches nothing about the user (provenance: the author of a text decides its rights,
+not its place). Structure, the same in every language, sets it apart, each kind in one pass, in linear time.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from react_mem.memory.language import FILES
 from react_mem.memory.language import shown_parts as shown
 from react_mem.memory.language.announced import announced, chats, heads_of_mail, reported
 from react_mem.memory.language.shown_parts import Span, joined
@@ -21,27 +17,19 @@ _LINE_BREAK = re.compile("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
 class Part(NamedTuple):
-    """A stretch of a message.
-
-    Args:
-        text: The stretch, word for word.
-        shown: Whether the user shows it: somebody else's text, or code. What is not shown is said.
-    """
+    """A stretch of a message; `shown` is true for somebody else's text and for code."""
 
     text: str
     shown: bool
 
 
 def parts(text: str) -> list[Part]:
-    """Split a message into what the user says and what they only show, in turns; together they are the message.
+    r"""Split a message into own and shown stretches, in turns; joined they are the message.
 
-    A quotation of several sentences is somebody's text. A shorter one is a name, a title or a motto, and is said.
+    A quotation of several sentences is shown. A shorter one is a name, a title or a motto, and the user's own.
 
-    Args:
-        text: What the user wrote.
-
-    >>> [part.text for part in parts("I love tea.\\n> I hate tea.\\nHe does not.") if part.shown]
-    ['> I hate tea.\\n']
+    >>> [part.text for part in parts("I love tea.\n> I hate tea.\nHe does not.") if part.shown]
+    ['> I hate tea.\n']
     """
     if not shown.MARK.search(text):
         return [Part(text, False)] if text else []
@@ -57,13 +45,10 @@ def parts(text: str) -> list[Part]:
 
 
 def own_words_in(text: str) -> str:
-    """Return a message without what the user only shows; each piece of it leaves a blank line.
+    r"""Return a message without its shown parts; each leaves a blank line.
 
-    Args:
-        text: What the user wrote.
-
-    >>> own_words_in("My boss wrote:\\n> I hate flying.\\nI do not.")
-    'My boss wrote:\\n\\n\\nI do not.'
+    >>> own_words_in("My boss wrote:\n> I hate flying.\nI do not.")
+    'My boss wrote:\n\n\nI do not.'
     >>> own_words_in("My motto is “Never give up on it”.")
     'My motto is “Never give up on it”.'
     """
@@ -76,7 +61,7 @@ def _with_one_line_break(text: str) -> str:
 
 
 def _blanked(text: str, spans: list[Span]) -> str:
-    """Return a text with blanks in place of some spans, so that nothing is found in them again."""
+    """Return a text with blanks in place of spans, so that nothing is found in them again."""
     pieces: list[str] = []
     done = 0
     for begin, end in spans:
@@ -87,7 +72,7 @@ def _blanked(text: str, spans: list[Span]) -> str:
 
 
 def _cut(text: str, spans: list[Span]) -> list[Part]:
-    """Return the parts of a text: the spans are shown, and so is the white space between two of them."""
+    """Return the parts of a text: the spans are shown, and so is white space between two of them."""
     cut: list[Part] = []
     shown_from: int | None = None
     done = 0
@@ -103,59 +88,3 @@ def _cut(text: str, spans: list[Span]) -> list[Part]:
             done = len(text)
         cut.append(Part(text[shown_from:done], True))
     return [*cut, Part(text[done:], False)] if done < len(text) else cut
-
-
-# Questions about a whole conversation: in what order, how often, what all, summed up; in any language with a file.
-
-_MOST_CHARS = 600
-"""A longer text brings what it is about with it."""
-
-
-class _WholeCues(NamedTuple):
-    """Cues of a language, under the names of its file."""
-
-    itself: re.Pattern[str]
-    asked: re.Pattern[str]
-    own: re.Pattern[str]
-    favour: re.Pattern[str]
-    other: re.Pattern[str]
-
-    def say_whole(self, said: str) -> bool:
-        """Return whether a question is about a whole conversation."""
-        if self.other.search(said):
-            return False
-        return bool(
-            self.itself.search(said) or (self.asked.search(said) and self.own.search(self.favour.sub(" ", said)))
-        )
-
-
-def asks_whole(text: str) -> bool:
-    """Return whether a question is about all that was said, and not about one thing of it.
-
-    It says so by itself, or it asks for an order, a count, a list or a summary of the user's own.
-
-    Args:
-        text: What the user asks.
-
-    >>> asks_whole("In what order did I mention my jobs?"), asks_whole("In what order should I install these?")
-    (True, False)
-    >>> asks_whole("Tóm tắt những gì tôi đã kể"), asks_whole("我抱怨过房东多少次？"), asks_whole("Where do I live?")
-    (True, True, False)
-    """
-    if len(text) > _MOST_CHARS:
-        return False
-    said = unicodedata.normalize("NFC", " ".join(own_words_in(text).split())).replace("’", "'")
-    return any(cues.say_whole(said) for cues in _CUES)
-
-
-def _either(sources: Sequence[str], *, unspaced: bool) -> re.Pattern[str]:
-    either = "|".join(sources)
-    # between letters without spaces there is no end of a word
-    return re.compile(f"(?:{either})" if unspaced else rf"\b(?:{either})\b", re.IGNORECASE)
-
-
-def _listed(data: Mapping[str, Sequence[str]], *, unspaced: bool) -> _WholeCues:
-    return _WholeCues(*(_either(data[name], unspaced=unspaced) for name in _WholeCues._fields))
-
-
-_CUES = [_listed(data["whole"], unspaced=bool(data.get("unspaced"))) for data in FILES.values() if "whole" in data]

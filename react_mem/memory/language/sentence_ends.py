@@ -1,4 +1,4 @@
-"""Ends of sentences within a line, and how statements begin: by punctuation, and a few words of each language."""
+"""Ends of sentences within a line, and beginnings of statements: by punctuation, and a few words of each language."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from react_mem.memory.language import FILES, languages_of
+from react_mem.memory.language import FILES, languages_of, words_under
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 
 # From the first sign of a run on and without looking back: a line may be a megabyte of dots.
@@ -16,8 +16,8 @@ _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？
 
 
 def _listed(name: str) -> str:
-    """Return the source of a pattern that finds the words that the files list under a name."""
-    return "|".join(sorted(word for data in FILES.values() for word in str(data.get(name) or "").split())) or "(?!)"
+    """Return the source of a pattern for the words that the files list under a name."""
+    return "|".join(sorted(words_under(name))) or "(?!)"
 
 
 _ABBREVIATED, _BEFORE_NUMBERS = _listed("abbreviations"), _listed("abbreviations_before_numbers")
@@ -38,13 +38,13 @@ _ORDINAL = re.compile(rf"(?:^|\s)(?:{_listed('before_ordinals')})\s\d{{1,2}}$", 
 """A number with a full stop that is no end: "am 17. Juni"."""
 
 _LOOK_AHEAD = 40
-"""Characters behind a full stop that show whether a statement begins there."""
+"""Characters behind a full stop that show the beginning of a statement."""
 _SOMETHING = re.compile(r"\S")
 _LIST_NUMBER = re.compile(r"\s*\d{1,3}$")
 
 
 def begins_anew(text: str) -> bool:
-    """Return whether a text begins as statements do, in a language that has a file: "I", "mein", "但".
+    """Return true for a text that begins as statements do, in a language with a file: "I", "mein", "但".
 
     >>> begins_anew("I love it here"), begins_anew("is called Mimi"), begins_anew("我很喜欢")
     (True, False, True)
@@ -71,12 +71,7 @@ def split_line(line: str) -> Iterator[str]:
 
 
 def ends_sentence(line: str, after: str) -> bool:
-    """Return whether a line ends in the end of a sentence.
-
-    Args:
-        line: The line.
-        after: What follows it, which tells an abbreviation from an end.
-    """
+    """Return true if a sentence ends at the end of a line; the text `after` it tells an abbreviation from an end."""
     bare = line.rstrip()
     for match in _END.finditer(bare, max(0, len(bare) - _LOOK_AHEAD)):
         if match.end() == len(bare):
@@ -87,7 +82,7 @@ def ends_sentence(line: str, after: str) -> bool:
 
 
 def is_abbreviated(before: str, after: str) -> bool:
-    """Return whether a full stop belongs to the word before it: "Dr. Lan", "No. 5"; not "flat 5. I" or "I said no."."""
+    """Return true for the full stop of an abbreviation: "Dr. Lan", "No. 5"; not "flat 5. I" or "I said no."."""
     if _ORDINAL.search(before) and after.lstrip()[:1].isalpha():
         return True
     found = _ABBREVIATION.search(before)
@@ -99,7 +94,7 @@ def is_abbreviated(before: str, after: str) -> bool:
 
 
 def _begins_behind_letters(before: str, after: str) -> bool:
-    """Return whether a statement begins behind single letters with full stops: "vitamin C. I", not "J. R. Tolkien"."""
+    """Return true if a statement begins behind single letters with full stops: "vitamin C. I", not "J. R. Tolkien"."""
     letters = _INITIALS.search(before)
     preceding = before[: letters.start()].rstrip() if letters else ""
     # what begins with a letter is an item of a list, or a name, and so are initials in a row
@@ -115,7 +110,7 @@ def _begins_behind_letters(before: str, after: str) -> bool:
 
 
 def bounded(sentence: str, limit: int = MAX_INDEXED_CHARS) -> Iterator[str]:
-    """Yield a text in pieces of at most so many characters, cut where a word ends."""
+    """Yield a text in pieces of at most `limit` characters, cut where a word ends."""
     start = 0
     # by places, not by cutting off the beginning: what is left of ten megabytes is not to be copied for each piece
     while len(sentence) - start > limit:
@@ -131,10 +126,10 @@ def bounded(sentence: str, limit: int = MAX_INDEXED_CHARS) -> Iterator[str]:
 # Telling program text that stands without a fence from what people say: lines that no sentence looks like.
 
 _LOOKED_AT = 300
-"""Characters of a line that are looked at: code shows itself at its beginning."""
+"""Characters read of a line: code shows at its beginning."""
 
 _CODE_SHARE = 3
-"""One line of so many in a paragraph that can only be code makes all of it code, from two lines on."""
+"""One code line in so many makes the whole paragraph code, from two code lines on."""
 
 _CODE = re.compile(
     r"""^\s*(?:
@@ -161,14 +156,12 @@ _QUERY = re.compile(
 
 
 def lines_without_code(text: str) -> Iterator[str]:
-    """Yield the lines of a text that are not program text, in their order; blank ones in the place of what is.
+    r"""Yield the lines of a text, with blank ones in place of program text.
 
-    Blank are lines that only code looks like, and whole paragraphs of which many lines do.
+    Only lines that nothing but code looks like go, and whole paragraphs with many such lines. Fenced blocks are set
+    apart before, by `memory.language.own_words`.
 
-    Args:
-        text: Any text; fenced blocks are set apart before, by `memory.language.own_words`.
-
-    >>> list(lines_without_code("I like tea.\\nprint(x)\\nHow about you?"))
+    >>> list(lines_without_code("I like tea.\nprint(x)\nHow about you?"))
     ['I like tea.', '', 'How about you?']
     """
     paragraph: list[str] = []
@@ -182,7 +175,7 @@ def lines_without_code(text: str) -> Iterator[str]:
 
 
 def is_code(line: str) -> bool:
-    """Return whether a line is program text.
+    """Return true for a line of program text.
 
     >>> is_code("const x = 5;"), is_code("I have a car (a red one); it is new.")
     (True, False)

@@ -1,22 +1,18 @@
-"""Data of several languages: how what is said goes on where no mark stands, yes and no, and how numbers are spelt.
+"""Data across languages, with a keyless model or without: questions without a mark, yes and no, spelt numbers.
 
-It decides where the user's words are parted, and never what is true.
+It decides where the user's words are split, and never their truth.
 """
 
 from __future__ import annotations
 
 import re
 
-from react_mem.memory.language import FILES, UNSPACED, denial_of, number_words
+from react_mem.memory.language import FILES, UNSPACED, denial_of, number_words, words_under
 from react_mem.memory.language.comparison import words
 
 
 def asks_from(text: str, start: int = 0) -> int | None:
-    """Return where a question or a request begins in a text; None where none does.
-
-    Args:
-        text: The text, written without punctuation perhaps.
-        start: Where to look from.
+    """Return the start of the first question or request from `start` on, with or without punctuation; None for none.
 
     >>> text = "I start at three every day which bread can I bake"
     >>> text[asks_from(text) :], asks_from("Trabajo en un banco y tengo dos gatos")
@@ -26,7 +22,7 @@ def asks_from(text: str, start: int = 0) -> int | None:
 
 
 def joins(word: str) -> bool:
-    """Return whether a word begins a new part of what is said: "and", "aber".
+    """Return true for a word that begins a new clause: "and", "aber".
 
     >>> joins("und"), joins("bread")
     (True, False)
@@ -35,7 +31,7 @@ def joins(word: str) -> bool:
 
 
 def denies(text: str) -> bool:
-    """Return whether a text has a word that denies, of a language without a file.
+    """Return true for a text with a negation of a language without a keyless model.
 
     >>> denies("nee leider nich"), denies("Ja, genau")
     (True, False)
@@ -44,7 +40,7 @@ def denies(text: str) -> bool:
 
 
 def is_denying(word: str) -> bool:
-    """Return whether a case-folded word denies by itself, of a language without a file.
+    """Return true for a case-folded word that is a negation of a language without a keyless model.
 
     >>> is_denying("kein"), is_denying("tee")
     (True, False)
@@ -53,12 +49,12 @@ def is_denying(word: str) -> bool:
 
 
 def is_denied(text: str) -> bool:
-    """Return whether a text denies, in a language with a file or without."""
+    """Return true for a negation in any language with a file."""
     return denial_of(text) or denies(text)
 
 
 def assents(text: str) -> bool:
-    """Return whether a text begins with a word that agrees, of a language without a file.
+    """Return true for a text that begins with a yes of a language without a keyless model.
 
     >>> assents("Sí, por desgracia"), assents("qué va")
     (True, False)
@@ -67,7 +63,7 @@ def assents(text: str) -> bool:
 
 
 def spelt(text: str) -> set[str]:
-    """Return the numbers that a text has as words, as digits.
+    """Return the spelt numbers of a text, as digits.
 
     >>> sorted(spelt("Wir sind fünf Leute")), sorted(spelt("四人家族です"))
     (['5'], ['4'])
@@ -77,7 +73,7 @@ def spelt(text: str) -> set[str]:
 
 
 def without_counting(text: str) -> str:
-    """Return a text without the numbers that it has as words.
+    """Return a text without its spelt numbers.
 
     >>> without_counting("zwei Katzen").strip(), without_counting("四人家族です")
     ('Katzen', '人家族です')
@@ -95,12 +91,8 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(rf"(?<![^\W{UNSPACED}])(?:{spaced})", flags), re.compile(unspaced, flags)
 
 
-def _listed(name: str) -> frozenset[str]:
-    return frozenset(word for data in FILES.values() for word in str(data.get(name) or "").split())
-
-
 _ASKING = _patterns()
-_JOINING, _DENYING, _ASSENTING = _listed("joins"), _listed("denying"), _listed("assenting")
+_JOINING, _DENYING, _ASSENTING = words_under("joins"), words_under("denying"), words_under("assenting")
 _COUNTING = {
     word: str(number) for data in FILES.values() for number, words in enumerate(number_words(data)) for word in words
 }

@@ -1,10 +1,10 @@
-"""Finding what a message shows rather than says: each kind of structure by its own marks, none of them a language's.
+"""Structures of shown text in a message, each found by its own marks, without words of a language.
 
-Every function takes a text whose lines end in line feeds, and is linear in its length. A search that begins at every
-character of a megabyte holds up the other threads for a tenth of a second: it begins at a mark that is there.
+Every function takes a text with line feeds as line ends, and is linear in its length. A search at every character
+of a megabyte would hold up the other threads for a tenth of a second: it begins at a mark instead.
 
-What may follow a mark without an end (a fence that is not closed, a forwarded mail) goes on to the end of the text: it
-is better to learn too little from somebody else's text than too much.
+Text behind a mark without an end (an open fence, a forwarded mail) is shown to the end: it is better to learn too
+little from somebody else's text than too much.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MARK = re.compile('[`@:：\n\r\u2028<>＞“”„«»‹›「」『』‘’"]
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:
-    """Return spans in order, those that overlap as one.
+    """Return spans in order, overlapping ones merged.
 
     >>> joined([(5, 9), (0, 2), (6, 12)])
     [(0, 2), (5, 12)]
@@ -55,7 +55,7 @@ def inline_code(text: str) -> Iterator[Span]:
 def fenced_code(text: str) -> Iterator[Span]:
     """Yield blocks of code between fences.
 
-    A fence with a language inside a block begins a block in it, as in a page that was pasted between fences.
+    A fence with a language inside a block opens a nested block, as in a page pasted between fences.
     """
     begin = 0
     open_: list[str] = []
@@ -101,7 +101,7 @@ _QUOTES_FOLLOW = re.compile(r"[ \t]*\n(?:[ \t]*\n)?[ \t]*[>＞]")
 
 
 def mail(text: str) -> Iterator[Span]:
-    """Yield forwarded and answered mail: what follows its header lines, and the lines that name its sender."""
+    """Yield forwarded and answered mail: the text behind its headers, and the lines that name its sender."""
     end = len(text)
     has_headers, has_address = ":" in text or "：" in text, "@" in text
     ruled = _UNDER_A_RULE.search(text) if has_headers else None
@@ -125,12 +125,12 @@ def mail(text: str) -> Iterator[Span]:
 
 _QUOTED_LINES = re.compile(r"(?:^[ \t]*[>＞][^\n]*(?:\n|\Z))+", re.MULTILINE)
 _WRAPPED_AT = 60
-"""A quoted line of so many characters that ends no sentence was wrapped: the next line is the rest of it."""
+"""A quoted line of so many characters without an end of a sentence was wrapped: the next line is its rest."""
 _ENDS = tuple('.!?…:;。！？：；"”»」)')
 
 
 def quoted_lines(text: str) -> Iterator[Span]:
-    """Yield lines behind the mark of a quotation, with what was wrapped onto a line without one."""
+    """Yield quoted lines, with the rest of a wrapped one on a line without a mark."""
     for block in _QUOTED_LINES.finditer(text) if ">" in text or "＞" in text else ():
         begin, end = block.span()
         line = block[0].rstrip().rpartition("\n")[2]
@@ -148,7 +148,7 @@ _FORMATTING = {"a", "b", "code", "em", "i", "kbd", "mark", "s", "small", "span",
 _BLOCKS = {"article", "blockquote", "body", "div", "form", "html", "main", "ol", "pre", "script", "section", "style"}
 _BLOCKS |= {"table", "ul"}
 _MIN_TAGS = 3
-"""Mark-up from so many tags on is a pasted page; one or two are an aside."""
+"""Tags that make a pasted page; one or two are an aside."""
 
 
 def pages(text: str) -> Iterator[Span]:
@@ -178,7 +178,7 @@ _LONG = 200
 
 
 def quotations(text: str) -> Iterator[Span]:
-    """Yield what is between quotation marks of any kind, or between backticks, and is more than a name or a title."""
+    """Yield text between quotation marks of any kind, or backticks, that is longer than a name or a title."""
     spans = [code.span() for code in _CODE_SPAN.finditer(text)]
     for begin, end in joined((*spans, *_between_marks(text))):
         if _is_a_text(text[begin:end]):
@@ -194,7 +194,7 @@ def _is_a_text(quoted: str) -> bool:
 
 
 def _between_marks(text: str) -> Iterator[Span]:
-    """Yield what is between a mark that opens and the next that closes it; quotations inside others among them."""
+    """Yield text between an opening mark and the next that closes it; nested quotations too."""
     open_: defaultdict[str, list[int]] = defaultdict(list)
     for mark in _MARKS.finditer(text):
         char = mark[1]
@@ -216,7 +216,7 @@ def _between_marks(text: str) -> Iterator[Span]:
 
 
 def _sides(text: str, mark: re.Match[str], is_open: bool) -> tuple[bool, bool]:
-    """Return whether a straight mark may open a quotation, and whether it may close one."""
+    """Return true for a straight mark that may open a quotation, and true for one that may close it."""
     before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
     opens = not _is_of_a_word(before) and bool(after.strip())
     closes = not _is_of_a_word(after) and bool(before.strip())
@@ -232,4 +232,4 @@ def _begins_a_line(text: str, place: int) -> bool:
 
 
 KINDS = (inline_code, fenced_code, mail, quoted_lines, pages, quotations)
-"""The functions above in the order in which they are to be asked, each without what those before it have found."""
+"""The functions above in order; each is to see the text without the finds of those before it."""

@@ -1,7 +1,7 @@
-"""Standing instructions and preferences: what a user tells the assistant to do from now on, and would rather have.
+"""Standing instructions and preferences: orders to the assistant from now on, and the user's likes.
 
-They are seen by the words of their sentence, in the languages whose file lists them under `standing`. Whose words they
-are is for the caller to know: an "always" of a page or of an assistant instructs nobody.
+They are recognised by the words of a sentence, listed per language under `standing`. The caller knows the author:
+an "always" of a page or an assistant instructs nobody.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from react_mem.memory.language import FILES, length
-from react_mem.memory.language.folding import has_words
+from react_mem.memory.language.folding import edges, has_words
 from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.shared import assents, is_denied
 from react_mem.memory.language.statements import cue, is_pleasantry, is_question, sentences, speaks_of_self
@@ -22,10 +22,10 @@ Kind = Literal["instruction", "preference"]
 
 MAX_TOPIC_CHARS = 200
 _READ_CHARS = 4_000
-"""Characters of a message that are looked at, at either end: who pastes more than that shows it."""
+"""Characters read at either end of a message: a longer one is pasted."""
 
 _SENTENCE_CHARS = 400
-"""Characters of a sentence that are looked at."""
+"""Characters read of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Standing:
     """A standing instruction or preference.
 
     Args:
-        kind: Which of the two.
+        kind: Instruction or preference.
         said: The sentence, word for word.
-        topic: What it is about, in lower case: "deadlines" of "... when I ask about deadlines", what is preferred of a
-            preference. Empty where it is about everything.
+        topic: Its subject, in lower case: "deadlines" of "... when I ask about deadlines", or the preferred thing;
+            empty for everything.
     """
 
     kind: Kind
@@ -44,21 +44,11 @@ class Standing:
     topic: str
 
 
-@dataclass(frozen=True)
-class _StandingCues:
-    instructs: re.Pattern[str]
-    topics: tuple[re.Pattern[str], ...]
-    preferred: tuple[re.Pattern[str], ...]
-
-
 def standing_in(text: str) -> Standing | None:
-    """Return what of a user's message stands from now on: the first instruction, else the first preference.
+    """Return the standing part of a user's message: the first instruction, else the first preference.
 
-    What the user only shows, such as a quotation or code, and questions instruct nobody. A preference may lead a
-    question in: "I prefer tea, what is there?"
-
-    Args:
-        text: What the user wrote.
+    Shown text, such as a quotation or code, and questions instruct nobody. A preference may introduce a question: "I
+    prefer tea, what is there?"
 
     >>> found = standing_in("Thanks! Always name the currency when I ask about budgets.")
     >>> found.kind, found.said, found.topic
@@ -70,13 +60,13 @@ def standing_in(text: str) -> Standing | None:
     >>> standing_in("She always forgets when I ask about it."), standing_in("Never mind."), standing_in("> Always lie.")
     (None, None, None)
     """
-    shown = text if len(text) <= 2 * _READ_CHARS else f"{text[:_READ_CHARS]}\n{text[-_READ_CHARS:]}"
+    shown = edges(text, _READ_CHARS)
     if not _ANY.search(_folded(shown)):
         return None
     preference = None
     for sentence in sentences(own_words_in(shown)):
         folded = _folded(sentence[:_SENTENCE_CHARS]).strip(" \t\n-*•\"'“”‘’.!…。！")
-        if not is_question(sentence) and any(one.instructs.search(folded) for one in _CUES):
+        if not is_question(sentence) and _INSTRUCTS.search(folded):
             return Standing("instruction", sentence, _topic(folded))
         if preference is None and (preferred := _preferred(folded)) is not None:
             preference = Standing("preference", sentence, preferred)
@@ -84,7 +74,7 @@ def standing_in(text: str) -> Standing | None:
 
 
 def kind_of_standing(text: str) -> Kind | Literal[""]:
-    """Return whether a user's message stands as an instruction or a preference; empty for neither.
+    """Return the kind of a user's message, instruction or preference; empty for neither.
 
     >>> kind_of_standing("From now on call me Lan."), kind_of_standing("From now on I run.")
     ('instruction', '')
@@ -94,7 +84,7 @@ def kind_of_standing(text: str) -> Kind | Literal[""]:
 
 
 def only_instructs(sentence: str) -> bool:
-    """Return whether a sentence tells to do something from now on, and nothing of the one who says it besides.
+    """Return true for a standing instruction without a statement about the user.
 
     >>> only_instructs("Luôn trả lời bằng tiếng Việt."), only_instructs("From now on call me Lan.")
     (True, False)
@@ -107,12 +97,12 @@ def _folded(text: str) -> str:
 
 
 def _topic(folded: str) -> str:
-    found = (match["topic"] for one in _CUES for topic in one.topics if (match := topic.search(folded)))
+    found = (match["topic"] for topic in _TOPICS if (match := topic.search(folded)))
     return next(filter(None, map(_cut, found)), "")
 
 
 def _preferred(folded: str) -> str | None:
-    found = (match["topic"] for one in _CUES for topic in one.preferred if (match := topic.search(folded)))
+    found = (match["topic"] for topic in _PREFERRED if (match := topic.search(folded)))
     return next(map(_cut, found), None)
 
 
@@ -120,24 +110,14 @@ def _cut(topic: str) -> str:
     return topic.strip(" ,;.!?，。！？、")[:MAX_TOPIC_CHARS]
 
 
-def _either(sources: list[str]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{source})" for source in sources))
+def _listed(name: str) -> list[str]:
+    return [one for data in FILES.values() for one in data.get("standing", {}).get(name, ())]
 
 
-def _cues(data: dict[str, list[str]]) -> _StandingCues:
-    return _StandingCues(
-        _either(data["instructs"]),
-        tuple(map(re.compile, data["topics"])),
-        tuple(map(re.compile, data["prefers"])),
-    )
-
-
-def _listed() -> list[dict[str, Any]]:
-    return [data["standing"] for data in FILES.values() if "standing" in data]
-
-
-_CUES = tuple(map(_cues, _listed()))
-_ANY = re.compile("|".join(re.escape(word) for data in _listed() for word in data["hints"]))
+_ANY = re.compile("|".join(map(re.escape, _listed("hints"))))
+_INSTRUCTS = re.compile("|".join(f"(?:{source})" for source in _listed("instructs")))
+_TOPICS = [re.compile(source) for source in _listed("topics")]
+_PREFERRED = [re.compile(source) for source in _listed("prefers")]
 
 
 # Preferences in what is said, in any language with a file.
@@ -146,7 +126,7 @@ _PREFERS = cue("prefers")
 
 
 def states_preference(text: str) -> bool:
-    """Return whether a statement says what somebody likes or prefers, or what they do not.
+    """Return true for a statement about somebody's likes or dislikes.
 
     >>> states_preference("I prefer a cool climate"), states_preference("I'd like a coffee")
     (True, False)
@@ -155,7 +135,7 @@ def states_preference(text: str) -> bool:
 
 
 def preferred_in(text: str) -> Sequence[str]:
-    """Return what a statement says behind and before that somebody prefers something; what they prefer is among it.
+    """Return the words behind and before a verb of preference; the preferred thing is among them.
 
     >>> preferred_in("I prefer a cool climate"), preferred_in("涼しい気候が好き"), preferred_in("I live in Hue")
     ([' a cool climate', 'I '], ['涼しい気候が'], [])
@@ -173,7 +153,7 @@ _LEAD_WORDS = 2
 
 
 def as_stated(clause: str) -> str:
-    """Return a clause as it stands by itself: without a yes, a no or a thanks in front of it, or a comma behind it.
+    """Return a clause by itself: without a leading yes, no or thanks, and without a trailing comma.
 
     >>> as_stated("No, I work in Riga."), as_stated("I play chess,"), as_stated("No sugar, please")
     ('I work in Riga.', 'I play chess', 'No sugar, please')

@@ -1,4 +1,4 @@
-"""Statements of a text, sentence by sentence and word for word: kept when no model can read it."""
+"""Sentences of a text and their kind: statement, question, request, pleasantry; used where no model reads them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Literal
 
-from react_mem.memory.language import FORGETTING, LANGUAGES, languages_of, length
+from react_mem.memory.language import FORGETTING, LANGUAGES, either, languages_of, length
 from react_mem.memory.language.declarations import declares
-from react_mem.memory.language.folding import MAX_INDEXED_CHARS, has_words, normalise
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS, edges, has_words, normalise
 from react_mem.memory.language.line_breaks import unwrapped, unwrapped_lines
 from react_mem.memory.language.lowering import is_condition, is_hypothetical
 from react_mem.memory.language.own_words import own_words_in
@@ -25,31 +25,25 @@ _LAUGHTER = re.compile(r"(\w{1,3}?)\1{2,}\w?")
 """Something short again and again, in any language: "hahaha", "jajaja", "哈哈哈"."""
 
 _END_CHARS = 20_000
-"""Characters at each end of a long text that are searched for a few statements: many times what a model is shown."""
+"""Characters read at each end of a long text for a few statements: many times a model's share."""
 
 _ASKING_CHARS = 200
-"""A question shows itself at its beginning or its end; looking further costs time on long text."""
+"""A question shows at its beginning or its end; reading further costs time on long text."""
 
 
 def sentences(text: str) -> list[str]:
-    """Split text into sentences, word for word and in order; nothing but white space is left out or put in.
+    r"""Return the sentences of a text in any script, word for word and in order, each at most `MAX_INDEXED_CHARS` long.
 
-    Args:
-        text: Any text, in any script.
+    A line break within a sentence is white space (`memory.language.line_breaks`); a longer sentence is split, not cut.
 
-    Returns:
-        The sentences, each at most `MAX_INDEXED_CHARS` characters: a longer one is split, not cut.
-
-    A line break within a sentence is white space (`memory.language.line_breaks`).
-
-    >>> sentences("I paid 3.5 dollars to Dr. Lan, e.g. on example.com. Tôi vui!\\nYes")
+    >>> sentences("I paid 3.5 dollars to Dr. Lan, e.g. on example.com. Tôi vui!\nYes")
     ['I paid 3.5 dollars to Dr. Lan, e.g. on example.com.', 'Tôi vui!', 'Yes']
     """
     return list(_sentences(text))
 
 
 def is_question(sentence: str) -> bool:
-    """Return whether a sentence asks something, with a question mark or, where its language has a file, without one.
+    """Return true for a question, with a question mark or, where its language has a file, without one.
 
     >>> is_question("where do I live"), is_question("Tôi sống ở đâu"), is_question("When I was young, I lived in Hue.")
     (True, True, False)
@@ -60,12 +54,12 @@ def is_question(sentence: str) -> bool:
     bare = folded.rstrip("\"'”’»)]」』） ")
     if bare.endswith(("?", "？")) or not {"?", "？"}.isdisjoint(bare[len(bare.rstrip("!?！？")) :]):
         return True
-    bare = _edges(bare.rstrip(" .!…。！"))
+    bare = edges(bare.rstrip(" .!…。！"), _ASKING_CHARS, " ")
     return any(language.asks_without_mark(bare) for language in languages_of(bare))
 
 
 def is_pleasantry(sentence: str) -> bool:
-    """Return whether a sentence is only a greeting, thanks, assent, laughter or the like: nothing to remember.
+    """Return true for a mere greeting, thanks, assent, laughter or the like: nothing to remember.
 
     >>> is_pleasantry("Thanks!"), is_pleasantry("cảm ơn bạn nhiều"), is_pleasantry("Thanks, I live in Hue")
     (True, True, False)
@@ -84,33 +78,32 @@ def is_pleasantry(sentence: str) -> bool:
 
 
 def is_request(sentence: str) -> bool:
-    """Return whether a sentence tells the assistant to do something now, which is not a fact about the user.
+    """Return true for an order to the assistant, which is not a fact about the user.
 
     >>> is_request("write me a haiku"), is_request("帮我写一首诗"), is_request("Call me Lan")
     (True, True, False)
     """
-    bare = _edges(_bare(sentence))
+    bare = edges(_bare(sentence), _ASKING_CHARS, " ")
     told = any(one.requests.search(bare) or one.overview.search(bare) for one in languages_of(bare))
     return told or asks_to_forget(bare)
 
 
 def may_request(sentence: str) -> bool:
-    """Return whether a sentence has the form of a request, which some statements have as well.
+    """Return true for a sentence in the form of a request, which some statements share.
 
-    It is asked of what no model has read, where a request that is taken for a fact is worse than a fact that is found
-    as a message only.
+    It serves where no model has read: a request taken for a fact is worse than a fact found only as a message.
 
     >>> may_request("Rename utils.py to helpers.py"), may_request("I live in Hue")
     (True, False)
     >>> may_request("Take the blue pill at eight"), is_request("Take the blue pill at eight")
     (True, False)
     """
-    bare = _edges(_bare(sentence))
+    bare = edges(_bare(sentence), _ASKING_CHARS, " ")
     return is_request(sentence) or any(one.may_request.search(bare) for one in languages_of(bare))
 
 
 def asks_to_forget(sentence: str) -> bool:
-    """Return whether a sentence asks to forget something, or everything.
+    """Return true for a request to forget something, or everything.
 
     >>> asks_to_forget("Forget that I like tea."), asks_to_forget("Don't forget that I like tea.")
     (True, False)
@@ -119,7 +112,7 @@ def asks_to_forget(sentence: str) -> bool:
 
 
 def has_word_to_forget(text: str) -> bool:
-    """Return whether a text has a word that asks to forget, wherever it stands, of a language with a file.
+    """Return true if a text has a word that asks to forget, anywhere, of a language with a file.
 
     >>> has_word_to_forget("Actually scrap that."), has_word_to_forget("Bitte nicht vergessen!")
     (True, False)
@@ -131,7 +124,7 @@ def has_word_to_forget(text: str) -> bool:
 
 
 def to_forget(sentence: str) -> str:
-    """Return what a sentence asks to forget; empty where it asks for nothing of the kind.
+    """Return the object of a request to forget; empty for another sentence.
 
     >>> to_forget("Please forget that I am allergic to penicillin."), to_forget("请忘记我对青霉素过敏。")
     ('I am allergic to penicillin', '我对青霉素过敏')
@@ -144,7 +137,7 @@ def to_forget(sentence: str) -> str:
 
 
 def forgets_all_about(sentence: str) -> bool:
-    """Return whether a request to forget something means all about it.
+    """Return true for a request to forget everything about its object.
 
     >>> forgets_all_about("Forget everything about my boss."), forgets_all_about("Forget that I like everything.")
     (True, False)
@@ -156,13 +149,13 @@ def forgets_all_about(sentence: str) -> bool:
 
 
 def forget_all(sentence: str) -> bool:
-    """Return whether a sentence asks to forget everything about the user."""
+    """Return true for a request to forget everything about the user."""
     bare = _bare(sentence)[:_ASKING_CHARS]
     return any(language.forgets_all.search(bare) for language in languages_of(bare))
 
 
 def forget_last(sentence: str) -> bool:
-    """Return whether a sentence asks to forget what was said last.
+    """Return true for a request to forget the user's last words.
 
     >>> forget_last("Forget what I just said."), forget_last("忘掉我刚才说的话"), forget_last("Forget that I like tea.")
     (True, True, False)
@@ -172,17 +165,17 @@ def forget_last(sentence: str) -> bool:
 
 
 def asks_for_overview(sentence: str) -> bool:
-    """Return whether a sentence asks for all that is known of the user.
+    """Return true for a request for everything in memory about the user.
 
     >>> asks_for_overview("What do you know about me?"), asks_for_overview("你记得我什么？")
     (True, True)
     """
-    bare = _edges(_bare(sentence))
+    bare = edges(_bare(sentence), _ASKING_CHARS, " ")
     return any(language.overview.search(bare) for language in languages_of(bare))
 
 
 def speaks_of_self(text: str) -> bool:
-    """Return whether a text is about the one who writes it, in a language that has a file.
+    """Return true for a text about its writer, in a language with a file.
 
     >>> speaks_of_self("Where do I live?"), speaks_of_self("What is the capital of France?"), speaks_of_self("我住哪")
     (True, False, True)
@@ -192,17 +185,11 @@ def speaks_of_self(text: str) -> bool:
 
 
 def statements_in(text: str, limit: int | None = None) -> list[str]:
-    """Return what a user states, word for word: sentences, without questions, requests, pleasantries and code.
+    """Return the user's statements, word for word and in order, without questions, requests, pleasantries and code.
 
-    What is said on the way to a question is kept: "I am vegetarian, what can I eat?" states "I am vegetarian".
-
-    Args:
-        text: What the user wrote.
-        limit: How many different ones, the first. Of a long text its beginning and its end are looked at, a megabyte
-            takes a second; None for all of them, wherever they stand and as often as they are said.
-
-    Returns:
-        The statements, in order, each at most `MAX_INDEXED_CHARS` characters.
+    A statement on the way to a question counts: "I am vegetarian, what can I eat?" states "I am vegetarian". With a
+    `limit` the first different ones are returned, and of a long text only both ends are read: a megabyte takes a
+    second.
 
     >>> statements_in("Hi! I live in Da Nang. Where should I eat?")
     ['I live in Da Nang.']
@@ -221,10 +208,7 @@ def statements_in(text: str, limit: int | None = None) -> list[str]:
 
 
 def may_state(words: str) -> bool:
-    """Return whether words may state something: no question, request, pleasantry or supposition, and more than a word.
-
-    Args:
-        words: A clause or a sentence, of which a model has said nothing.
+    """Return true if a clause may state something: no question, request, pleasantry or supposition, no lone word.
 
     >>> may_state("and never touch shellfish."), may_state("Thanks!"), may_state("从来不吃贝类。")
     (True, False, True)
@@ -234,11 +218,7 @@ def may_state(words: str) -> bool:
 
 
 def ends_of(text: str) -> tuple[str, ...]:
-    """Return the beginning and the end of a text that is too long to be read: a paste, and what is said about it.
-
-    Args:
-        text: A text; one that is not too long is returned whole.
-    """
+    """Return the beginning and the end of a text too long to read whole: a paste, and the words about it."""
     if len(text) <= 2 * _END_CHARS:
         return (text,)
     head, tail = text[:_END_CHARS], text[-_END_CHARS:]
@@ -262,7 +242,7 @@ def _statements(text: str) -> Iterator[str]:
 
 
 def before_question(question: str) -> str:
-    """Return the clauses before the one that asks, when they tell something about the user; else nothing."""
+    """Return the clauses before the question of a sentence, if they state something about the user; else nothing."""
     commas = [match.start() for match in re.finditer(r"[,;:–—]\s|\s-\s|[，；：、]", question)]
     head = question[: commas[-1]].strip() if commas else ""
     # Three words are the least that says something: "I am vegetarian". "In 2019" and "Hi An" say nothing alone.
@@ -271,9 +251,9 @@ def before_question(question: str) -> str:
 
 
 def says_something(words: str) -> bool:
-    """Return whether words are enough to state anything: more than one, or three letters of a script without spaces.
+    """Return true for more than one word, or three letters of a script without spaces.
 
-    A single word is an answer, an exclamation or a name, and says nothing without what it answers.
+    A single word is an answer, an exclamation or a name, and states nothing without its question.
 
     >>> says_something("Hue"), says_something("I swim"), says_something("我吃素")
     (False, True, True)
@@ -291,7 +271,7 @@ def _says_nothing(word: str) -> bool:
 
 
 def _is_made_of(word: str, parts: frozenset[str]) -> bool:
-    """Return whether a word without spaces is nothing but some of the given parts, one after the other."""
+    """Return true for a word without spaces made of nothing but the given parts."""
     # only as far as a part is long: of every beginning and every end there are thousands in a short sentence
     lengths = set(map(len, parts))
     ends = {0}
@@ -310,30 +290,20 @@ def _bare(sentence: str) -> str:
     return unicodedata.normalize("NFC", sentence).strip(" \"'“”‘’«»()[]「」『』（）.!…。！?？")
 
 
-def _edges(text: str) -> str:
-    """Return the beginning and the end of a long sentence: they tell what it is."""
-    return text if len(text) <= 2 * _ASKING_CHARS else f"{text[:_ASKING_CHARS]} {text[-_ASKING_CHARS:]}"
-
-
 # Phrases that show how a text is meant, as every language's file lists them.
 
 
 def phrases(name: str) -> str:
-    """Return the source of a pattern that finds any of the phrases of a name, whole words where there are spaces.
+    """Return the source of a pattern for the phrases under a name in all files, whole words where there are spaces.
 
-    Args:
-        name: Under which the files list them; each is a pattern itself. Where no file does, nothing is found.
+    Each phrase is a pattern itself; without any, nothing is found.
     """
-    found = [
-        f"(?:{listed})" if one.unspaced else rf"\b(?:{listed})\b"
-        for one in LANGUAGES
-        if (listed := "|".join(one.cues.get(name, ())))
-    ]
+    found = [either(one.cues[name], unspaced=one.unspaced) for one in LANGUAGES if one.cues.get(name)]
     return f"(?:{'|'.join(found) or '(?!)'})"
 
 
 def cue(name: str) -> re.Pattern[str]:
-    """Return what finds the phrases of a name in a text, whatever their case.
+    """Return the case-insensitive pattern of `phrases`.
 
     >>> bool(cue("past").search("Where did I live before?")), bool(cue("past").search("我以前住在哪里？"))
     (True, True)
@@ -347,28 +317,6 @@ def cue_words(name: str) -> str:
 
 
 def listed(topic: Literal["web", "fields"], name: str) -> list[str]:
-    """Return what the files list under a topic: patterns, or lines of words; empty where no file does."""
+    """Return the entries under a topic in all files: patterns, or lines of words."""
     found = [getattr(one, topic).get(name, ()) for one in LANGUAGES]
     return [entry for one in found for entry in ([one] if isinstance(one, str) else one)]
-
-
-# Detection of questions about the past, by the phrases of the languages' files.
-
-_MAX_QUESTION = 2_000
-_LENGTH = cue("no_past")
-_OF_A_THING = cue("past_of_a_thing")
-_PAST = cue("past")
-
-
-def asks_about_the_past(question: str) -> bool:
-    """Return whether a question is about what was true before: "where did I live before?".
-
-    >>> asks_about_the_past("Where did I live before?"), asks_about_the_past("Where do I live?")
-    (True, False)
-    >>> asks_about_the_past("How old am I?"), asks_about_the_past("What is my old address?")
-    (False, True)
-    >>> asks_about_the_past("Trước đây tôi sống ở đâu?"), asks_about_the_past("以前はどこに住んでいましたか")
-    (True, True)
-    """
-    asked = _LENGTH.sub(" ", normalise(question[:_MAX_QUESTION]))
-    return bool(_PAST.search(asked) or _OF_A_THING.search(asked))

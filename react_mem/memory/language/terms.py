@@ -1,4 +1,4 @@
-"""The telling words of a text in one form, so that a question and what answers it, or two wordings, can be compared."""
+"""Terms of a text in one form, to compare a question with its answer, or two wordings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ENDINGS = tuple(ending for language in LANGUAGES for ending in language.endings
 
 
 def _stem(word: str) -> str:
-    """Cut what varies at the end of a word; short words, such as Vietnamese syllables, stay as they are.
+    """Return a word without its ending; short words, such as Vietnamese syllables, stay as they are.
 
     >>> _stem("lives") == _stem("living") == _stem("live"), _stem("allergic") == _stem("allergies")
     (True, True)
@@ -58,14 +58,14 @@ SINGLE = frozenset(head if one.unspaced else _stem(fold(head)) for one in LANGUA
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text, those of scripts without spaces as whole runs."""
+    """Return the words of a text; of scripts without spaces whole runs."""
     return re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())
 
 
 def content_terms(text: str) -> set[str]:
-    """Return the telling words of a text, folded so that forms of one word, with or without diacritics, are equal.
+    """Return the telling words of a text, folded so that forms of one word are equal, with or without diacritics.
 
-    Of scripts without spaces, each two neighbouring letters are a term, and each Chinese character.
+    Of scripts without spaces, each pair of neighbouring letters is a term, and each Chinese character.
 
     >>> content_terms("Where do I live?") == content_terms("I lived there")
     True
@@ -94,8 +94,7 @@ def _unspaced_terms(run: str) -> set[str]:
 # Text as the words that find it: folded, stemmed, without what every sentence has.
 
 _MARKS = "".join(chr(code) for code in range(0x300, 0x2000) if unicodedata.category(chr(code)).startswith("M"))
-"""Signs that are part of a word though they are not letters: the vowels of Hindi or Thai, an accent with no letter of
-its own."""
+"""Marks that belong to a word without being letters: vowels of Hindi or Thai, an accent apart from its letter."""
 
 _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
 _POSSESSIVE = re.compile(r"['’](?:s|d|m|ll|re|ve|t)\b")
@@ -103,13 +102,13 @@ _UNSPACED_SCRIPTS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
 )
 _UNSPACED = re.compile(f"[{_UNSPACED_SCRIPTS}]")
-"""Scripts that do not put spaces between words: two characters in a row are taken for a word."""
+"""Scripts without spaces between words: each pair of characters counts as a word."""
 _RUN = re.compile(f"[{_UNSPACED_SCRIPTS}][{_UNSPACED_SCRIPTS}{_MARKS}]*|[^{_UNSPACED_SCRIPTS}]+")
 
 _COMMON = frozenset(fold(word) for one in LANGUAGES if not one.unspaced for word in one.unsearched)
-"""Function words, and what people say in every other sentence, of all languages with a file; folded, as often typed."""
+"""Function words and everyday phrases of all languages with a file; folded, as often typed."""
 
-_stem_of_indexed_words = Stemmer.Stemmer(LANGUAGES[0].stemmer)
+_stem_of_indexed_words = Stemmer.Stemmer("english")
 
 
 def index_words(text: str) -> list[str]:
@@ -125,10 +124,10 @@ def index_words(text: str) -> list[str]:
 
 
 def index_terms(text: str) -> list[str]:
-    """Return what of a text counts when texts are compared by words, in order, repetitions included.
+    """Return the terms of a text for full-text search, in order, repetitions included.
 
-    A word is stemmed as English: of other languages' words, which are stemmed in the same way wherever they stand,
-    little is lost. One with diacritics counts as it stands as well: with them it says more.
+    Every word is stemmed as English: the words of other languages are stemmed alike everywhere, so little is lost. A
+    word with diacritics counts unfolded as well: with them it tells more.
 
     >>> index_terms("She was painting the kitchens")
     ['paint', 'kitchen']
@@ -160,7 +159,7 @@ def _terms_of(word: str) -> tuple[str, ...]:
 
 
 def _pairs(word: str) -> list[str]:
-    """Return a word of which some is in a script without spaces as pairs of characters, and the rest as it is."""
+    """Return a word partly in a script without spaces as pairs of characters, and its rest unchanged."""
     found: list[str] = []
     for run in _RUN.findall(word):
         pairs = [run[place : place + 2] for place in range(max(1, len(run) - 1))]

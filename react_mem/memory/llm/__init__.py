@@ -1,1 +1,1 @@
-"""Asking a model: the call, its schema, data behind fences, bounds, reading what it answers, and errors."""
+"""Calls of a model: schema, fenced data, limits, parsing of the answer, and errors."""

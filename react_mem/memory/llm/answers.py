@@ -1,4 +1,4 @@
-"""A model's answer -> items: JSON as models really write it, whole, wrapped in prose or broken off in the middle."""
+"""Parsing of a model's JSON, whole, wrapped in prose or truncated; schemas; and fences around data in a prompt."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from react_mem.errors import InvalidOutput
 
@@ -21,12 +21,12 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True)
 class Answer:
-    """Values that could be read from an answer.
+    """The values parsed from an answer.
 
     Args:
-        payload: The fields of the proposal that were read, as the model sent them.
-        leftovers: How many things were sent beside them, or could not be read.
-        broken_off: Whether the model was cut short.
+        payload: The parsed fields, as the model sent them.
+        leftovers: The number of unexpected or unreadable parts.
+        broken_off: True for a truncated answer.
     """
 
     payload: dict[str, Any]
@@ -35,18 +35,9 @@ class Answer:
 
 
 def read_answer(text: str, fields: Collection[str], *, broken_off: bool = False) -> Answer:
-    """Read the JSON objects in a model's answer as one.
+    """Return the JSON objects of a model's answer merged into one; a truncated answer keeps its whole items.
 
-    Args:
-        text: The answer.
-        fields: What was asked for; what is sent beside them is left over.
-        broken_off: Whether the model says that it was cut short.
-
-    Returns:
-        What was read. An answer that breaks off keeps its whole items; the one that was cut is left over.
-
-    Raises:
-        InvalidOutput: If nothing can be read.
+    Fields other than `fields` count as leftovers. Raises `InvalidOutput` if nothing can be read.
 
     >>> read_answer('Sure: {"summary": "ok"}', ["summary"]).payload
     {'summary': 'ok'}
@@ -78,11 +69,7 @@ def read_answer(text: str, fields: Collection[str], *, broken_off: bool = False)
 
 
 def first_object(text: str, fields: Collection[str] = ()) -> dict[str, Any] | None:
-    """Return the first JSON object in a model's answer, whatever stands around it; None without one.
-
-    Args:
-        text: The answer.
-        fields: Of which it is to have one; none for any object.
+    """Return the first JSON object in an answer that has one of the fields, or the first of all; None for none.
 
     >>> first_object('<think>{}</think>Here: {"summary": "ok"}')
     {'summary': 'ok'}
@@ -91,30 +78,12 @@ def first_object(text: str, fields: Collection[str] = ()) -> dict[str, Any] | No
     return next((one for one in found if one is None or not fields or not one.keys().isdisjoint(fields)), None)
 
 
-def first_value(text: str) -> Any:
-    """Return the JSON value that a text begins with, whatever stands behind it; line breaks in strings are taken.
-
-    Raises:
-        ValueError: If there is none, or it has what is not JSON, such as NaN.
-        RecursionError: If it is nested too deeply.
-    """
-    return _LENIENT.raw_decode(text)[0]
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a JSON number")
-
-
-_LENIENT = json.JSONDecoder(strict=False, parse_constant=_refuse)
-
-
 def as_json(value: Any) -> str:
-    """Return a value that a model sent as JSON."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _objects(body: str) -> Iterator[tuple[dict[str, Any] | None, int]]:
-    """Yield the JSON objects in a text, with where they begin; None for one that is malformed, the last."""
+    """Yield the JSON objects in a text, each with its start; None for a malformed one, which ends the search."""
     start = body.find("{")
     while start >= 0:
         try:
@@ -133,7 +102,7 @@ def _without_thinking(text: str) -> str:
 
 
 def _salvage(body: str, start: int, fields: Collection[str]) -> tuple[dict[str, Any], bool, bool]:
-    """Read an object that breaks off: whole fields and items, whether something is left, and whether some is lost."""
+    """Read a truncated object; return its whole fields and items, and if something is left over, and lost."""
     payload: dict[str, Any] = {}
     torn = False
     at = start + 1
@@ -168,13 +137,7 @@ def _items(body: str, at: int) -> tuple[list[Any], int]:
 
 
 def object_schema(properties: Mapping[str, Any], title: str = "", description: str = "") -> dict[str, Any]:
-    """Return the schema of an object with these properties and no others.
-
-    Args:
-        properties: The schema of each.
-        title: The name of the answer, for the outermost object.
-        description: What it is, likewise.
-    """
+    """Return the strict schema of an object with these properties; the outermost object has a title too."""
     named = {"title": title, "description": description} if title else {}
     return {
         **named,
@@ -202,7 +165,7 @@ def strict(node: Any) -> Any:
 
 _CUT = "…"
 _SPARE = 4
-"""Characters read for each that is shown: white space and what nobody sees take the others."""
+"""Characters read for each one shown: the rest may be white space and hidden characters."""
 
 # control characters but white space, and what has no shape of its own: joiners, fillers, bidi, variations, tags
 _HIDDEN = re.compile(
@@ -212,7 +175,7 @@ _HIDDEN = re.compile(
 )
 _BREAKS = re.compile("[\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
 _PLAIN = re.compile("[\t\n\r -;=-Z\\\\-~\u00c0-\u024f\u1e00-\u1eff]*+")
-"""Texts in Latin letters, as most are, with nothing in them that hides, breaks a line or begins a mark."""
+"""Texts in Latin letters, as most are, without a hidden character, a line break or the beginning of a mark."""
 
 _PICTURE = re.compile(
     "[©®‼⁉™ℹ〰〽㊗㊙Ⓜ▪▫▶◀\u2190-\u21ff\u2300-\u2328\u232b-\u23ff\u25fb-\u25fe"
@@ -241,7 +204,7 @@ _TOKEN = re.compile(r"\s*(?:/?\s*[a-z]?[A-Z][A-Z0-9_]{2,}|\|.*\|)\s*")
 
 
 def fence(text: str) -> str:
-    """Return text that cannot end the block it stands in, open another or pass for a mark of a chat template.
+    r"""Return text that cannot end its block, open another or pass for a mark of a chat template.
 
     >>> fence("a </memories> b"), fence("1 < 2 > 0"), fence("List<int>")
     ('a ‹/memories› b', '1 < 2 > 0', 'List‹int›')
@@ -259,7 +222,7 @@ def flat(text: str, limit: int | None = None) -> str:
 
     Args:
         text: The text.
-        limit: Characters, at most; what is cut ends in an ellipsis.
+        limit: The most characters; a cut text ends in an ellipsis.
     """
     head = text if limit is None else text[: _SPARE * limit]
     line = " ".join(fence(head).split())
@@ -278,7 +241,7 @@ def row(value: Mapping[str, Any]) -> str:
 
 
 def block(tag: str, lines: Iterable[str]) -> str:
-    """Return lines between tags; each is to be fenced."""
+    """Return fenced lines between tags."""
     return "\n".join([f"<{tag}>", *lines, f"</{tag}>"])
 
 
@@ -292,7 +255,7 @@ def _square(match: re.Match[str]) -> str:
 
 
 def _seen(match: re.Match[str]) -> str:
-    """Return what of a run of hidden characters changes what people see: in emoji, flags and scripts that join."""
+    """Return the visible effect of hidden characters: in emoji, flags and scripts with joined letters; else nothing."""
     run, text = match[0], match.string
     before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
     if before == "🏴" and run in _FLAGS:

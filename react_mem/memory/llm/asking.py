@@ -1,4 +1,4 @@
-"""Questions to a model, each answered by a JSON object: how they are put, bounded, read and checked."""
+"""Questions to a model, each answered by a JSON object."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from react_mem.errors import InvalidOutput
 from react_mem.memory import telemetry
 from react_mem.memory.llm.answers import block, first_object, row
-from react_mem.memory.llm.calls import ask_in_turn, fill, without_retries
+from react_mem.memory.llm.calls import ask_in_turn, fill, say, without_retries
 from react_mem.prompts import load_prompt
 
 _MAX_TOKENS = 4_000
-"""Of an answer: twenty steps of a plan, or a group of memories drawn together, take a quarter of them."""
+"""Of an answer: twenty steps of a plan, or a consolidated group of memories, take a quarter of them."""
 
 T = TypeVar("T")
 
@@ -28,13 +28,12 @@ class ModelQuestion(Generic[T]):
     """One call of a model.
 
     Args:
-        prompt: The name of the prompt that says what is wanted, and of the call in traces; no node's name, since the
-            answer of a run that is called as its node is streamed to the user.
-        data: What it is about.
-        schema: What the answer looks like.
-        read: Reads and checks the answer; compute only, run off the event loop. It raises `InvalidOutput` for one that
-            cannot be used.
-        fields: What stands in the braces of the prompt; empty for a prompt without any.
+        prompt: The name of the prompt, and of the call in traces; no node's name, since a run called as its node is
+            streamed to the user.
+        data: The content of the question.
+        schema: The schema of the answer.
+        read: Reads and checks the answer, off the event loop; raises `InvalidOutput` for a useless one.
+        fields: Values for the braces of the prompt.
     """
 
     prompt: str
@@ -45,13 +44,10 @@ class ModelQuestion(Generic[T]):
 
 
 class Asker:
-    """Asks a model: one call a question, hidden from the stream, within bounds.
+    """Asks models, one call a question, hidden from the stream, within `seconds` for all models together.
 
-    Args:
-        models: The chat model to ask, then those that stand in for it where it fails; at least one. Each fills a schema
-            by `with_structured_output`. They are not changed; for these calls they neither retry nor stream.
-        seconds: What an answer may take, of all models together.
-        purpose: What it is asked for, as telemetry counts it.
+    The models after the first are fallbacks. Each fills a schema by `with_structured_output`; copies of them are used,
+    without retries and streaming.
     """
 
     def __init__(self, models: Sequence[BaseChatModel], seconds: float, purpose: str = "consolidation") -> None:
@@ -61,14 +57,9 @@ class Asker:
         self._purpose = purpose
 
     async def ask(self, question: ModelQuestion[T], seconds: float | None = None) -> T:
-        """Ask one question.
+        """Return the checked answer to a question, within `seconds` in place of the usual limit.
 
-        Args:
-            question: The question.
-            seconds: What the answer may take, where that is another time than usual.
-
-        Raises:
-            ExtractionError: If no model can be reached, or each refuses, is late or says nothing that can be read.
+        Raises `ExtractionError` if each model is unreachable, refuses, is late or returns nothing readable.
         """
         text = await asyncio.to_thread(load_prompt, question.prompt)
         instructions = text.format(**question.fields) if question.fields else text
@@ -76,6 +67,21 @@ class Asker:
         asks = [partial(self._ask, model, question, prompt) for model in self._models]
         said = await ask_in_turn(asks, self._seconds if seconds is None else seconds)
         return await asyncio.to_thread(question.read, said)
+
+    async def say(self, prompt: Sequence[BaseMessage], *, run_name: str, max_tokens: int) -> str:
+        """Return an answer in words.
+
+        Raises:
+            ExtractionError: If no model can be reached, or each refuses or is late.
+        """
+
+        async def ask(model: BaseChatModel, seconds: float) -> str:
+            answer = await say(
+                model, prompt, purpose=self._purpose, run_name=run_name, seconds=seconds, max_tokens=max_tokens
+            )
+            return answer.text
+
+        return await ask_in_turn([partial(ask, model) for model in self._models], self._seconds)
 
     async def _ask(
         self, model: BaseChatModel, question: ModelQuestion[Any], prompt: Sequence[BaseMessage], seconds: float
@@ -96,15 +102,15 @@ class Asker:
 
 
 def as_lines(tag: str, values: Sequence[Mapping[str, Any]]) -> str:
-    """Return data as a model is shown it: a JSON object a line, between tags that nothing in it can close."""
+    """Return data for a model: a JSON object a line, between tags that nothing in the data can close."""
     return block(tag, map(row, values))
 
 
 def objects(value: Any) -> list[Mapping[str, Any]]:
-    """Return the objects of a list that a model sent; nothing where it is none."""
+    """Return the objects of a model's list; nothing for another value."""
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
 def strings(value: Any) -> list[str]:
-    """Return the strings of a list that a model sent; nothing where it is none."""
+    """Return the strings of a model's list; nothing for another value."""
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Token budgets: shares of a model's window."""
+"""Token budgets: shares of a model's window, and an estimate of tokens."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 ASSUMED_WINDOW = 16_000
-"""Tokens: what nearly every model in use reads, local ones as they are commonly started included."""
+"""Tokens: nearly every model in use reads so many, local ones as commonly started included."""
 
 
 class Section(StrEnum):
-    """A part of the prompt; what always fits first, then by priority, then what a turn adds to it."""
+    """A part of the prompt; the parts that always fit first, then by priority, then those added in a turn."""
 
     SYSTEM = "system"
     TOOLS = "tools"
@@ -39,14 +39,14 @@ SHARES: dict[Section, int] = {
     Section.SUMMARIES: 15,
     Section.CONVERSATION: 35,
 }
-"""Per cent of the room that each is sure of, in the order of priority in which they get what the others leave."""
+"""Per cent of the room guaranteed to each section, in the order of priority for the unused rest."""
 
 
 _OUTLINE = 70
-"""Per cent of the budget of memories that an outline of all that was said takes, where a question is about that."""
+"""Per cent of the memory budget for an outline of everything said, where the question is about that."""
 
 _WITH_OUTLINE = 87
-"""Per cent of their room that memories and an outline take together: memories alone seldom fill it, short lines do."""
+"""Per cent of their room for memories and an outline together: memories alone seldom fill it, short lines do."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Window:
 
     Args:
         tokens: The tokens of it.
-        known: Whether that is known of the model; what is only assumed is not a reason to cut what the user just said.
+        known: True if the model or the policy states it; an assumed window is no reason to cut the user's last words.
     """
 
     tokens: int
@@ -63,11 +63,11 @@ class Window:
 
     @classmethod
     def of(cls, policy_says: int | None, model: BaseChatModel | None) -> Window:
-        """Return the window of a model: what the policy says, else the model of itself, else what is common.
+        """Return the window of a model: by the policy, else by the model itself, else a common one.
 
         Args:
             policy_says: `MemoryPolicy.context.window`.
-            model: The model; None where nobody knows which one reads it.
+            model: The model; None for an unknown reader.
         """
         known = policy_says or (None if model is None else _told_by(model))
         return cls(known or ASSUMED_WINDOW, known is not None)
@@ -79,14 +79,9 @@ def _told_by(model: BaseChatModel) -> int | None:
 
 
 def allocate(room: int, wanted: Mapping[Section, int]) -> dict[Section, int]:
-    """Return what each section may take: its share or less, and of what the others leave as much as it wants.
+    """Return the budget of each section in `SHARES`: its share or less, then its wish from the unused tokens.
 
-    Args:
-        room: The tokens there are for all of them.
-        wanted: What each would take if there were no limit.
-
-    Returns:
-        The budget of each section in `SHARES`; together never more than the room.
+    The budgets never exceed the room together.
 
     >>> allocate(1000, {Section.MEMORIES: 100, Section.CONVERSATION: 5000})[Section.CONVERSATION]
     900
@@ -104,32 +99,20 @@ def allocate(room: int, wanted: Mapping[Section, int]) -> dict[Section, int]:
 
 
 def sure(room: int, section: Section) -> int:
-    """Return what a section gets whatever the others want.
-
-    Args:
-        room: The tokens there are for all of them.
-        section: One of `SHARES`.
-    """
+    """Return the guaranteed tokens of a section, one of `SHARES`."""
     return max(room, 0) * SHARES[section] // 100
 
 
 def outline_room(room: int, most: int) -> int:
-    """Return what an outline gets: what stands there anyhow, as the profile, takes from single memories first.
+    """Return the room of an outline, out of the room it shares with single memories.
 
-    Args:
-        room: The tokens that it has with single memories.
-        most: What memories may take, with all that stands there anyhow.
+    `most` is the limit of memories with everything else in their section, such as the profile, which comes first.
     """
     return min(most * _OUTLINE, room * _WITH_OUTLINE) // 100
 
 
 def beside_outline(room: int, outline: int) -> int:
-    """Return what single memories get of the room that they have with an outline.
-
-    Args:
-        room: The tokens of both.
-        outline: What the outline takes; 0 where there is none, and memories get all.
-    """
+    """Return the room of single memories; `outline` is the size of the outline, 0 for none."""
     return max(room * _WITH_OUTLINE // 100 - outline, 0) if outline else room
 
 
@@ -142,7 +125,7 @@ _CALL_TOKENS = 15
 """Overhead of a tool call: its id, and the marks of the name and the arguments."""
 
 _MEDIA_TOKENS = 1_000
-"""An image or a file: providers count some hundred to some thousand, by its size, which is theirs to know."""
+"""An image or a file: providers count some hundred to some thousand by its size, which only they know."""
 
 _DIGITS, _SPACES = string.digits.encode(), b" \t\n\r\v\f"
 _ASCII: tuple[tuple[int, bytes], ...] = (
@@ -155,7 +138,7 @@ _ASCII: tuple[tuple[int, bytes], ...] = (
     # names and sentences begin with one; in SHOUTING and in keys a token is one to three of them
     (90, string.ascii_uppercase.encode()),
 )
-"""Hundredths of a token a character of each kind, the frequent kinds first."""
+"""Hundredths of a token per character of each kind, the frequent kinds first."""
 
 _CONTINUATION = bytes(range(0x80, 0xC0))
 _LEADS: tuple[tuple[int, bytes], ...] = (
@@ -178,16 +161,16 @@ _LEADS: tuple[tuple[int, bytes], ...] = (
 """The same by the first byte of a character in UTF-8, which tells its script."""
 
 _BLOCK = 4_096
-"""Characters that are counted at a time, where of a megabyte only what fits is counted."""
+"""Characters counted at a time, where of a megabyte only a fitting part is counted."""
 
 _VIETNAMESE = (b"\xe1\xba", b"\xe1\xbb")
 _VIETNAMESE_LESS = 150 - 85
 
 
 def count_tokens(text: str) -> int:
-    """Return how many tokens a text takes, about: some 3 nanoseconds a character of English, 8 of Vietnamese.
+    """Return about how many tokens a text takes: some 3 nanoseconds a character of English, 8 of Vietnamese.
 
-    The parts of a text never take less than the whole: who adds up lines stays within a budget.
+    The parts of a text never take less than the whole, so a sum of lines stays within a budget.
 
     Args:
         text: The text.
@@ -203,11 +186,7 @@ def count_tokens(text: str) -> int:
 
 
 def takes_more(text: str, tokens: int) -> bool:
-    """Return whether a text takes more than so many tokens; of a long one no more is counted than it takes to tell.
-
-    Args:
-        text: The text.
-        tokens: How many.
+    """Return true if a text takes more tokens than the given; a long text is counted no further than needed.
 
     >>> takes_more("The quick brown fox jumps over the lazy dog.", 12), takes_more("quick brown " * 9_000, 12)
     (False, True)
@@ -231,23 +210,18 @@ def _hundredths(text: str) -> int:
 
 
 def count_lines(text: str) -> int:
-    """Return the tokens of lines and of the line's end that follows them; 0 where there are none.
-
-    Args:
-        text: The lines.
-    """
+    """Return the tokens of lines and of the final line end; 0 for no lines."""
     return count_tokens(text) + 1 if text else 0
 
 
 class LineTokens(dict[str, int]):
-    """Tokens of lines, each counted once. It is for one turn: a text that is forgotten is not to stay in a process."""
+    """Cache of tokens by line, for one turn: a forgotten text must not stay in a process."""
 
     def __missing__(self, line: str) -> int:
         self[line] = tokens = count_lines(line)
         return tokens
 
     def of(self, text: str) -> int:
-        """Return the tokens of a text, line by line."""
         return sum(map(self.__getitem__, text.split("\n")))
 
 
@@ -263,11 +237,7 @@ def _take(data: bytes, kinds: Sequence[tuple[int, bytes]]) -> tuple[int, bytes]:
 
 
 def message_tokens(message: BaseMessage) -> int:
-    """Return how many tokens a message takes, with its tool calls and what a chat template puts around it.
-
-    Args:
-        message: The message.
-    """
+    """Return the tokens of a message, with its tool calls and the chat template around it."""
     tokens = MESSAGE_TOKENS
     if isinstance(message.content, str):
         tokens += count_tokens(message.content)
@@ -293,7 +263,7 @@ def _block_tokens(block: str | dict[Any, Any]) -> int:
 
 
 def tool_tokens(tools: Sequence[BaseTool]) -> int:
-    """Return how many tokens the descriptions of tools take in every prompt.
+    """Return the tokens of tool descriptions in every prompt.
 
     Args:
         tools: The tools.
@@ -302,11 +272,7 @@ def tool_tokens(tools: Sequence[BaseTool]) -> int:
 
 
 def cut_to(text: str, tokens: int) -> str:
-    """Return the beginning of a text that takes so many tokens at most.
-
-    Args:
-        text: The text.
-        tokens: How many.
+    """Return the beginning of a text, of at most so many tokens.
 
     >>> cut_to("one two three four", 3)
     'one two thre'
@@ -332,9 +298,9 @@ class Capabilities:
     """Capabilities of a chat model.
 
     Args:
-        follows_instructions: Whether it plans, decides, sums up and fills in a schema as it is told; one that only
-            quotes what it is shown does not.
-        calls_tools: Whether it has an interface for tool calls; one without it can be given no tools.
+        follows_instructions: True if it plans, decides, summarises and fills in a schema; false for a model that only
+            quotes its prompt.
+        calls_tools: True if it has an interface for tool calls; without it, it gets no tools.
     """
 
     follows_instructions: bool = True
@@ -342,11 +308,7 @@ class Capabilities:
 
 
 def capabilities_of(model: BaseChatModel) -> Capabilities:
-    """Return what a chat model can do: as its class declares in `capabilities`, else as a language model can.
-
-    Args:
-        model: Any chat model.
-    """
+    """Return the capabilities of a chat model: as its class declares, else as a language model has."""
     declared = getattr(model, "capabilities", None)
     if isinstance(declared, Capabilities):
         return declared

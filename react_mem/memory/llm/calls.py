@@ -1,4 +1,4 @@
-"""Calls of a chat model behind the scenes: one attempt each, within a deadline, and with errors that are ours."""
+"""Background calls of a chat model: one attempt each, within a deadline, and with our own errors."""
 
 from __future__ import annotations
 
@@ -40,14 +40,9 @@ _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
 
 
 def translate(error: Exception, secrets: Sequence[str] = ()) -> ExtractionError:
-    """Return one of our errors for what a model client raised.
+    """Return our error for an error of a model client, to be raised `from None`: the original may hold a key.
 
-    Args:
-        error: Any error of a client library.
-        secrets: What must not appear in the message.
-
-    Returns:
-        The error to raise in its place, `from None`: the original may hold a key.
+    `secrets` must not appear in the message.
     """
     if isinstance(error, ExtractionError):
         return error
@@ -69,18 +64,13 @@ def translate(error: Exception, secrets: Sequence[str] = ()) -> ExtractionError:
 
 
 def is_openais(error: Exception, name: str) -> bool:
-    """Return whether an error is of a class of OpenAI's client, which takes half a second to import.
-
-    Args:
-        error: Any error.
-        name: The class; where nobody has imported the client, nothing is one.
-    """
+    """Return true for an error of the named class of OpenAI's client, without the half second of importing it."""
     client = sys.modules.get("openai")
     return client is not None and isinstance(error, getattr(client, name))
 
 
 def _said(error: Exception) -> str:
-    """Return what a service says of a request, without what it quotes of it."""
+    """Return the message of a service about a request, without its quotations."""
     body = getattr(error, "body", None)
     message = body.get("message") if isinstance(body, Mapping) else None
     return unquoted(str(message or error)) or type(error).__name__
@@ -106,7 +96,7 @@ _LIMITS = ("max_tokens", "max_output_tokens", "num_predict")
 """Names of the parameter for the tokens of an answer."""
 
 _THOUGHTS, _SPARE = 16_000, 2_000
-"""Tokens beside the answer: what a reasoning model thinks first, and what one may that does not say whether it does."""
+"""Tokens beside the answer: for a reasoning model's thoughts, and for a model that may have some."""
 
 # Why a model stopped before it was done, as the providers say it.
 _BROKEN_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "model_length"})
@@ -114,15 +104,9 @@ _BROKEN_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_token
 
 @asynccontextmanager
 async def asking(purpose: str, model: BaseChatModel, seconds: float) -> AsyncIterator[telemetry.MeasuredCall]:
-    """Measure one call of a chat model, and bound it in time.
+    """Measure one call of a chat model, and bound it in time; `purpose` is its label in telemetry.
 
-    Args:
-        purpose: What it is asked for, as telemetry counts it.
-        model: The model.
-        seconds: How long it may take.
-
-    Raises:
-        ExtractionError: In place of whatever the client raises.
+    Raises `ExtractionError` in place of any error of the client.
     """
     try:
         with telemetry.model_call(purpose, model) as call:
@@ -135,20 +119,16 @@ async def asking(purpose: str, model: BaseChatModel, seconds: float) -> AsyncIte
 
 
 def is_broken_off(message: AIMessage) -> bool:
-    """Tell whether the model was cut short."""
+    """Return true for a truncated answer."""
     metadata = message.response_metadata
     reasons = {metadata.get("finish_reason"), metadata.get("stop_reason"), metadata.get("done_reason")}
     return bool(reasons & _BROKEN_OFF)
 
 
 def without_retries(model: BaseChatModel) -> BaseChatModel:
-    """Return a copy of a chat model whose client makes one attempt: the queue of pending turns is what retries.
+    """Return a copy of a chat model that neither retries nor streams, and shares its connections.
 
-    Args:
-        model: Any chat model; it is not changed.
-
-    Returns:
-        A copy that shares its connections, does not stream and does not retry.
+    The queue of pending turns retries instead.
     """
     update: dict[str, Any] = {"disable_streaming": True}
     fields = type(model).model_fields
@@ -171,11 +151,9 @@ def without_retries(model: BaseChatModel) -> BaseChatModel:
 
 
 def limited(model: BaseChatModel, tokens: int) -> BaseChatModel:
-    """Return a copy of a chat model whose answers take so many tokens at most, beside what it thinks before them.
+    """Return a copy of a chat model with at most so many tokens for an answer, beside its reasoning.
 
-    Args:
-        model: Any chat model; one that is to write less stays so, and one without such a setting is as it was.
-        tokens: Of the answer.
+    A lower limit of the model stays, and a model without such a setting is returned unchanged.
     """
     name = next((name for name in _LIMITS if name in type(model).model_fields), None)
     if name is None:
@@ -186,7 +164,7 @@ def limited(model: BaseChatModel, tokens: int) -> BaseChatModel:
 
 
 def _thoughts(model: BaseChatModel) -> int:
-    """Return the tokens that a model may take beside its answer: never fewer than it is set to, which is an error."""
+    """Return the tokens for a model's reasoning: never fewer than its setting, which would be an error."""
     thinking = getattr(model, "thinking", None)
     budget = thinking.get("budget_tokens") if isinstance(thinking, Mapping) else getattr(model, "thinking_budget", None)
     thinks = thinking or budget or (model.profile or {}).get("reasoning_output")
@@ -196,14 +174,14 @@ def _thoughts(model: BaseChatModel) -> int:
 async def say(
     model: BaseChatModel, prompt: Sequence[BaseMessage], *, purpose: str, run_name: str, seconds: float, max_tokens: int
 ) -> AIMessage:
-    """Ask a chat model once, behind the scenes.
+    """Ask a chat model once, in the background.
 
     Args:
         model: The model.
-        prompt: What it is asked.
-        purpose: What for, as telemetry counts it.
-        run_name: The call's name in traces: another one than a node's, whose messages are streamed.
-        seconds: How long it may take.
+        prompt: The messages.
+        purpose: The label in telemetry.
+        run_name: The call's name in traces: no node's name, whose messages are streamed.
+        seconds: The time limit.
         max_tokens: Of the answer.
 
     Raises:
@@ -217,12 +195,12 @@ async def say(
 
 @dataclass(frozen=True)
 class Filled:
-    """Answer of a model that is to fill in a JSON object.
+    """Answer of a model that fills in a JSON object.
 
     Args:
         text: The answer.
-        broken_off: Whether it was cut short.
-        usage: The tokens that the provider counted.
+        broken_off: True for a truncated answer.
+        usage: The provider's token counts.
     """
 
     text: str
@@ -240,17 +218,7 @@ async def fill(
     seconds: float,
     max_tokens: int,
 ) -> Filled:
-    """Ask a chat model once for a JSON object, behind the scenes. See `say`.
-
-    Args:
-        model: One whose `with_structured_output` knows `method="json_schema"`.
-        schema: What the object looks like.
-        prompt: What it is asked.
-        purpose: What for.
-        run_name: The call's name in traces.
-        seconds: How long it may take.
-        max_tokens: Of the answer.
-    """
+    """Ask a chat model once for a JSON object by `with_structured_output(method="json_schema")`. See `say`."""
     # OpenAI's clients take `strict`; others refuse a keyword that they do not know
     takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
     options: dict[str, Any] = {"strict": True} if takes_strict else {}
@@ -277,7 +245,7 @@ async def fill(
 
 
 def _counted(spent: CompletionUsage | None) -> dict[str, Any]:
-    """Return what OpenAI's client says of tokens as LangChain's messages say it."""
+    """Return OpenAI's token counts in the form of LangChain's messages."""
     if spent is None:
         return {}
     read, written = spent.prompt_tokens_details, spent.completion_tokens_details
@@ -296,7 +264,7 @@ def _hidden(run_name: str) -> RunnableConfig:
 
 
 def secrets_of(model: BaseChatModel) -> tuple[str, ...]:
-    """Return the keys that a chat model holds, to keep them out of messages."""
+    """Return the keys in a chat model, to keep them out of messages."""
     values = (getattr(model, name, None) for name in type(model).model_fields)
     return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))
 
@@ -304,8 +272,7 @@ def secrets_of(model: BaseChatModel) -> tuple[str, ...]:
 def said_in(message: AIMessage) -> str:
     """Return the text of a model's answer.
 
-    Raises:
-        ModelRejected: If the model declines the request.
+    Raises `ModelRejected` if the model declines the request.
     """
     if message.additional_kwargs.get("refusal"):
         raise ModelRejected("the model declined")  # in words of its own, which may repeat the user's
@@ -317,21 +284,16 @@ def said_in(message: AIMessage) -> str:
 T = TypeVar("T")
 
 _SHARE = 2 / 3
-"""Of the time that is left, what a model may take where another can stand in for it: one that hangs must not use up
-what the other needs."""
+"""Share of the remaining time for a model with a fallback behind it: one that hangs must not use up all of it."""
 
 log = logging.getLogger(__name__)
 
 
 async def ask_in_turn(asks: Sequence[Callable[[float], Awaitable[T]]], seconds: float) -> T:
-    """Return what the first model answers that does not fail.
+    """Return the answer of the first model that does not fail, within one deadline for all.
 
-    Args:
-        asks: Asks a model each, within as many seconds as it is given; at least one.
-        seconds: How long all of them may take.
-
-    Raises:
-        Exception: If all fail: of what they raised, the first error that passes by itself, else the first.
+    Each of `asks` takes its seconds; there is at least one. If all fail, the first transient error is raised, else the
+    first error.
     """
     ends = time.monotonic() + seconds
     failures: list[Exception] = []

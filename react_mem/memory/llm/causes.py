@@ -1,8 +1,7 @@
 """Causes of errors for logs, events and records, without secrets, statements or content.
 
-An error of ours says what was written for it. Others may quote what they were given (a statement, a message, a key), so
-of these only what is known to be free of it is passed on: codes and types, where it was raised, and the words of the
-network and of the database, without what these quote.
+Our own errors are safe. Others may quote their input (a statement, a message, a key), so only known-safe parts
+pass: codes and types, the place, and the words of the network and of the database without their quotations.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _NAMES = sorted({name for _, names, _ in _LANGUAGES for name in names})
 
 
 def _told() -> tuple[str, str]:
-    """Return patterns for a password that is told in a language with a file: its name, and a value behind it."""
+    """Return patterns of a password in a language with a file: its name, and a value behind it."""
     names = "|".join(map(re.escape, _NAMES))
     spaced = "|".join(link for dense, _, links in _LANGUAGES for link in links if not dense)
     dense = "|".join(link for dense, _, links in _LANGUAGES for link in links if dense)
@@ -90,14 +89,10 @@ _NAME = re.compile(_NAMED, re.IGNORECASE)
 
 
 def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
-    """Return a text without anything secret, and otherwise as it is.
+    r"""Return a text with `[hidden]` in place of key-like texts, of `secrets` and of the environment's secrets.
 
-    Args:
-        text: The text.
-        secrets: What must not be in it, beside what looks like a key and the environment's secrets.
-
-    >>> without_secrets("401 at https://ann:pw@host/v1\\nBearer xyz")
-    '401 at https://[hidden]@host/v1\\nBearer [hidden]'
+    >>> without_secrets("401 at https://ann:pw@host/v1\nBearer xyz")
+    '401 at https://[hidden]@host/v1\nBearer [hidden]'
     >>> without_secrets("Mein Passwort ist hunter2secret"), without_secrets("密码：hunter2secret")
     ('Mein Passwort ist [hidden]', '密码：[hidden]')
     """
@@ -109,12 +104,7 @@ def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
 
 
 def holds_secret(text: str, known: Sequence[str] = ()) -> bool:
-    """Return whether a text holds a secret, in whatever Unicode form.
-
-    Args:
-        text: The text.
-        known: What is secret, beside what looks like a key.
-    """
+    """Return true if a text holds a secret, by its form in any Unicode spelling, or one of the `known`."""
     text = unicodedata.normalize("NFKC", text)
     return any(one in text for one in known) or any(
         pattern.sub(replacement, text) != text for pattern, replacement in _patterns_for(text)
@@ -122,13 +112,13 @@ def holds_secret(text: str, known: Sequence[str] = ()) -> bool:
 
 
 def _patterns_for(text: str) -> Sequence[tuple[re.Pattern[str], str]]:
-    """Return the patterns that may find something: few texts name a password, and to look for a name is faster."""
+    """Return the patterns that may match: few texts name a password, and looking for a name first is faster."""
     lowered = text.casefold()
     return (*_SECRETS, *_TOLD) if any(name in lowered for name in _NAMES) else _SECRETS
 
 
 def names_secret(name: str) -> bool:
-    """Return whether a field of this name holds a secret.
+    """Return true for the name of a field that holds a secret.
 
     >>> names_secret("client_secret"), names_secret("apiKey"), names_secret("max_tokens")
     (True, True, False)
@@ -137,20 +127,20 @@ def names_secret(name: str) -> bool:
 
 
 def secrets_of_the_environment() -> list[str]:
-    """Return the values of the environment's variables that are named as secrets."""
+    """Return the values of environment variables named as secrets."""
     found = [value for name, value in os.environ.items() if re.search(r"KEY|TOKEN|SECRET|PASSWORD", name)]
     return [value for value in found if len(value) >= 8]
 
 
 _SAYING = re.compile(r"[^\W_]{4}")
-"""Part of a value that may be a secret: not of signs in the place of one."""
+"""Part of a value that may be a secret: not a mask of signs."""
 
 _ID = re.compile(r"[0-9a-fA-F-]{16,}|[\w:/-]*[0-9a-f]{24,}[\w:/-]*")
 """An id, a hash or a UUID, which looks like a key and is none."""
 
 
 def secret_finder() -> Callable[[str, str], bool]:
-    """Return a function of a field's name and text: whether that is a secret, by its form, its name or the environment.
+    """Return a predicate of a field's name and text that detects secrets by form, name or environment.
 
     >>> finds = secret_finder()
     >>> finds("api_key", "hunter2!"), finds("text", "I live in Hue")
@@ -172,7 +162,7 @@ _MAX_CHAIN = 4
 _OURS = frozenset({__name__.partition(".")[0], "memory", "tools", "agents", "graphs"})
 _OF_THE_NETWORK = frozenset({"aiohttp", "anyio", "httpcore", "httpx", "requests", "urllib3", "websockets"})
 _NAMES_OBJECTS = ("28", "3D", "3F", "42501", "42703", "42883", "42P01")
-"""SQLSTATEs, or their beginnings, whose messages quote the names of users, databases, tables, columns and functions."""
+"""SQLSTATEs, or prefixes of them, whose messages quote names of users, databases, tables, columns and functions."""
 
 _PLACE = re.compile(
     r"\b[a-z][a-z0-9+.-]*://[^\s'\",;)\]]*[^\s'\",;)\].?]|(?<![\w./~-])~?/[\w@+.-]+(?:/[\w@+.-]*)+\b"
@@ -187,7 +177,7 @@ _RAISE = dis.opmap["RAISE_VARARGS"]
 
 
 def cause_of(error: BaseException) -> str:
-    """Return what an error says in a line, with its type; where that may not be passed on, where it was raised.
+    """Return an error in one line, type and message; instead of an unsafe message the place where it was raised.
 
     >>> cause_of(ConnectionError("no route to host")), cause_of(TimeoutError())
     ('ConnectionError: no route to host', 'TimeoutError')
@@ -206,23 +196,23 @@ def cause_of(error: BaseException) -> str:
 
 
 def cause_for_clients(error: BaseException) -> str:
-    """Return the cause of an error in a line, as the clients of a server may see it."""
+    """Return the cause of an error in a line that the clients of a server may see."""
     return cause_of(for_clients(error) if isinstance(error, ReactMemError) else error)
 
 
 def trace_of(error: BaseException) -> str:
-    """Return the calls that led to an error, a line of code each, without what the error says."""
+    """Return the stack of an error, a line of code each, without its message."""
     return "".join(traceback.format_tb(error.__traceback__)).rstrip()
 
 
 def scrub(said: BaseException | str, secrets: Sequence[str] = ()) -> str:
-    """Return a text on one bounded line, without anything secret.
+    """Return a text on one bounded line, without secrets.
 
-    For what holds no content and no statement, such as what is wrong with a setting; otherwise `cause_of`.
+    For texts without content and statements, such as a wrong setting; otherwise `cause_of`.
 
     Args:
-        said: The text, or the error that says it.
-        secrets: What must not be in it, beside what looks like a key and the environment's secrets.
+        said: The text, or an error with it.
+        secrets: Secrets to remove, beside key-like texts and the environment's secrets.
 
     >>> scrub(ValueError("no answer from https://ann:pw@host/v1, Bearer xyz"))
     'no answer from https://[hidden]@host/v1, Bearer [hidden]'
@@ -233,10 +223,10 @@ def scrub(said: BaseException | str, secrets: Sequence[str] = ()) -> str:
 
 
 def for_clients(error: ReactMemError) -> ReactMemError:
-    """Return an error as the clients of a server are told it: without a secret, and without a host or a file.
+    """Return an error for the clients of a server: without secrets, hosts and files.
 
     Args:
-        error: The error; it is returned itself where it holds none of that.
+        error: The error; returned itself where it holds none of these.
 
     >>> for_clients(ReactMemError("no answer from http://model.internal:8080/v1, see /srv/log/model.txt"))
     ReactMemError('no answer from [hidden], see [hidden]')
@@ -255,7 +245,7 @@ def for_clients(error: ReactMemError) -> ReactMemError:
 
 
 def unquoted(text: str) -> str:
-    """Return a text without what it quotes, which may be content.
+    """Return a text without its quotations, which may be content.
 
     >>> unquoted("invalid input: 'my diary', see the manual")
     "invalid input: '…', see the manual"
@@ -264,7 +254,7 @@ def unquoted(text: str) -> str:
 
 
 def _told_of_causes(error: BaseException) -> str:
-    """Return what an error says as far as it may be passed on; empty where that is nothing."""
+    """Return the safe part of an error's message; empty for none."""
     if isinstance(error, psycopg.Error):
         return _of_the_database(error)
     if is_ours(error):
@@ -281,7 +271,7 @@ def _told_of_causes(error: BaseException) -> str:
 
 
 def _why(error: BaseException) -> str:
-    """Return the cause of what an error was raised from: client libraries wrap what the network raised."""
+    """Return the cause behind an error: client libraries wrap the network's errors."""
     link = error.__cause__
     for _ in range(_MAX_CHAIN):
         if link is None:
@@ -305,7 +295,7 @@ def _of_the_database(error: psycopg.Error) -> str:
 
 
 def _status(error: BaseException) -> str:
-    """Return what an HTTP service answered, by its codes: its words may repeat the request or the key."""
+    """Return the status of an HTTP error by its codes: its words may repeat the request or the key."""
     response = getattr(error, "response", None)
     found = (getattr(error, "status_code", None), getattr(response, "status_code", None), getattr(error, "code", None))
     status = next((int(code) for code in found if isinstance(code, int) and 300 <= code < 600), None)
@@ -320,7 +310,7 @@ def _status(error: BaseException) -> str:
 
 
 def is_ours(error: BaseException) -> bool:
-    """Return whether this project wrote what an error says: its type, or a built-in one that its code raises."""
+    """Return true for an error of this project: one of its types, or a built-in error that its code raises."""
     if _root(type(error).__module__) in _OURS:
         return True
     place = _last(error.__traceback__)

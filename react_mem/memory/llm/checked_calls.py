@@ -1,6 +1,6 @@
-"""Calls from outside: a wrong object is refused where it is given, and what is refused is an error of ours.
+"""Type checks at the public calls: a wrong object is refused there, by an error of ours.
 
-Without it a string where an object belongs fails deep inside, as an attribute that `str` does not have.
+Without them a string in place of an object fails deep inside, as a missing attribute of `str`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ _NO_LIST = (str, bytes, Mapping)
 
 
 def checked(**cures: str) -> Callable[[_Call], _Call]:
-    """Return what makes a function refuse arguments that are not of their annotated types.
+    """Return a decorator that refuses arguments of other types than annotated.
 
     Args:
-        cures: What to give in place of an argument, where its type alone does not tell; empty where the
-            call itself tells more.
+        cures: Advice for an argument, where its type alone is not enough; empty where the call gives better advice.
     """
 
     def decorate(function: _Call) -> _Call:
@@ -66,7 +65,7 @@ def checked(**cures: str) -> Callable[[_Call], _Call]:
 
 
 def checked_calls(of: _Class) -> _Class:
-    """Have every asynchronous call of a class, and its making, refuse wrong objects."""
+    """Apply `checked` to the constructor and every asynchronous public method of a class."""
     for name, member in [*vars(of).items()]:
         is_call = inspect.iscoroutinefunction(member) or inspect.isasyncgenfunction(member)
         if (name == "__init__" or (is_call and not name.startswith("_"))) and not hasattr(member, "__wrapped__"):
@@ -75,7 +74,7 @@ def checked_calls(of: _Class) -> _Class:
 
 
 def _ours(error: ValueError | TypeError) -> Exception:
-    """Return a refusal that our code wrote as an error of ours; any other, which may quote content, as it is."""
+    """Return a refusal by our code as an error of ours; any other, which may quote content, unchanged."""
     if isinstance(error, ReactMemError) or type(error) not in (ValueError, TypeError) or not is_ours(error):
         return error
     kind = WrongType if isinstance(error, TypeError) else InvalidArgument
@@ -90,7 +89,7 @@ def _in_words(function: Callable[..., Any], name: str) -> str:
 
 @cache
 def _tests(function: Callable[..., Any]) -> dict[str, _Test]:
-    """Return what tells, by the names of a function's arguments, whether a value is of the annotated type."""
+    """Return a predicate for each argument of a function that tests a value for its annotated type."""
     try:
         hints = get_type_hints(inspect.unwrap(function))
     except NameError:
@@ -100,7 +99,7 @@ def _tests(function: Callable[..., Any]) -> dict[str, _Test]:
 
 
 def _test(hint: Any) -> _Test | None:
-    """Return what tells whether a value is of a type; None where that cannot be told. It takes what is used alike."""
+    """Return a predicate for values of a type, duck types included; None where no test can tell."""
     kind, parts = get_origin(hint) or hint, get_args(hint)
     inner = [_test(part) for part in parts]
     if kind in (Union, UnionType):

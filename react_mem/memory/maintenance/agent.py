@@ -15,9 +15,6 @@ from react_mem.memory.maintenance.runner import AgentRunner
 from react_mem.memory.maintenance.worker import Worker, drain
 from react_mem.memory.model.retention_settings import RetentionSettings
 
-CLOSING_SECONDS = 5.0
-"""For what is still to be done when an agent is closed. What is not done by then stays due."""
-
 
 class AgentWork:
     """The runners of an agent, and its workers: one for each event loop and store that it is used with."""
@@ -90,4 +87,4 @@ class AgentWork:
         try:
             yield
         finally:
-            await worker.close(CLOSING_SECONDS)
+            await worker.close()

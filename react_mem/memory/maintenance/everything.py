@@ -22,7 +22,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import META
 from react_mem.memory.model.retention_settings import RetentionSettings
-from react_mem.memory.rights.retention import Retained, in_words, retain
+from react_mem.memory.rights.retention import Retained, retain
 from react_mem.memory.store.audit.audit_entries import AuditActor, AuditReason, acting
 from react_mem.memory.store.owned import users_with
 from react_mem.memory.store.postgres import MemoryStore
@@ -216,7 +216,7 @@ class RetentionRounds:
                 at = int(self._clock() * 1000) if done else mark["at"]
                 await asyncio.shield(self._swap(agent, mark, {"at": at, "by": "", "until": 0}))
         if report.total or report.problems:
-            log.info("retention removed %s, of %d users", in_words(report.removed), report.users)
+            log.info("retention removed %s, of %d users", report.in_words(), report.users)
         return report
 
     async def _policies(self) -> dict[str, RetentionSettings]:

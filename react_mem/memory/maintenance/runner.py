@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from langchain_core.language_models import BaseChatModel
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.maintenance.reflecting import Reflecting, reflect, repair
@@ -46,13 +47,20 @@ class AgentRunner:
 
     Args:
         turns: Makes the turns of an owner in a conversation.
-        reflecting: What the agent reflects with.
+        models: The models of its reflection, each a stand-in for those before it.
+        tools: The names of its tools, from whose use skills are learnt.
         retention: How long the agent keeps what it has noted.
     """
 
     turns: Callable[[BaseStore, Identity], Turns]
-    reflecting: Reflecting = field(default_factory=Reflecting)
+    models: Sequence[BaseChatModel] = ()
+    tools: Sequence[str] = ()
     retention: RetentionSettings = field(default_factory=RetentionSettings)
+
+    @property
+    def reflecting(self) -> Reflecting:
+        """Models and tools of the agent's reflection."""
+        return Reflecting(self.models, self.tools)
 
     async def run(self, store: BaseStore, user_id: str, work: Work) -> Outcome:
         """Do an item of work.

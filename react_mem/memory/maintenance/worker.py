@@ -31,6 +31,9 @@ POLL_SECONDS = 5.0
 _LONGEST_POLL = 60.0
 """Seconds between two looks while the store fails."""
 
+CLOSING_SECONDS = 5.0
+"""For what is still to be done when a worker is closed. What is not done by then stays due."""
+
 CONCURRENCY = 4
 """Items at once: model calls that mostly wait. The local embedder does one text at a time anyway."""
 
@@ -146,7 +149,7 @@ class Worker:
             return False
         return True
 
-    async def close(self, within: float) -> None:
+    async def close(self, within: float = CLOSING_SECONDS) -> None:
         """Finish what there is time for, and give the rest back, for the next worker to take over at once.
 
         Args:

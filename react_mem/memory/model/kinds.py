@@ -80,8 +80,7 @@ class Kind:
     @cached_property
     def name(self) -> str:
         """The name of the kind, as its records and filters have it; empty of no kind in particular."""
-        name = self.record.model_fields["kind"].default
-        return name if isinstance(name, str) else ""
+        return self.record.kind_name()
 
     def matches(self, value: Mapping[str, Any]) -> bool:
         """Return whether a record, as JSON, is of this kind.

@@ -120,9 +120,9 @@ def abandoned_namespace(user_id: str, part: str = "") -> Namespace:
     return (*owner_namespace(user_id), ABANDONED, *filter(None, [part]))
 
 
-def terminal_namespace(user_id: str) -> Namespace:
+def terminal_namespace(user_id: str, *agent: str) -> Namespace:
     """Return where the terminal keeps which conversation a user left, below it one entry an agent."""
-    return (TERMINAL, encode(user_id))
+    return (TERMINAL, encode(user_id), *map(encode, agent))
 
 
 def work_namespace(user_id: str) -> Namespace:

@@ -158,6 +158,12 @@ class Record(BaseModel, extra="forbid", frozen=True):
         return cls.model_validate(value)
 
     @classmethod
+    def kind_name(cls) -> str:
+        """Return the `kind` of these records; empty of no kind in particular."""
+        name = cls.model_fields["kind"].default
+        return name if isinstance(name, str) else ""
+
+    @classmethod
     def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:
         """Return a record, as JSON, with all that it holds as taken in from a file, which is trusted least.
 
@@ -254,6 +260,12 @@ class Message(Record):
     run_id: str = ""
     feedback: dict[str, Literal[-1, 0, 1]] = Field(default_factory=dict)
     elsewhere: bool = False
+
+    @classmethod
+    def kind_name(cls) -> str:
+        """Return the `kind` of these records; empty of no kind in particular."""
+        name = cls.model_fields["kind"].default
+        return name if isinstance(name, str) else ""
 
     @classmethod
     def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:

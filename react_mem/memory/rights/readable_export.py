@@ -10,7 +10,7 @@ import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from react_mem.memory.model.kinds import FACT, PROFILE
 from react_mem.memory.rights.portability import text_of_record, texts_of, told_of_record, topics_of
@@ -163,3 +163,8 @@ def _shown_of_markdown_export(text: Any) -> str:
     """Return a text that says only what it says, on one line."""
     said = _SYNTAX.sub(r"\\\1", _ODD_OF_MARKDOWN_EXPORT.sub(" ", str(text)[:_SHOWN])).strip()
     return _BEGINS.sub(r"\1\\\2", said)
+
+
+def render_export(lines: Iterable[str], form: Literal["html", "markdown"]) -> list[str]:
+    """Return an export for people: the one page of HTML, or the lines of Markdown."""
+    return [readable_export(lines)] if form == "html" else list(markdown_export(lines))

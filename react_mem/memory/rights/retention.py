@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -82,6 +82,15 @@ class Retained:
     def total(self) -> int:
         """Number of records that were removed."""
         return sum(self.removed.values())
+
+    def in_words(self) -> str:
+        """Return the counts by kind in a line, the most first.
+
+        >>> Retained({"fact": 1, "message": 12}).in_words()
+        '12 message, 1 fact'
+        """
+        ordered = Counter(self.removed).most_common()
+        return ", ".join(f"{count} {kind}" for kind, count in ordered) or "nothing"
 
 
 async def retain(
@@ -180,13 +189,3 @@ async def _delete_threads(store: BaseStore, checkpointer: Checkpointer, user_id:
             deleted += 1
         await write(store, [PutOp(namespace, left.key, None)])
     return deleted
-
-
-def in_words(counts: Mapping[str, int]) -> str:
-    """Return counts by kind in a line, the most first.
-
-    >>> in_words({"fact": 1, "message": 12})
-    '12 message, 1 fact'
-    """
-    ordered: Sequence[tuple[str, int]] = Counter(counts).most_common()
-    return ", ".join(f"{count} {kind}" for kind, count in ordered) or "nothing"

@@ -178,10 +178,11 @@ def load_embedding_model(spec: str) -> EmbeddingModel:
     return EmbeddingModel(spec, _KNOWN_DIMS.get(spec) or _ask_dims(spec, embeddings), embeddings)
 
 
-def embedding_of(store: object) -> str | None:
-    """Return the name of the model that a store embeds with; None where it does not tell."""
+def embedding_of(store: object, spec: str = "auto") -> str | None:
+    """Return the name of a store's embedding model, or `spec` where it means that model; None if unknown."""
     model = getattr(store, "embedding", None)
-    return model.name if isinstance(model, EmbeddingModel) else None
+    name = model.name if isinstance(model, EmbeddingModel) else None
+    return spec if means_same_embedding(spec, name) else name
 
 
 def means_same_embedding(spec: str, name: str | None) -> bool:

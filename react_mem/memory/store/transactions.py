@@ -21,6 +21,7 @@ from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
+from react_mem.errors import WriteConflict
 from react_mem.memory import telemetry
 from react_mem.memory.model.namespaces import Namespace, meta_namespace
 from react_mem.memory.model.receipt import Change, write
@@ -69,10 +70,6 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.005, 0.2
 """Seconds at most before the second try, doubled with each try: who tries again at once loses to the same others."""
 
 Result = TypeVar("Result")
-
-
-class WriteConflict(Exception):  # noqa: N818 - the field's term
-    """Other writers of the same were faster, every time."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Sources of a summary, shown to a model as fenced data of a bounded size, whatever comes in."""
+"""Sources of a summary: fenced data of a bounded size for a model, and the chain that they come from."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from react_mem.memory.model.policy import SummarySettings
 from react_mem.memory.model.records import Summary, SummaryLevel
 
 MAX_CHARS = 24_000
-"""Of all sources together, some 8,000 tokens of Vietnamese: what a small model's window holds beside instructions."""
+"""Maximum characters of all sources together, some 8,000 tokens of Vietnamese: they fit into a small model's window."""
 
 _MAX_SOURCE = 4_000
 _MIN_SOURCE = 200
 CUT = "[…]"
-"""Stands where the middle of a long source is left out."""
+"""Placeholder for the middle of a long source."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Source:
     """One message or summary.
 
     Args:
-        text: All that it says.
-        at: When the last of it was said.
-        role: Who said a message; empty for a summary.
-        quoted: What a user only shows in a message: somebody else's words, or code. `text` is without it.
+        text: Its text, without quotations.
+        at: Time of its last message.
+        role: Author of a message; empty for a summary.
+        quoted: Quotations of a user message: another author's words, or code.
     """
 
     text: str
@@ -47,14 +47,9 @@ class Source:
 
     @classmethod
     def of_message(cls, text: str, at: datetime, role: str) -> Self:
-        """Return a message as a source, with what the user says apart from what they show; not for an event loop.
+        r"""Return a message as a source, the user's own words apart from quotations; not for an event loop.
 
-        Args:
-            text: All of it.
-            at: When it was said.
-            role: Who said it.
-
-        >>> source = Source.of_message("Is that so?\\n> I live in Rome.", datetime(2026, 11, 20, tzinfo=UTC), "user")
+        >>> source = Source.of_message("Is that so?\n> I live in Rome.", datetime(2026, 11, 20, tzinfo=UTC), "user")
         >>> source.text.strip(), source.quoted
         ('Is that so?', '> I live in Rome.')
         """
@@ -66,17 +61,17 @@ class Source:
 
     @property
     def whole(self) -> str:
-        """All that stands in it, for what a summary is held to."""
+        """All of its text, as evidence for a summary."""
         return f"{self.text}\n{self.quoted}" if self.quoted else self.text
 
     @property
     def day(self) -> str:
-        """The day on which it was said, with its name: "last Friday" is counted from it."""
+        """Its day, with the weekday: "last Friday" is counted from it."""
         return f"{self.at.astimezone(UTC):%a %Y-%m-%d}"
 
 
 def bounded(sources: Sequence[Source]) -> list[Source]:
-    """Return sources of which each keeps its beginning and its end, so that together they fit."""
+    """Return sources that together fit: each keeps its beginning and its end."""
     share = max(_MIN_SOURCE, min(_MAX_SOURCE, MAX_CHARS // max(len(sources), 1)))
     return [
         replace(source, text=_edges(source.text, share), quoted=_edges(source.quoted, share - len(source.text)))
@@ -102,7 +97,7 @@ def rendered(tag: str, sources: Sequence[Source]) -> str:
 
 
 def _edges(text: str, limit: int) -> str:
-    """Keep the head and the tail: a long message tells what it is about first and what is wanted last."""
+    """Keep the head and the tail: a long message tells its subject first and its wish last."""
     if len(text) <= limit:
         return text
     if limit < _MIN_SOURCE // 2:
@@ -141,7 +136,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def _ends(text: str, place: int) -> bool:
-    """Return whether a sentence that ends here ends in the whole text too: not the "3." of "3.5", nor a mere line."""
+    """Return true if a sentence that ends here ends in the whole text too: not the "3." of "3.5", nor a mere line."""
     return (text[place].isspace() and text[place - 1] in "\"'”’»)].!?…") or text[place - 1] in "。！？"
 
 
@@ -160,7 +155,7 @@ def _words(text: str, limit: int) -> str:
 
 
 def _is_joined(text: str, cut: int) -> bool:
-    """Return whether a cut would part what is one: a letter and its accent, an emoji and its parts, a number."""
+    """Return true if a cut would split a letter and its accent, an emoji, or a number."""
     after, before = text[cut], text[cut - 1]
     number = after.isdigit() and (before.isdigit() or before in ".,")
     return number or bool(unicodedata.combining(after)) or after in _JOINERS or before in _JOINERS
@@ -172,10 +167,10 @@ MADE_BY = "extractive"
 """Mark of a summary that no model has made."""
 
 _MIN_SENTENCE = 40
-"""Characters of which a sentence says something; a shorter rest of the room stays empty."""
+"""Minimum characters of a telling sentence; a shorter rest of the room stays empty."""
 
 _SHARE = 2
-"""No sentence takes more than this part of the room: one pasted line would push everything else out."""
+"""Divisor of the room for one sentence: one pasted line would push everything else out."""
 
 _ROLE = re.compile(r"^(user|assistant|system|tool|agent|observer): ")
 _DECIDES = cue("decides")
@@ -190,17 +185,15 @@ class _Sentence:
 
 
 def extract_sentences(sources: Sequence[Source], length: int, *, named: bool = True) -> str:
-    """Return sentences of the sources that name people, places, numbers and decisions, with who said them.
+    """Return the sentences of the sources that name people, places, numbers and decisions, with their speakers.
 
-    What tells nothing, as small talk and most questions, is left out even where there is room.
+    Sentences that tell nothing, as small talk and most questions, are left out even where there is room. Where none
+    says much, the beginning of the sources is returned.
 
     Args:
-        sources: What is summed up, in the order of the conversation.
-        length: Characters of all of them together, at most.
-        named: Whether it is told who said them.
-
-    Returns:
-        The sentences, in their order; the beginning of the sources where none says much.
+        sources: The sources, in the order of the conversation.
+        length: Maximum characters of all of them together.
+        named: True to name the speakers.
 
     >>> from datetime import datetime, timezone
     >>> at = datetime(2026, 11, 20, tzinfo=timezone.utc)
@@ -258,8 +251,9 @@ def _told(chosen: Sequence[_Sentence], named: bool) -> str:
 MASTER: Literal["master"] = "master"
 
 MAX_WAITING = 200
-"""Messages that wait in a chain at once, as many as `n_sum` may be: the chain is read in every turn. What else a
-conversation has joins once these have been summed up."""
+"""Maximum number of messages that wait in a chain, as many as `n_sum` may be: the chain is read in every turn. Further
+messages of a conversation join once these have been summed up.
+"""
 
 
 @dataclass(frozen=True)
@@ -267,7 +261,7 @@ class Fold:
     """Group of items that becomes one summary.
 
     Args:
-        entries: What is summed up, in the order of the conversation.
+        entries: The items, in the order of the conversation.
         level: The level of the summary.
         master: The master that it updates; None where it is a new summary.
     """
@@ -278,22 +272,22 @@ class Fold:
 
     @property
     def source_ids(self) -> tuple[str, ...]:
-        """The records that are summed up."""
+        """The records of the items."""
         return tuple(entry.id for entry in self.entries)
 
     @property
     def parts(self) -> tuple[ChainEntry, ...]:
-        """All that the summary will stand for."""
+        """All entries that the summary will replace."""
         return self.entries if self.master is None else (self.master, *self.entries)
 
     @property
     def at(self) -> datetime:
-        """Return when the last of it was said."""
+        """Time of the last entry."""
         return max(entry.at for entry in self.parts)
 
     @property
     def extent(self) -> dict[str, int]:
-        """Return where in the conversation it begins and ends, and how many messages it stands for."""
+        """First and last place in the conversation, and number of messages covered."""
         return {
             "first_turn": min(entry.first_turn for entry in self.parts),
             "last_turn": max(entry.last_turn for entry in self.parts),
@@ -302,28 +296,24 @@ class Fold:
 
     @property
     def origin(self) -> Origin:
-        """Return the summary's origin: the summariser's, and none above that of its sources."""
+        """Origin of the summary: the summariser's, and none above its sources."""
         return lowest([Origin.ASSISTANT, *(entry.origin for entry in self.parts)])
 
     def summary_id(self, session_id: str) -> str:
-        """Return the id of the summary: of the same sources always the same, and of the master one a conversation."""
+        """Return the id of the summary: the same for the same sources, and one master a conversation."""
         sources = (session_id,) if self.level == MASTER else self.source_ids
         return SUMMARY.id(self.level, *sources)
 
     def is_of(self, chain: ContextChain) -> bool:
-        """Return whether a chain still holds all of this as it was."""
+        """Return true if a chain still holds all of this unchanged."""
         return set(self.parts) <= set(chain.entries)
 
 
 def next_fold(chain: ContextChain, settings: SummarySettings) -> Fold | None:
-    """Return what of a chain is to be summed up next; None where nothing is.
+    """Return the next group of a chain to sum up; None where none is due.
 
     The highest level goes first, and of messages the first `n_sum` count: a chain that is folded after each message and
     one that is folded after many become the same.
-
-    Args:
-        chain: The chain.
-        settings: When to fold, and how much.
     """
     top = [entry for entry in chain.entries if _number(entry) >= settings.max_sum_lvl]
     if len(top) >= settings.sum_window:
@@ -341,13 +331,7 @@ def next_fold(chain: ContextChain, settings: SummarySettings) -> Fold | None:
 
 
 def applied(chain: ContextChain, fold: Fold, summary: Summary) -> ContextChain:
-    """Return the chain with a summary in the place of what it sums up, or of the master that it updates.
-
-    Args:
-        chain: The chain, which holds all of the fold.
-        fold: What was summed up.
-        summary: What it came to.
-    """
+    """Return the chain with a summary in place of its sources, or of the master that it updates."""
     made = ChainEntry(
         id=summary.id,
         level=fold.level,
@@ -364,20 +348,12 @@ def applied(chain: ContextChain, fold: Fold, summary: Summary) -> ContextChain:
 
 
 def without(chain: ContextChain, ids: Sequence[str]) -> ContextChain:
-    """Return the chain without the links of these records."""
+    """Return the chain without the entries of these records."""
     return chain.model_copy(update={"entries": tuple(entry for entry in chain.entries if entry.id not in ids)})
 
 
 def shown(chain: ContextChain, first_turn: int) -> list[ChainEntry]:
-    """Return what a prompt needs of a chain beside the messages that it shows word for word.
-
-    Args:
-        chain: The chain.
-        first_turn: The place in the conversation from which on the prompt has everything.
-
-    Returns:
-        The summaries and messages that cover something before that place, in the order of the conversation.
-    """
+    """Return the entries of a chain that cover something before `first_turn`, where the verbatim part begins."""
     return [entry for entry in chain.entries if entry.first_turn < first_turn]
 
 

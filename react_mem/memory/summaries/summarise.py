@@ -1,4 +1,4 @@
-"""Making one summary: a model is asked, its answer is checked, and where no model can, sentences are chosen."""
+"""Making of one summary: a model is asked, its answer is checked, and without a model, sentences are chosen."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ _EMPHASIS = re.compile(r"\*\*|__|`")
 _REFUSES = re.compile(rf"\A\W*{phrases('declines')}", re.IGNORECASE)
 
 _MAX_DECLINING = 0.5
-"""The share of its words that a refusal may have from what was said; what has more sums up somebody's apology."""
+"""Maximum share of a refusal's words that come from the sources; more, and it sums up somebody's apology."""
 
 _PHRASE = 4
 _MIN_WORDS = 12
-"""A text of so many words, half of which are one phrase over and over, is of a model that got stuck."""
+"""Minimum words of a text that counts as stuck if one phrase makes up half of it."""
 
 
 def read_summary(answer: str) -> str:
-    """Return the summary in a model's answer, on one line; empty where there is none.
+    r"""Return the summary in a model's answer, on one line; empty where there is none.
 
-    >>> read_summary("<think>Hm.</think>Here is the summary:\\n- **An** has a cat\\n- It is called Mo.")
+    >>> read_summary("<think>Hm.</think>Here is the summary:\n- **An** has a cat\n- It is called Mo.")
     'An has a cat. It is called Mo.'
     >>> read_summary('{"summary": "An has a cat."}'), read_summary("<think>I must")
     ('An has a cat.', '')
@@ -70,10 +70,6 @@ def read_summary(answer: str) -> str:
 
 def objection(summary: str, told: Told) -> str:
     """Return why a text is not a summary at all; empty where it may be one.
-
-    Args:
-        summary: What the model wrote.
-        told: What it was to sum up.
 
     >>> told = Told(["I have a cat called Mo."])
     >>> objection("The user has a cat called Mo.", told), objection("I'm sorry, but I can't help with that.", told)
@@ -102,7 +98,7 @@ def _from_json(text: str) -> str:
 # Coherence of a summary with its sources: names and numbers that it lost, and those that it invented.
 
 _ROOM = 40
-"""Characters that a summary needs for one name or number and what is said of it: what has no room is not missed."""
+"""Characters per name or number in a summary: names and numbers beyond its length are not missed."""
 
 
 @dataclass(frozen=True)
@@ -110,10 +106,10 @@ class Coherence:
     """Comparison of a summary with its sources.
 
     Args:
-        kept: How many of the sources' names and numbers it has.
-        room: How many of them it has room for.
-        lost: Those it does not have, in their order.
-        invented: Names and numbers that it has and no source does.
+        kept: Number of the sources' names and numbers in it.
+        room: Number of them that it has room for.
+        lost: The missing ones, in their order.
+        invented: Its names and numbers that no source has.
     """
 
     kept: int
@@ -123,13 +119,13 @@ class Coherence:
 
     @property
     def quality(self) -> float:
-        """The share that it kept of what it has room for, less the share of its own that it invented; from 0 to 1."""
+        """Share of the names and numbers kept, less the share invented; from 0 to 1."""
         kept = min(self.kept / self.room, 1.0) if self.room else 1.0
         return max(0.0, kept - len(self.invented) / ((self.kept + len(self.invented)) or 1))
 
     @property
     def fails(self) -> bool:
-        """Return whether to retry: it invents something, or has lost most of what it has room for."""
+        """True if the summary should be retried: it invents something, or has lost most names and numbers that fit."""
         return bool(self.invented) or self.kept * 2 < self.room
 
 
@@ -138,9 +134,9 @@ def compare(summary: str, sources: Sequence[Source], length: int, known: Sequenc
 
     Args:
         summary: The summary.
-        sources: What it sums up.
-        length: Characters that it may have.
-        known: What else it may speak of, such as the summary before it.
+        sources: Its sources.
+        length: Maximum characters of the summary.
+        known: Further sources that it may draw on, such as the summary before it.
 
     >>> from datetime import UTC, datetime
     >>> said = [Source("We meet Lan in Hue at 7:30.", datetime(2026, 11, 20, tzinfo=UTC), "user")]
@@ -159,30 +155,30 @@ def compare(summary: str, sources: Sequence[Source], length: int, known: Sequenc
 
 
 _CHARS_PER_WORD = 6
-"""A model counts words better than characters; English and Vietnamese have five or six to a word and its space."""
+"""Characters per word and space in English and Vietnamese; a model counts words better than characters."""
 
 _MAX_COMPLAINT = 15
-"""Names and numbers that a complaint lists: more of them no small model works through."""
+"""Maximum names and numbers in a complaint: no small model works through more."""
 
 _MAX_ANSWER = 20_000
 """Characters of an answer that are read: five times the longest summary."""
 
 _MIN_HELD = 0.5
-"""The part of a summary that has to be borne out; of less the sources' own sentences are the better summary."""
+"""Minimum share of a summary that its sources support; below, the sources' own sentences are the better summary."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class SummaryTask:
-    """One summary that is to be made.
+    """One summary to make.
 
     Args:
         level: Its level.
-        sources: What it sums up, in the order of the conversation.
-        before: The summary that comes before it, to go on from; None where there is none.
+        sources: Its sources, in the order of the conversation.
+        before: The summary before it, to go on from; None where there is none.
         master: The master so far, where it is to be brought up to date.
-        covers: How many messages it stands for.
+        covers: Number of messages covered.
     """
 
     level: SummaryLevel
@@ -193,7 +189,7 @@ class SummaryTask:
 
     @property
     def told(self) -> list[Source]:
-        """Everything that has to be in the summary."""
+        """Sources that the summary has to cover."""
         return [*([self.master] if self.master else []), *self.sources]
 
     @property
@@ -202,19 +198,19 @@ class SummaryTask:
         return [self.before] if self.before else []
 
     def evidence(self) -> Told:
-        """Return what the sentences of the summary are held to."""
+        """Return the evidence for the sentences of the summary."""
         known = [*self.around, *self.told]
         return Told([f"{source.role}: {source.whole}" for source in known], [source.at for source in known])
 
 
 @dataclass(frozen=True)
 class Made:
-    """A summary as it was made.
+    """A finished summary.
 
     Args:
         text: The summary.
-        made_by: The model; `extractive` where there was none that could.
-        calls: How many model calls it took.
+        made_by: The model; `extractive` without one.
+        calls: Number of model calls.
         problem: Why no model made it, though there are some; empty where one did.
     """
 
@@ -225,7 +221,7 @@ class Made:
 
 
 class Summariser:
-    """Makes summaries. It is built once and used for every turn; building reads files, so not on an event loop.
+    """Maker of summaries. It is built once and used for every turn; building reads files, so not on an event loop.
 
     Args:
         models: The chat models to ask, each where those before it fail; without any, sentences are chosen. They are not
@@ -238,17 +234,17 @@ class Summariser:
         self.prompts = {name: load_prompt(name) for name in levels} if models else {}
 
     def begin(self, settings: SummarySettings, deadline: float) -> Summarising:
-        """Return what makes the summaries of one go: a model that cannot be reached is not asked again in it.
+        """Return a session of summaries: a model that cannot be reached is not asked again in it.
 
         Args:
-            settings: Their length, and whether they are made once more.
+            settings: Their length, and whether they are retried.
             deadline: Seconds for one model call.
         """
         return Summarising(self, settings, deadline)
 
 
 EXTRACTIVE = Summariser()
-"""The one that asks no model."""
+"""Summariser that asks no model."""
 
 
 @dataclass(frozen=True)
@@ -259,7 +255,7 @@ class _SummaryModel:
 
 @dataclass
 class Summarising:
-    """The summaries of one go. See `Summariser.begin`."""
+    """A session of summaries. See `Summariser.begin`."""
 
     summariser: Summariser
     settings: SummarySettings
@@ -268,11 +264,7 @@ class Summarising:
     _calls: int = 0
 
     async def make(self, task: SummaryTask) -> Made:
-        """Return a summary, whatever fails.
-
-        Args:
-            task: What it is of.
-        """
+        """Return a summary. Never raises an extraction error: sentences stand in for a failed model."""
         with telemetry.span("summary", level=task.level) as measured:
             measured.set(covers=task.covers)
             task = replace(task, sources=bounded(task.sources))
@@ -316,10 +308,10 @@ class Summarising:
         return Made(text, asked.name)
 
     async def _answer(self, asked: _SummaryModel, task: SummaryTask, prompt: Sequence[BaseMessage]) -> str:
-        """Return what a model makes of a prompt, within the length.
+        """Return the summary in a model's answer to a prompt, within the length.
 
         Raises:
-            ExtractionError: If it fails, or its answer is not a summary.
+            ExtractionError: If the model fails, or its answer is not a summary.
         """
         self._calls += 1
         length = self.settings.summary_length
@@ -369,7 +361,7 @@ class Summarising:
 
 
 def _held(text: str, task: SummaryTask) -> str:
-    """Return a summary without the sentences that nothing bears out.
+    """Return a summary without its unsupported sentences.
 
     Raises:
         InvalidOutput: If those are more than half of it.
@@ -381,5 +373,5 @@ def _held(text: str, task: SummaryTask) -> str:
 
 
 def _better(one: Coherence, other: Coherence) -> bool:
-    """Return whether one summary invents less than another, or as little and keeps more."""
+    """Return true if one summary invents less than another, or as little and keeps more."""
     return (-len(one.invented), one.kept) > (-len(other.invented), other.kept)

@@ -1,11 +1,11 @@
-"""Telemetry: what happens, how long it takes, what it costs and how it fails - never what was said, nor by whom.
+"""Telemetry: counts, durations, costs and failures - never a text, nor a user.
 
     telemetry.count("degradations", part="reranker")
     telemetry.record("read.results", 7)
     with telemetry.span("tool", tool="calculator"):
         ...
 
-`catalogue` declares every name, its unit and its labels. It goes to the global OpenTelemetry providers, if the
+`catalogue` declares every name, its unit and its labels. Everything goes to the global OpenTelemetry providers, if the
 deployment has set any, and to the Prometheus endpoint of the server.
 """
 
@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 from react_mem._lazy import door
 
 if TYPE_CHECKING:
-    from react_mem.memory.telemetry.catalogue import OPERATIONS as OPERATIONS
-    from react_mem.memory.telemetry.catalogue import PREFIX as PREFIX
     from react_mem.memory.telemetry.emit import count as count
     from react_mem.memory.telemetry.emit import listen as listen
     from react_mem.memory.telemetry.emit import observe as observe

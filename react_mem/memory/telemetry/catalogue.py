@@ -1,7 +1,7 @@
-"""Every instrument there is, declared once: its name, what it counts, in what, and by which labels.
+"""Catalogue of all instruments: names, units and labels.
 
-No instrument takes what a user, a model, a page or a tool has said, nor who said it. A label that is not declared here
-is not recorded (see `labels`).
+No instrument takes a text of a user, a model, a page or a tool, nor an identity. An undeclared label is not recorded
+(see `Choice` and `Name`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from enum import Enum, auto
 OTHER = "other"
 
 _MAX_NAMES = 50
-"""Names a label takes in one process. Prometheus keeps a series for each, times those of the other labels."""
+"""Maximum names of a label in one process. Prometheus keeps a series for each, times those of the other labels."""
 _NAME = re.compile(r"[A-Za-z0-9_.:/@+-]{1,64}")
 """Form of identifiers of models, tools and exceptions, which no sentence has."""
 
@@ -39,7 +39,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Name:
-    """A label for names that are set by code or configuration, such as a model's: short, and not many of them.
+    """A label for names that are set by code or configuration, such as a model's: short and few.
 
     >>> Name("model").admit("gpt-4o-mini"), Name("model").admit("what did I say yesterday?")
     ('gpt-4o-mini', 'other')
@@ -85,10 +85,10 @@ class Instrument:
 
     Args:
         name: Its name, without the prefix.
-        kind: How it adds up.
-        unit: In what, as UCUM writes it; braces are remarks.
-        description: What it counts.
-        labels: By what.
+        kind: Its aggregation.
+        unit: Its unit, as UCUM writes it; braces are remarks.
+        description: Its description.
+        labels: Its labels.
         buckets: The upper ends of a histogram's buckets.
     """
 
@@ -106,9 +106,9 @@ class MeasuredSpan:
 
     Args:
         name: Its name, without the prefix.
-        description: What is done.
-        labels: By what, besides `error_type`.
-        numbers: What the trace span tells besides, as numbers.
+        description: Its description.
+        labels: Its labels, besides `error_type`.
+        numbers: Numeric attributes of the trace span.
     """
 
     name: str
@@ -156,9 +156,9 @@ _SECTION = choice(
     "total",
 )
 _SOURCE = Name("source")
-"""The kind of a record, which its class says."""
+"""The kind of a record, from its class."""
 ERROR_TYPE = Name("error_type")
-"""The class of an exception, never what it says."""
+"""The class of an exception, never its message."""
 
 OPERATIONS = (
     MeasuredSpan(

@@ -1,7 +1,7 @@
-"""Recording: counts, values and spans go to the global OpenTelemetry providers, and to whoever listens here.
+"""Recording: counts, values and spans go to the global OpenTelemetry providers, and to listeners of this process.
 
-Without anybody listening a call costs a microsecond or two, with the Prometheus endpoint some fifteen. Nothing here
-raises: what is not in the catalogue is dropped and logged, because what is measured matters more than its measure.
+Without a listener a call costs a microsecond or two, with the Prometheus endpoint some fifteen. Nothing here
+raises: an undeclared name is dropped and logged, because the measured operation matters more than its measure.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ATTRIBUTES = {"error_type": "error.type"}
 
 
 class _Recorder:
-    """One instrument, and everybody who hears it."""
+    """One instrument, with its listeners."""
 
     def __init__(self, instrument: Instrument) -> None:
         self.instrument = instrument
@@ -121,11 +121,11 @@ _own_tracers: list[Tracer] = []
 
 @contextmanager
 def listen(meters: MeterProvider | None = None, tracers: TracerProvider | None = None) -> Iterator[None]:
-    """Hear everything for the length of a context, besides the global OpenTelemetry providers.
+    """Listen to everything for the length of a context, besides the global OpenTelemetry providers.
 
     Args:
-        meters: Takes counts and values.
-        tracers: Takes the spans, in place of the global provider.
+        meters: Receives counts and values.
+        tracers: Receives the spans, in place of the global provider.
     """
     meter = meters.get_meter(SCOPE) if meters else None
     tracer = tracers.get_tracer(SCOPE) if tracers else None
@@ -145,36 +145,24 @@ def listen(meters: MeterProvider | None = None, tracers: TracerProvider | None =
 
 
 def count(name: str, n: int | float = 1, /, **labels: str) -> None:
-    """Count something.
-
-    Args:
-        name: A counter of the catalogue.
-        n: How many.
-        labels: Its labels.
-    """
+    """Add to a counter of the catalogue."""
     _emit(name, n, labels, Metric.COUNTER)
 
 
 def record(name: str, value: float, /, **labels: str) -> None:
-    """Record a value: one more in a histogram, or what a gauge shows from now on.
-
-    Args:
-        name: A histogram or gauge of the catalogue.
-        value: The value.
-        labels: Its labels.
-    """
+    """Record a value in a histogram of the catalogue, or set a gauge."""
     _emit(name, value, labels, Metric.HISTOGRAM, Metric.GAUGE)
 
 
 def observe(name: str, source: Callable[[], Observed]) -> Callable[[], None]:
-    """Have a gauge ask for its value whenever somebody reads it; the values of several sources add up.
+    """Make a gauge ask for its value whenever it is read; the values of several sources add up.
 
     Args:
         name: A gauge of the catalogue.
         source: Returns values and labels, from memory: it must not block.
 
     Returns:
-        What ends it.
+        A function that ends the observation.
     """
     return _RECORDERS[name].observe(source)
 
@@ -188,9 +176,9 @@ def _emit(name: str, value: float, labels: Mapping[str, object], *kinds: Metric)
 
 
 class span:  # noqa: N801 - reads as the function that it is used as
-    """Measure an operation: its duration, its failure by kind, and a trace span that knows its parent.
+    """Measure an operation: its duration, its failure by class, and a trace span that knows its parent.
 
-    An exception passes through; its class is recorded, never its text. To be interrupted for a human's word is no
+    An exception passes through; its class is recorded, never its text. An interrupt for a human's decision is no
     failure.
 
         with telemetry.span("web_engine", engine="searxng") as measured:
@@ -213,7 +201,7 @@ class span:  # noqa: N801 - reads as the function that it is used as
         self._tracing: AbstractContextManager[TraceSpan] | None = None
 
     def set(self, **told: str | int | float) -> None:
-        """Add labels, or numbers for the trace span, that are only known by now."""
+        """Add labels, or numbers for the trace span, that were unknown at the start."""
         operation = _OPERATIONS.get(self._name)
         for name, value in told.items():
             if operation is not None and name in operation.numbers:
@@ -227,7 +215,6 @@ class span:  # noqa: N801 - reads as the function that it is used as
         self._labels["error_type"] = type(error).__name__
 
     def __enter__(self) -> Self:
-        """Begin."""
         tracer = _tracer()
         if tracer is not None:
             self._tracing = tracer.start_as_current_span(PREFIX + self._name)
@@ -238,7 +225,6 @@ class span:  # noqa: N801 - reads as the function that it is used as
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """End, and record."""
         seconds = time.perf_counter() - self._started
         if error is not None and not isinstance(error, GraphBubbleUp):
             self.failed(error)
@@ -259,14 +245,14 @@ class span:  # noqa: N801 - reads as the function that it is used as
 
 
 def _tracer() -> Tracer | None:
-    """Return who takes spans; None where the deployment has configured nobody."""
+    """Return the tracer; None where the deployment has configured none."""
     if _own_tracers:
         return _own_tracers[-1]
     return None if isinstance(trace.get_tracer_provider(), ProxyTracerProvider) else _global_tracer
 
 
 def _refuse(what: str) -> None:
-    """Say once that something is not recorded; what it is called is code, not content."""
+    """Log once that something is not recorded; its name is code, not content."""
     if what not in _refused:
         _refused.add(what)
         log.error("not recorded: %s", what)
@@ -285,11 +271,7 @@ _pools: weakref.WeakSet[AsyncConnectionPool[Any]] = weakref.WeakSet()
 
 
 def watch_pool(pool: AsyncConnectionPool[Any]) -> None:
-    """Have a pool's connections and who waits for them observed, for as long as it is open.
-
-    Args:
-        pool: The pool.
-    """
+    """Observe a pool's connections and waiting requests for as long as it is open."""
     _pools.add(pool)
 
 

@@ -1,4 +1,4 @@
-"""Chat models: their calls and tokens, and those of a turn."""
+"""Metrics of chat models: calls and tokens, by call and by turn."""
 
 from __future__ import annotations
 
@@ -20,13 +20,7 @@ if _PRICED:
 
 
 class MeasuredCall:
-    """One call of a chat model, as it goes.
-
-    Args:
-        measured: Its span.
-        purpose: What for.
-        model: The model's name.
-    """
+    """One measured call of a chat model."""
 
     def __init__(self, measured: span, purpose: str, model: str) -> None:
         self._measured = measured
@@ -35,20 +29,12 @@ class MeasuredCall:
         self._read = self._written = 0
 
     def answered(self, message: object) -> None:
-        """Count the tokens of an answer, where the provider tells them.
-
-        Args:
-            message: What the model returned.
-        """
+        """Count the tokens of an answer, if the provider reports them."""
         if isinstance(message, AIMessage):
             self.spent(message.usage_metadata)
 
     def spent(self, usage: Any) -> None:
-        """Count tokens.
-
-        Args:
-            usage: As `AIMessage.usage_metadata`, or nothing.
-        """
+        """Count tokens, in the form of `AIMessage.usage_metadata`."""
         read, written = _tokens(usage)
         if not read and not written:
             return
@@ -60,15 +46,13 @@ class MeasuredCall:
 
 @contextmanager
 def model_call(purpose: str, model: BaseLanguageModel[Any]) -> Iterator[MeasuredCall]:
-    """Measure one call of a chat model: how long, whether it failed and how, and its tokens.
+    """Measure one call of a chat model: its duration, its failure, and its tokens.
 
         with telemetry.model_call("answer", model) as call:
             response = await model.ainvoke(prompt)
             call.answered(response)
 
-    Args:
-        purpose: What for, one of the catalogue's.
-        model: The model.
+    `purpose` is one of the catalogue's.
     """
     name = model_name(model)
     with span("model", purpose=purpose, model=name) as measured:
@@ -76,11 +60,7 @@ def model_call(purpose: str, model: BaseLanguageModel[Any]) -> Iterator[Measured
 
 
 def turn_answered(messages: Iterable[BaseMessage]) -> None:
-    """Count a turn that has its answer, and what its model calls took together.
-
-    Args:
-        messages: Those of the turn, its answer included.
-    """
+    """Count an answered turn with the tokens of its model calls."""
     read = written = calls = 0
     for message in messages:
         if not isinstance(message, AIMessage):
@@ -110,7 +90,7 @@ def cost_of(message: AIMessage) -> float | None:
 
 
 def model_name(model: BaseLanguageModel[Any]) -> str:
-    """Return what a model is called in its configuration, as `provider:model` as far as it tells, else its class."""
+    """Return a model's name in its configuration, as `provider:model` where it tells, else its class."""
     told = (getattr(model, field, None) for field in ("model_name", "model", "model_id", "deployment_name"))
     named = next((name for name in told if isinstance(name, str) and name), None)
     if named is None:
@@ -120,7 +100,7 @@ def model_name(model: BaseLanguageModel[Any]) -> str:
 
 
 def names_of(message: AIMessage) -> tuple[str, ...]:
-    """Return what the provider calls the model that answered."""
+    """Return the provider's names of the model that answered."""
     told = (message.response_metadata.get(field) for field in ("model_name", "model", "model_id"))
     return tuple(name for name in told if isinstance(name, str))
 

@@ -25,11 +25,7 @@ _listening = ExitStack()
 
 @cache
 def start_counting() -> CollectorRegistry:
-    """Count from now on, unless that has begun already.
-
-    Returns:
-        The registry to read from.
-    """
+    """Count from now on, if not begun already, and return the registry to read from."""
     registry = CollectorRegistry(auto_describe=False)
     reader = PrometheusMetricReader(disable_target_info=True, scope_info_enabled=False, registry=registry)
     _listening.enter_context(listen(MeterProvider([reader], shutdown_on_exit=False)))
@@ -38,7 +34,7 @@ def start_counting() -> CollectorRegistry:
 
 
 def exposition() -> bytes:
-    """Return what has been counted, in Prometheus' text format."""
+    """Return all metrics in Prometheus' text format."""
     return generate_latest(start_counting())
 
 

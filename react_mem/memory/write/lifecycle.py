@@ -39,6 +39,7 @@ from react_mem.memory.store.thread_owners import note_thread
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.write.extraction import create_extractor
 from react_mem.memory.write.metering import Metering
+from react_mem.memory.write.storing import last_id
 from react_mem.memory.write.turns import Turns
 from react_mem.prompts import load_prompt
 
@@ -319,6 +320,11 @@ class TurnMemory:
         message = f"Memory was searched without {text}" if text else ""
         whose = self.identity.details() if self.identity else {}
         self.say("retrieve", "degraded" if text else "ok", message, items=shown, **details, **whose)
+
+    @staticmethod
+    def mark(thread: Sequence[AnyMessage]) -> str | None:
+        """Return the id of the last message of a thread that memory stores, where the next turn goes on from."""
+        return last_id(thread)
 
     async def end(self, keep: Callable[[Turns], Awaitable[object]]) -> bool:
         """Keep what came of the turn, and draw from it now, if the policy has it so; else a worker does.

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
+from react_mem.errors import OtherWordsError, UnfitMessageError
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.merging.transcript import SAID_AT, RecordName, message_record_id, to_records
 from react_mem.memory.model.kinds import MESSAGE
@@ -77,26 +78,6 @@ _SHOWN_BEFORE = 4
 
 _SURE = 2
 """Messages in a row that are taken for the same ones wherever they stand; a single one may well be said again."""
-
-
-class UnfitMessageError(ValueError):
-    """Message that cannot be stored; nothing of what was told with it is.
-
-    Args:
-        place: Its place among those that are told.
-        why: What is wrong with it, and what to do.
-    """
-
-    def __init__(self, place: int, why: str) -> None:
-        super().__init__(why)
-        self.place = place
-
-
-class OtherWordsError(UnfitMessageError):
-    """Message whose id stands for other words, or for somebody else's."""
-
-    def __init__(self, place: int) -> None:
-        super().__init__(place, "a message of this id is there with other words; give what is new an id of its own")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from langgraph.store.base import BaseStore
 from react_mem.errors import ExtractionError, InvalidOutput
 from react_mem.memory import MemoryScope
 from react_mem.memory.context import block, fence, flat
-from react_mem.memory.runtime import Asker, ModelQuestion, object_schema
+from react_mem.memory.runtime import Asker, ModelQuestion
 from react_mem.prompts import load_prompt
 from react_mem.tools.routing.router import Follows, Ranking, Relations, Router, Suggestion, first_sentence
 from react_mem.tools.routing.routes import Route, SwitchSettings, tool_routes
@@ -95,7 +95,14 @@ def _schema(tools: Sequence[str], layers: Sequence[str]) -> dict[str, Any]:
         return {"type": "array", "items": {"type": "string", "enum": list(known) or [""]}}
 
     parts = {"tools": names(tools), "layers": names(layers), "snapshot": {"type": "boolean"}}
-    return object_schema(parts, "needed", "What a request needs.")
+    return {
+        "title": "needed",
+        "description": "What a request needs.",
+        "type": "object",
+        "properties": parts,
+        "required": list(parts),
+        "additionalProperties": False,
+    }
 
 
 def _read(said: Mapping[str, Any], tools: Collection[str], layers: Collection[str]) -> Picks:

@@ -11,18 +11,18 @@ import time
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
 from cachetools import TTLCache
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import HumanMessage, SystemMessage
 
 from react_mem.memory import telemetry
 from react_mem.memory.context import WebAnswer, WebPage, WebSettings, fence
 from react_mem.memory.language import cue, index_terms, index_words, listed
-from react_mem.memory.runtime import ask_in_turn, say, without_retries
+from react_mem.memory.runtime import Asker
 from react_mem.prompts import load_prompt
 from react_mem.tools.web.engines import Attempt, Engine, engine_named
 from react_mem.tools.web.failover import Engines
@@ -56,8 +56,8 @@ async def model_says_yes(
         ExtractionError: If no model can be reached, or each refuses or is late.
     """
     # a file the first time, and copies of clients
-    prompt, callers = await asyncio.to_thread(
-        lambda: (load_prompt("search_decision"), list(map(without_retries, models)))
+    prompt, asker = await asyncio.to_thread(
+        lambda: (load_prompt("search_decision"), Asker(models, seconds, "web_search"))
     )
     half = _MAX_CHARS // 2
     asked = question if len(question) <= _MAX_CHARS else f"{question[:half]} … {question[-half:]}"
@@ -65,14 +65,8 @@ async def model_says_yes(
         SystemMessage(prompt.format(today=f"{now:%Y-%m-%d}")),
         HumanMessage(f"Message:\n{fence(asked)}\n\nyes or no?"),
     ]
-    return await ask_in_turn([partial(_says_yes, model, messages) for model in callers], seconds)
-
-
-async def _says_yes(model: BaseChatModel, messages: Sequence[BaseMessage], seconds: float) -> bool:
-    answer = await say(
-        model, messages, purpose="web_search", run_name="search_decision", seconds=seconds, max_tokens=_MAX_TOKENS
-    )
-    return answer.text.strip().strip(".!*\"'`").casefold() == "yes"
+    said = await asker.say(messages, run_name="search_decision", max_tokens=_MAX_TOKENS)
+    return said.strip().strip(".!*\"'`").casefold() == "yes"
 
 
 # Web trigger: a decision by a question's words, without regard to case and diacritics.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+import importlib
+from collections.abc import Iterator, Sequence
 from datetime import datetime, time
 
 import pytest
@@ -33,3 +35,18 @@ def test_a_day_begins_a_log_and_ends_what_was_believed() -> None:
     as_of: datetime = command_line().parse_args(["memory", "search", "x", "--as-of", "2026-01-31"]).as_of
     assert (since.time(), as_of.time()) == (time.min, time.max)
     assert since.tzinfo is not None
+
+
+def _parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from _parsers(below)
+
+
+def test_every_command_has_a_function() -> None:
+    places = {run for parser in _parsers(command_line()) if (run := parser.get_default("run"))}
+    for module, _, name in (place.partition(":") for place in places):
+        assert callable(getattr(importlib.import_module(module), name))
+    assert len(places) == 17

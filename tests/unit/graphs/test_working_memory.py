@@ -19,10 +19,11 @@ from react_mem.graphs.working_memory import (
     update_working_memory,
     with_compressed_steps,
 )
+from react_mem.memory import MemoryPolicy
 from react_mem.memory.context import count_tokens
 from react_mem.memory.model.policy import ContextSettings
 
-POLICY = ContextSettings.model_validate({})
+POLICY = MemoryPolicy.model_validate({"context": {}})
 FILLER = "The weather was fine and nothing else of note happened on that day. " * 12
 
 
@@ -36,7 +37,7 @@ def round_(number: int, results: list[str], *, thought: str = "", **arguments: A
 
 
 def play(
-    rounds: list[list[AnyMessage]], policy: ContextSettings = POLICY
+    rounds: list[list[AnyMessage]], policy: MemoryPolicy = POLICY
 ) -> tuple[list[list[BaseMessage]], WorkingMemory]:
     """Return what the model sees before each round and after the last, and the notes at the end."""
     messages: list[AnyMessage] = [
@@ -92,7 +93,7 @@ def test_between_compressions_the_prompt_only_grows() -> None:
 
 
 def test_what_takes_too_much_room_is_compressed_at_once() -> None:
-    policy = ContextSettings.model_validate({"compress_above": 700, "keep_raw_steps": 1})
+    policy = MemoryPolicy.model_validate({"context": {"compress_above": 700, "keep_raw_steps": 1}})
     prompts, _ = play([round_(n, [FILLER * 2]) for n in range(4)], policy)
     assert [len(notes_in(prompt)) for prompt in prompts] == [0, 0, 2, 3, 4]
 
@@ -275,14 +276,12 @@ POLICIES = st.builds(
     compress_every=st.integers(1, 6),
     compress_above=st.integers(100, 3000),
     keep_raw_steps=st.integers(1, 4),
-)
+).map(lambda context: MemoryPolicy.model_validate({"context": context}))
 
 
 @settings(max_examples=60, deadline=None)
 @given(conversations(), POLICIES)
-def test_whatever_the_steps(
-    case: tuple[list[list[AnyMessage]], list[tuple[int, str]]], policy: ContextSettings
-) -> None:
+def test_whatever_the_steps(case: tuple[list[list[AnyMessage]], list[tuple[int, str]]], policy: MemoryPolicy) -> None:
     rounds, cited = case
     prompts, notes = play(rounds, policy)
     assert (prompts, notes) == play(rounds, policy)
@@ -295,7 +294,7 @@ def test_whatever_the_steps(
         assert [message.type for message in prompt[:3]] == ["human", "ai", "human"]
         assert not lines or lines[0] == "Goal: What is the budget?"
         assert [line.split(".")[0] for line in lines[1:]] == [str(n) for n in range(1, steps - len(shown) + 1)]
-        assert len(shown) >= min(policy.keep_raw_steps, steps)
+        assert len(shown) >= min(policy.context.keep_raw_steps, steps)
         assert prompt[3:] == seen[len(seen) - len(prompt[3:]) :]
         # no result without its call, no call without its result
         called = [call["id"] for message in prompt if isinstance(message, AIMessage) for call in message.tool_calls]
@@ -322,7 +321,9 @@ def test_a_compressed_step_keeps_what_is_cited_of_its_result(
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=30), st.integers(500, 4000))
 def test_the_room_is_kept_where_nothing_is_cited(sizes: list[int], tokens: int) -> None:
-    policy = ContextSettings.model_validate({"compress_above": tokens, "keep_raw_steps": 1, "compress_every": 1000})
+    policy = MemoryPolicy.model_validate(
+        {"context": {"compress_above": tokens, "keep_raw_steps": 1, "compress_every": 1000}}
+    )
     prompts, _ = play([round_(n, [FILLER * size]) for n, size in enumerate(sizes)], policy)
     for count, prompt in enumerate(prompts[1:], start=1):
         raw = max(count_tokens(FILLER) * size for size in sizes[:count])

@@ -1,8 +1,8 @@
-"""The times that texts name: which days, on which side of them, at what time of day; and whether they ask for one.
+"""Times in texts: the days, the side of them, the time of day; and questions for a time.
 
-English and Vietnamese, in any case, with and without diacritics, and the scripts without spaces whose files say how
-times are written. What is written without diacritics is sometimes two things ("thang sau" is June and next month):
-then both count.
+English and Vietnamese, in any case, with and without diacritics, and the scripts without spaces whose files list
+their forms of time. Without diacritics some words are ambiguous ("thang sau" is June and next month): both
+readings count.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from react_mem.memory.language.times.mentions import (
     mentions,
     named_periods,
     tells_when,
+    time_of_day,
     without_times,
 )
-from react_mem.memory.language.times.time_of_day import time_of_day
 
 __all__ = ["Mention", "Period", "asks_when", "mentions", "named_periods", "tells_when", "time_of_day", "without_times"]

@@ -1,11 +1,13 @@
-"""Days of the calendar, and what comes back every year."""
+"""Calendar days, yearly recurrences, and the periods named in a question."""
 
 from __future__ import annotations
 
 import calendar
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import date
+from typing import Literal
 
 
 @dataclass(frozen=True, order=True)
@@ -17,11 +19,11 @@ class Period:
 
 
 Recurring = Callable[[int], Period | None]
-"""Yearly recurrence: the period by the year; None in a year that has none."""
+"""Yearly recurrence: year -> period; None in a year without one."""
 
 
 def shift(day: date, days: int) -> date:
-    """Return the day so many days later, as far as the calendar goes."""
+    """Return the day so many days later, within the calendar."""
     return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))
 
 
@@ -31,7 +33,7 @@ def _month_of(day: date, offset: int) -> Period:
 
 
 def of_unit(day: date, unit: str, offset: int) -> Period:
-    """Return the day, week, weekend, month or year so many of them from the one that a day is in."""
+    """Return the day, week, weekend, month or year at an offset from the one around a day."""
     match unit:
         case "day":
             moved = shift(day, offset)
@@ -48,12 +50,12 @@ def of_unit(day: date, unit: str, offset: int) -> Period:
 
 
 def day_of(month: Period, number: int) -> Period | None:
-    """Return the day of a month that has this number, if it has one."""
+    """Return the numbered day of a month, if it has one."""
     return days_of_year(month.start.month, number)(month.start.year)
 
 
 def months_of_year(first: int, count: int = 1) -> Recurring:
-    """Return the period of so many months from the first, by the year in which it starts."""
+    """Return the recurrence of so many months from the first, by the year of its start."""
 
     def of(year: int) -> Period | None:
         over, last = divmod(first + count - 2, 12)
@@ -66,7 +68,7 @@ def months_of_year(first: int, count: int = 1) -> Recurring:
 
 
 def days_of_year(month: int, day: int, last: int | None = None, last_month: int | None = None) -> Recurring:
-    """Return the period from a day of a year to another, the same day where no other is given."""
+    """Return the recurrence from a day of a year to another; by default the same day."""
 
     def of(year: int) -> Period | None:
         try:
@@ -79,3 +81,49 @@ def days_of_year(month: int, day: int, last: int | None = None, last_month: int 
 
 def _from_to(start: date, end: date) -> Period | None:
     return Period(start, end) if start <= end else None
+
+
+# A named period of a question, before the rest of the question changes it.
+
+REACH_YEARS = 10
+"""Years searched for a month without a year, and the reach of "before 2020" and "after 2020"."""
+CONTEXT_CHARS = 40
+"""Characters before a named period that may change it: "the very beginning of"."""
+
+Holder = Literal["week", "month", "year"]
+"""Unit that holds a weekday, a numbered day or a month."""
+Side = Literal["at", "since", "from", "until", "to", "by", "before", "after"]
+"""Relation of a text to a period: in it, or on a side. `from` and `to` also mark a route, "from Hue to Hoi An"."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A folded question and its day; `bare` is true without diacritics."""
+
+    said: str
+    today: date
+    bare: bool
+
+
+@dataclass(frozen=True)
+class Named:
+    """Period named at a place of the question.
+
+    Args:
+        periods: Its possible periods.
+        holds: The unit it is, which may hold another.
+        held_by: The unit that may hold it.
+        within: Returns its period within such a holder.
+        start: Its start in the question.
+        end: Its end.
+    """
+
+    periods: Sequence[Period]
+    holds: Holder | None = None
+    held_by: Holder | None = None
+    within: Callable[[Period], Period | None] = field(default=lambda holder: holder)
+    start: int = 0
+    end: int = 0
+
+
+Reader = Callable[[re.Match[str], Scene], Named | None]

@@ -1,14 +1,24 @@
-"""The times that a text names: what they may mean, and how the text stands to them."""
+"""Times named in a text: their possible periods, and the relation of the text to them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, time
 
-from react_mem.memory.language.times.days import Period, of_unit, shift
-from react_mem.memory.language.times.named import CONTEXT_CHARS, REACH_YEARS, Named, Reader, Scene, Side
+from react_mem.memory.language import LANGUAGES
+from react_mem.memory.language.times.days import (
+    CONTEXT_CHARS,
+    REACH_YEARS,
+    Named,
+    Period,
+    Reader,
+    Scene,
+    Side,
+    of_unit,
+    shift,
+)
 from react_mem.memory.language.times.readers import (
     read_counted,
     read_day,
@@ -27,12 +37,14 @@ from react_mem.memory.language.times.unspaced import UNSPACED_RULES, side_of
 from react_mem.memory.language.times.vocabulary import (
     DAY_FIRST,
     MAX_QUESTION,
+    NUMBER,
     PHRASES,
     SIDES,
     YEAR,
     YEAR_WORDS,
     for_times,
     is_year,
+    number,
     number_of,
     one_of,
     patterns,
@@ -44,7 +56,7 @@ from react_mem.memory.language.times.vocabulary import (
 # Words before a named period that change it: "early", "before", "since", "the week after", "between".
 
 _REACH_OF_MANY_DAYS = 183
-"""Days that "before May" reaches back in each year that it may mean: with more, the periods cover everything."""
+"""Days that "before May" reaches back in each possible year: with more, the periods cover everything."""
 
 _PART = (
     rf"(?:{small('article')} )?(?:{small('very')} )?"
@@ -73,7 +85,7 @@ def joined(said: str, before: str, first: Named, second: Named) -> list[Period]:
 
 
 def modified(before: str, periods: list[Period]) -> tuple[list[Period], Side]:
-    """Return the periods that the words before mean, "early", "the week after", and on which side of them it is."""
+    """Return the periods changed by the words before them ("early", "the week after"), and the side of them."""
     found = (lead for pattern in (*_BESIDE, _OPEN) if (lead := pattern.search(before)))
     # the one that says most: "the last week of June" is not the week of it
     lead = min(found, key=lambda lead: lead.start(), default=None)
@@ -109,7 +121,7 @@ def _beside(period: Period, unit: str, side: str, count: int) -> Period:
 
 
 def opened(periods: list[Period], side: Side, today: date) -> list[Period]:
-    """Return all that is on a side of the periods, as far as is looked."""
+    """Return the periods on a side of the given ones, within the reach of a search."""
     reach = REACH_YEARS * 366 if len(periods) == 1 else _REACH_OF_MANY_DAYS
     match side:
         case "at" | "from":
@@ -165,19 +177,19 @@ RULES: tuple[tuple[re.Pattern[str], Reader], ...] = (
 
 
 _MAX_NAMED = 8
-"""A question names one or two periods; a text pasted into it may name hundreds, which would only blur the cue."""
+"""A question names one or two periods; a pasted text may name hundreds, which would only blur the cue."""
 _HOLDER_DISTANCE = 40
-"""Characters between a month and the year that it is in: "In 2022, what did I do in May?"."""
+"""Characters between a month and its year: "In 2022, what did I do in May?"."""
 
 
 @dataclass(frozen=True)
 class Mention:
-    """One time that a text names.
+    """A time named in a text.
 
     Args:
-        periods: What it may mean.
-        side: How the text stands to it.
-        spans: Whether the text names its first and its last day: "from March to May".
+        periods: Its possible periods.
+        side: The relation of the text to it.
+        spans: True if the text names its first and its last day: "from March to May".
     """
 
     periods: tuple[Period, ...]
@@ -186,11 +198,7 @@ class Mention:
 
 
 def mentions(text: str, today: date) -> list[Mention]:
-    """Return the times that a text names, in its order.
-
-    Args:
-        text: What is said; of a bounded length.
-        today: The day on which it is said, where it is said.
+    """Return the times in a text, in order. The text is of bounded length; `today` is its day at its writer's place.
 
     >>> [(one.side, len(one.periods)) for one in mentions("I go there next week, by Friday", date(2024, 5, 15))]
     [('by', 1)]
@@ -214,11 +222,7 @@ def mentions(text: str, today: date) -> list[Mention]:
 
 
 def without_times(text: str, today: date) -> str:
-    """Return a text, folded, without the words that name times.
-
-    Args:
-        text: What is said; of a bounded length.
-        today: The day on which it is said, where it is said.
+    """Return a text, folded, without its times; for the arguments see `mentions`.
 
     >>> without_times("I have had 3 cats since March 2021.", date(2024, 5, 15))
     'i have had 3 cats since  .'
@@ -266,7 +270,7 @@ def _in_their_holders(named: list[Named]) -> list[Named]:
 
 
 def asks_when(question: str) -> bool:
-    """Return whether a question asks for a time: a date, or how long something took.
+    """Return true for a question for a date or a duration.
 
     >>> asks_when("When did I move?"), asks_when("Tôi chuyển nhà khi nào?"), asks_when("What did I say when I moved?")
     (True, True, False)
@@ -275,7 +279,7 @@ def asks_when(question: str) -> bool:
 
 
 def tells_when(text: str) -> bool:
-    """Return whether a text has an expression of time in it: a date, "yesterday", "for three years".
+    """Return true for an expression of time: a date, "yesterday", "for three years".
 
     >>> tells_when("I moved last week"), tells_when("Hôm qua tôi đi bơi"), tells_when("I may move")
     (True, True, False)
@@ -310,14 +314,10 @@ _TELLS_WHEN = re.compile(rf"\b(?:{_sorted_by_letter((*told(), *_DIGITS))})", re.
 
 
 def named_periods(question: str, now: datetime) -> tuple[Period, ...]:
-    """Return the periods that a question names or implies, oldest first; empty where it names none.
+    """Return the periods that a question names or implies, oldest first; empty without any.
 
     A month, a day of a month, a season or a holiday without a year means each of its occurrences in the last ten
-    years and the next one, as the conversation that is asked about may be old.
-
-    Args:
-        question: What is asked; its first 2,000 characters count.
-        now: The time of asking, in the time zone of who asks: what "last week" is relative to.
+    years and the next one, as the conversation in question may be old. `now` is in the asker's time zone.
 
     >>> named_periods("What did I do last week?", datetime(2024, 5, 15))
     (Period(start=datetime.date(2024, 5, 6), end=datetime.date(2024, 5, 12)),)
@@ -331,3 +331,39 @@ def named_periods(question: str, now: datetime) -> tuple[Period, ...]:
     for one in mentions(question[:MAX_QUESTION], today):
         periods.update(opened(list(one.periods), one.side, today))
     return tuple(sorted(periods))
+
+
+# Times of day.
+
+_DIGITAL = r"(?<![\d:.])(?P<hour>\d{1,2}):(?P<minute>\d\d)(?![\d:])(?! ?[ap]\.?m\b)"
+_CLOCK = [
+    re.compile(source.replace("{n}", f"(?:{NUMBER})"), re.ASCII)
+    for source in [*(one for language in LANGUAGES for one in language.times.get("clock", ())), _DIGITAL]
+]
+
+
+def time_of_day(text: str) -> time | None:
+    """Return the time of day in a text; None where the half of the day is open.
+
+    >>> time_of_day("on Friday at 3pm"), time_of_day("明天下午三点半"), time_of_day("at 3")
+    (datetime.time(15, 0), datetime.time(15, 30), None)
+    """
+    said = for_times(text)
+    found = (_time_at(match) for pattern in _CLOCK for match in pattern.finditer(said))
+    return next((at for at in found if at is not None), None)
+
+
+def _time_at(match: re.Match[str]) -> time | None:
+    said = match.groupdict()
+    hour = number(said["hour"])
+    minute = 30 if said.get("half") else number(said["minute"]) if said.get("minute") else 0
+    if said.get("night"):
+        # past midnight it is the next day
+        hour = hour + 12 if 5 < hour < 12 else -1
+    elif said.get("pm"):
+        hour = hour + 12 if hour < 12 else hour
+    elif said.get("am"):
+        hour %= 12
+    elif hour <= 12 and not said["hour"].startswith("0"):
+        return None
+    return time(hour, minute) if 0 <= hour < 24 and minute < 60 else None

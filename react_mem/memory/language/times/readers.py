@@ -1,4 +1,4 @@
-"""Readers of what a rule matched: the periods that it means.
+"""Readers of matched rules: they return the matched period.
 
 Groups that a pattern may name, by reader:
 
@@ -6,7 +6,7 @@ Groups that a pattern may name, by reader:
 - `month`: `month`, `day`, `last` of several days, `which`, `y`; `of` and `th` make a doubtful word sure
 - `day`, `lone_day`: `day`
 - `season`, `holiday`: `name`, `which`, `y`
-- `weekday`: `name` or `sunday`, `which`; `lead` and `follows` for what tells it from an ordinal
+- `weekday`: `name` or `sunday`, `which`; `lead` and `follows` for the signs that tell it from an ordinal
 - `relative`: `unit`, `which`, or `second` for the one before the last
 - `counted`: `count`, `unit`, and one of `ago`, `ahead`, `past`, `coming`
 """
@@ -17,8 +17,21 @@ import re
 from dataclasses import replace
 from datetime import date
 
-from react_mem.memory.language.times.days import Period, Recurring, day_of, days_of_year, months_of_year, of_unit, shift
-from react_mem.memory.language.times.named import CONTEXT_CHARS, REACH_YEARS, Holder, Named, Reader, Scene
+from react_mem.memory.language.times.days import (
+    CONTEXT_CHARS,
+    REACH_YEARS,
+    Holder,
+    Named,
+    Period,
+    Reader,
+    Recurring,
+    Scene,
+    day_of,
+    days_of_year,
+    months_of_year,
+    of_unit,
+    shift,
+)
 from react_mem.memory.language.times.vocabulary import (
     DOUBTFUL,
     HOLIDAYS,
@@ -47,7 +60,7 @@ _SHORT_BEFORE = re.compile(f"{context('short_before')}$")
 
 
 HELD_IN: dict[str, Holder] = {"week": "week", "month": "month", "year": "year"}
-"""The units that others are in."""
+"""The units that hold others."""
 
 
 def _which(match: re.Match[str], scene: Scene) -> int | None:
@@ -62,7 +75,7 @@ def _yearly(of: Recurring, match: re.Match[str], scene: Scene) -> Named:
 
 
 def yearly(of: Recurring, which: int | None, year: int | None, today: date) -> Named:
-    """Return what comes once a year: in a year, or the last or next one, or each."""
+    """Return a yearly recurrence: in a given year, the last or next one, or each."""
     if year:
         named = of(year)
         return Named([named] if named else [])
@@ -151,7 +164,7 @@ def read_day(match: re.Match[str], scene: Scene) -> Named:
 
 
 def read_lone_day(match: re.Match[str], scene: Scene) -> Named | None:
-    """Read a day by its number where it stands as one: elsewhere it may be of a floor or of a list."""
+    """Read a numbered day where nothing else is numbered, such as a floor or an item of a list."""
     before = scene.said[: match.start()][-CONTEXT_CHARS:]
     ends = _LONE_DAY_ENDING.search(before) and _LONE_DAY_BEHIND.match(scene.said, match.end())
     return read_day(match, scene) if ends or _LONE_DAY_BEFORE.search(before) else None
@@ -182,7 +195,7 @@ def read_weekday(match: re.Match[str], scene: Scene) -> Named | None:
 
 
 def weekly(weekday: int, which: int | None, today: date) -> Named:
-    """Return what comes once a week: the last or next one, or both."""
+    """Return a weekday: the last or next one, or both."""
     since = (today.weekday() - weekday) % 7
     match which:
         case -1:
@@ -234,6 +247,6 @@ def read_counted(match: re.Match[str], scene: Scene) -> Named | None:
 
 
 def counted(unit: str, low: int, high: int, *, ago: bool, today: date) -> Named:
-    """Return the units that are so many from now, at least and at most."""
+    """Return the units at a distance from now, from `low` to `high`."""
     first, last = (-high, -low) if ago else (low, high)
     return Named([Period(of_unit(today, unit, first).start, of_unit(today, unit, last).end)])

@@ -1,4 +1,4 @@
-"""Times in scripts that put no space between words: what the files of such languages say, as rules."""
+"""Times in scripts without spaces between words: rules made from the files of such languages."""
 
 from __future__ import annotations
 
@@ -8,8 +8,19 @@ from datetime import date
 from typing import Any
 
 from react_mem.memory.language import LANGUAGES
-from react_mem.memory.language.times.days import Period, day_of, days_of_year, months_of_year, of_unit, shift
-from react_mem.memory.language.times.named import CONTEXT_CHARS, Named, Reader, Scene, Side
+from react_mem.memory.language.times.days import (
+    CONTEXT_CHARS,
+    Named,
+    Period,
+    Reader,
+    Scene,
+    Side,
+    day_of,
+    days_of_year,
+    months_of_year,
+    of_unit,
+    shift,
+)
 from react_mem.memory.language.times.readers import HELD_IN, counted, monthly, weekly, yearly
 from react_mem.memory.language.times.vocabulary import NUMBER, YEAR_IN_NUMERALS, for_times, number, one_of
 
@@ -17,11 +28,7 @@ _YEAR = rf"(?:(?<!\d)(?:19|20)\d\d|{YEAR_IN_NUMERALS})"
 
 
 class _UnspacedTimes:
-    """The times of one language.
-
-    Args:
-        words: What its file says of them.
-    """
+    """The rules of one language, from the `times` of its file."""
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._units = {word: unit for unit, listed in words["units"].items() for word in for_times(listed).split()}
@@ -46,7 +53,7 @@ class _UnspacedTimes:
         self.rules = [(self.compiled(words[name]), self._unless_every(read)) for name, read in readers.items()]
 
     def compiled(self, source: str) -> re.Pattern[str]:
-        """Return a pattern of the file, with its words in the places that name them."""
+        """Return a pattern of the file with the words put in their places."""
         words = {
             "n": f"(?:{NUMBER}|{one_of(self._vague)})",
             "year": _YEAR,
@@ -122,7 +129,7 @@ _BEFORE, _AFTER = _sides("before", r"\Z"), _sides("after", "")
 
 
 def side_of(before: str, after: str) -> Side:
-    """Return how a text stands to a time, by what it says close before and close behind it."""
+    """Return the relation of a text to a time, by the words right before and behind it."""
     told = [side for side, pattern in _BEFORE if pattern.search(before)]
     told += [side for side, pattern in _AFTER if pattern.match(after)]
     return told[0] if told else "at"

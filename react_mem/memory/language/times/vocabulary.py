@@ -1,6 +1,6 @@
-"""Words and patterns for times of the languages with spaces, folded, as their files list them.
+"""Words and patterns of times in languages with spaces, folded, as their files list them.
 
-`rules`, `modifiers`, `years` and `cues` put them together; they hold the shapes of times and no word of a language.
+`mentions` and `readers` put them together; they hold the shapes of times and no word of a language.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ from typing import Any, Literal, cast
 
 from react_mem.memory.language import LANGUAGES, Language
 from react_mem.memory.language.folding import fold
-from react_mem.memory.language.times.days import Recurring, days_of_year, months_of_year
-from react_mem.memory.language.times.named import Side
+from react_mem.memory.language.times.days import Recurring, Side, days_of_year, months_of_year
 
 YEAR = r"(?:19|20)\d\d(?!\d)"
 
 
 def one_of(words: Iterable[str]) -> str:
-    """Return the pattern of any of these words; of none, one that finds nothing."""
+    """Return the pattern of any of these words; of none, a pattern that finds nothing."""
     # the longest first: "muoi hai" is not "muoi"
     return "(?:" + ("|".join(sorted(words, key=len, reverse=True)) or "(?!)") + ")"
 
 
 def _words(listed: str) -> list[str]:
-    """Return the words of a line; one of several words has `_` between them."""
+    """Return the words of a line; `_` in a word is a space."""
     return [word.replace("_", " ") for word in listed.split()]
 
 
@@ -34,11 +33,7 @@ def _between(month: int, day: int, last_month: int | None = None, last: int | No
 
 
 class _Times:
-    """The words for times of one language, and its patterns with these words in their places.
-
-    Args:
-        language: The language, with its file's `times`.
-    """
+    """The words for times of one language, and its patterns with these words in their places."""
 
     def __init__(self, language: Language) -> None:
         self._data = language.times
@@ -73,30 +68,27 @@ class _Times:
         }
 
     def line(self, name: str) -> list[str]:
-        """Return the words of a line of the file."""
         return _words(str(self._data.get(name) or ""))
 
     def patterns(self, topic: str, name: str) -> list[str]:
-        """Return the patterns that the file lists under a topic."""
         return [self._filled(pattern) for pattern in self._data.get(topic, {}).get(name, ())]
 
     def small(self, name: str) -> list[str]:
-        """Return small words that stand around times, as patterns."""
+        """Return the patterns of small words around times."""
         return [self._filled(word) for word in _words(self._data.get("small", {}).get(name, ""))]
 
     def asks(self) -> list[str]:
-        """Return the patterns of questions for a time."""
         return [self._filled(pattern) for pattern in self._data.get("asks_when", ())]
 
     def tells(self) -> Iterator[str]:
-        """Yield the patterns of what tells a time, each with a first word."""
+        """Yield the patterns of expressions of time, each with a first word."""
         for heads, tail in self._data.get("tells_when", ()):
             for head in heads.split():
                 words = self._lists[head[1:-1]] if head[:1] == "{" else [self._filled(head.replace("_", " "))]
                 yield from (f"{word}(?:{self._filled(tail)})" for word in words)
 
     def _numbered(self, name: str, first: int) -> dict[str, int]:
-        """Return the words of a list -> the place of their line in it, counted from the first."""
+        """Return the words of a list -> the number of their line, counted from `first`."""
         lines = self._data.get(name, ())
         return {word: place for place, line in enumerate(lines, first) for word in _words(line)}
 
@@ -113,12 +105,11 @@ _SPACED = [one for one in LANGUAGES if not one.unspaced and one.times]
 
 
 def _all(name: str) -> list[tuple[Any, Any]]:
-    """Return what every language's file maps under a name."""
     return [pair for one in _SPACED for pair in one.times.get(name, {}).items()]
 
 
 HOLIDAYS = {name: _between(*days) for name, days in _all("holidays")}
-"""A holiday that moves has the days between which it falls: near enough to say which memory is nearer."""
+"""A movable holiday has the days between which it falls: near enough to rank memories by."""
 
 _TIMES = [_Times(language) for language in _SPACED]
 
@@ -141,31 +132,31 @@ SEASONS: Mapping[str, Recurring] = _merged("seasons")
 """A winter belongs to the year in which it starts."""
 
 PHRASES: list[tuple[str, tuple[int, int]]] = [(phrase, (first, last)) for phrase, (first, last) in _all("phrases")]
-"""Patterns, and from and to so many days from today they mean."""
+"""Patterns, each with its first and last day relative to today."""
 
 SIDES = {word: cast(Side, side) for side, words in _all("sides") for word in words}
-"""Words before a time -> the side of it on which something then is."""
+"""Words before a time -> the side of it."""
 
 YEAR_LEADS = _line("year_leads")
 """Words of grammar before a year: behind any other word a number may be part of its name."""
 
 DOUBTFUL = frozenset(_line("doubtful"))
-"""Months and seasons that are more often a verb, a name or a thing: they count where only a time stands."""
+"""Months and seasons that are more often a verb, a name or a thing: they count only in the place of a time."""
 
 MARKED = frozenset(_line("marked"))
-"""Words for which one that count only where diacritics are written."""
+"""Words of `WHICH` that count only with diacritics."""
 
 DAY_FIRST, YEAR_WORDS = one_of(_line("day_first")), one_of(_line("year_word"))
 _VAGUE = {word: (low, high) for word, (low, high) in _all("vague")}
 
 
 def patterns(topic: Literal["rules", "contexts"], name: str) -> list[str]:
-    """Return the patterns that all languages list under a topic."""
+    """Return the patterns of a topic in all languages."""
     return [pattern for times in _TIMES for pattern in times.patterns(topic, name)]
 
 
 def context(name: str) -> str:
-    """Return the pattern of what stands before or behind a time, in any language."""
+    """Return the pattern of a context before or behind a time, in any language."""
     return one_of(patterns("contexts", name))
 
 
@@ -175,17 +166,17 @@ def small(name: str) -> str:
 
 
 def questions() -> list[str]:
-    """Return how all languages ask for a time, as patterns."""
+    """Return the patterns of questions for a time, of all languages."""
     return [pattern for times in _TIMES for pattern in times.asks()]
 
 
 def told() -> Iterator[str]:
-    """Yield how all languages tell a time, as patterns that begin with a word."""
+    """Yield the patterns of expressions of time, of all languages, each beginning with a word."""
     return (pattern for times in _TIMES for pattern in times.tells())
 
 
 def is_other_word(word: str, *, bare: bool) -> bool:
-    """Return whether a number is rather a word for which one, where its diacritics would be written: "sau"."""
+    """Return true if a number is rather another word, where diacritics would be written: "sau"."""
     return word in WHICH and not bare
 
 
@@ -214,7 +205,7 @@ YEAR_IN_NUMERALS = f"[{''.join(_MILLENNIA)}][{''.join(_DIGITS)}]{{3}}"
 
 
 def number(written: str) -> int:
-    """Return the number that is written.
+    """Return the value of a written number.
 
     >>> number("24"), number("二十四"), number("十"), number("二〇二六")
     (24, 24, 10, 2026)
@@ -233,14 +224,16 @@ def number(written: str) -> int:
 # Texts as they are read for times: folded, save where diacritics tell a word of time from another.
 
 MAX_QUESTION = 2_000
-"""Characters of a question that are read for times: what is pasted behind it says when something else was."""
+"""Characters of a question read for times: a paste behind it names times of its own."""
 
 _SPELT = [pair for language in LANGUAGES for pair in language.times.get("spelt", {}).items()]
 _PRINT = str.maketrans({"’": "'", "–": "-"})
 
 
 def for_times(text: str) -> str:
-    """Return text folded, without double spaces and with the marks of print as they are typed.
+    """Return text folded, without double spaces and with typographic marks as typed ones.
+
+    Diacritics stay where they tell a word of time from another.
 
     >>> for_times("Tháng  Sáu"), for_times("Tôi đi")
     ('thang 6', '_ di')
@@ -256,7 +249,7 @@ def for_times(text: str) -> str:
 # Recognition of years among bare numbers of four digits, by the words that they stand behind.
 
 _REACH = 80
-"""Characters before a year in which others that it is listed with are looked for."""
+"""Characters before a year that may hold other years of a list."""
 
 _AND = rf"(?: ?- ?|,? ?(?:&|\b{small('year_joins')}\b) ?|, ?)"
 _LEAD = re.compile(
@@ -267,11 +260,7 @@ _LEAD = re.compile(
 
 
 def is_year(text: str, start: int) -> bool:
-    """Return whether a number of four digits is a year where it stands.
-
-    Args:
-        text: The text, folded.
-        start: Where the number begins.
+    """Return true if the four digits at a place of a folded text are a year.
 
     >>> is_year("born in 1945", 8), is_year("do i own cyberpunk 2077", 19)
     (True, False)

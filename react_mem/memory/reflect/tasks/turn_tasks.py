@@ -96,9 +96,6 @@ def _rest(count: int) -> str:
 
 _FORM = load_prompt("task_graph_context")
 
-TASK_TOKENS = 450
-"""Tokens of a task in the prompt: its lines (`memory.reflect.tasks.task_lines.MAX_TOKENS`) in their frame."""
-
 ASK_EVERY = 6
 """Steps of the loop after which the model is asked again how far the task is: what tools do is seen without it."""
 
@@ -148,6 +145,9 @@ class TurnTasks:
         agent_id: The agent.
         policy: The policy.
     """
+
+    tokens = 450
+    """Tokens of a task in the prompt: its lines (`MAX_TOKENS`) in their frame."""
 
     def __init__(self, planner: Asker | None, tools: Mapping[str, str], agent_id: str, policy: MemoryPolicy) -> None:
         self._planner = planner
@@ -254,6 +254,11 @@ class TurnTasks:
         """
         return {**notes, "shown": "", "noted": 0, "asked": 0}
 
+    @staticmethod
+    def taken_steps(notes: TaskNotes | None) -> tuple[str, ...]:
+        """Return the ids of the records of the steps that a turn took."""
+        return tuple(notes["records"][id_] for id_ in notes["taken"] if id_ in notes["records"]) if notes else ()
+
     def _keeper(self, identity: Identity | None, store: BaseStore | None) -> TaskKeeper | None:
         if identity is None or store is None:
             return None
@@ -323,11 +328,6 @@ class TurnTasks:
         async with asyncio.timeout(self._policy.recall.timeout):
             records = await keeper.save(_as_kept(notes), _source(thread, keeper), new=new)
         return {**notes, "records": records}
-
-
-def taken_steps(notes: TaskNotes | None) -> tuple[str, ...]:
-    """Return the ids of the records of the steps that a turn took."""
-    return tuple(notes["records"][id_] for id_ in notes["taken"] if id_ in notes["records"]) if notes else ()
 
 
 def _planned(

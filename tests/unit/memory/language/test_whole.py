@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from react_mem.memory.language.own_words import asks_whole
+from react_mem.memory.language.cues import asks_whole
 
 WHOLE = {
     "en": [
