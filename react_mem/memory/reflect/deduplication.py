@@ -1,8 +1,8 @@
-"""Deduplication behind the turns: facts that say the same in other words become one, where a model says that they do.
+"""Deduplication behind the turns: facts that repeat each other in other words become one, by a model's verdict.
 
-An extraction names what repeats a fact that it was shown; what it misses is found here. Vectors and words only propose
-pairs, since neither can tell a fact from its opposite; one small call a batch decides, and code refuses pairs whose
-numbers or denials differ.
+Extraction already marks repetitions of the facts in its prompt; this finds the rest. Vectors and words only propose
+pairs, since neither can tell a fact from its opposite. One small call a batch decides, and code refuses pairs whose
+numbers or negations differ.
 """
 
 from __future__ import annotations
@@ -43,13 +43,10 @@ def question_about(
     verdicts: Sequence[str],
     drafts: Callable[[Mapping[str, set[int]]], Sequence[D]],
 ) -> ModelQuestion[Checked[D]]:
-    """Return a question to which the answer is a list of pairs for each verdict.
+    """Return a question about numbered pairs; its answer lists the pairs for each verdict.
 
     Args:
-        prompt: The name of the prompt.
-        pairs: The two sides of each, as the model is shown them.
-        verdicts: What may be said of a pair.
-        drafts: Makes drafts of the places of the pairs of which each is said.
+        drafts: Makes drafts from the positions of the pairs by verdict.
     """
     places = {f"p{place + 1}": place for place in range(len(pairs))}
     named = {"type": "array", "items": {"type": "string", "enum": list(places)}}
@@ -64,42 +61,39 @@ def question_about(
 
 
 def as_said(fact: Fact) -> str:
-    """Return a fact in the user's words, after whom it is about where that is someone else."""
+    """Return a fact's text, with its subject in front unless that is the user."""
     return fact.text if fact.about == "user" else f"about {fact.about}: {fact.text}"
 
 
 _NEW = 50
-"""New facts looked at in a run, the oldest first; the others are left for the next."""
+"""New facts of a run, the oldest first; the others wait for the next run."""
 
 _NEIGHBOURS = 4
 _ALIKE = 0.5
-"""Share of words in common from which two facts are asked about, whatever place vectors give them."""
+"""Share of common words from which a pair is proposed, whatever its rank by vector."""
 
 _LAST = "\uffff"
-"""An id behind all others, for a note that has none."""
+"""An id behind all others, for a note without one."""
 
 _BELIEVED = {"kind": FACT.name, "current": True}
 
 
 @dataclass(frozen=True)
 class Duplicate:
-    """Two facts that say the same: the ids of the one that is kept, and of the other.
-
-    It is the one that its owner says, else the earlier one.
-    """
+    """Two equal facts by id: first the one to keep (the owner's statement, else the earlier one), then the other."""
 
     source_ids: tuple[str, str]
 
 
 @dataclass
 class Deduplication(Strategy[Duplicate]):
-    """The facts of a user that are new since the last run, with their neighbours."""
+    """Deduplication of a user's new facts against their nearest neighbours."""
 
     note_key = "deduplication"
     sources = (MemoryScope.SEMANTIC,)
 
     async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[Duplicate]:
-        """Pair what is new with what it may repeat, for a model to judge."""
+        """Pair new facts with possible duplicates."""
         if asker is None:
             return Gathered()
         since = (datetime.fromisoformat(noted["at"]), str(noted.get("id", _LAST))) if noted else None
@@ -118,7 +112,7 @@ class Deduplication(Strategy[Duplicate]):
     async def merge(
         self, drafts: Sequence[Duplicate], there: Mapping[str, dict[str, Any]], report: Report
     ) -> list[Change]:
-        """Let one of two facts become a wording of the other, unless either has changed meanwhile."""
+        """Make one fact a wording of the other, unless either has changed meanwhile."""
         before = {id_: Fact.from_value(value) for id_, value in there.items()}
         needing = {id_ for fact in before.values() for id_ in fact.needed_by} - before.keys()
         before |= await load_facts(self.store, self.user_id, (), sorted(needing)) if needing else {}
@@ -133,7 +127,7 @@ class Deduplication(Strategy[Duplicate]):
 
 
 async def _new_facts(store: BaseStore, user_id: str, since: tuple[datetime, str] | None) -> list[Fact]:
-    """Return the believed facts that came since the last run, the oldest first; what was written together by id."""
+    """Return the believed facts since the last run, ordered by time and id, at most `_NEW`."""
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     items = await store.asearch(namespace, filter=_BELIEVED, limit=WHOLE, refresh_ttl=False)
     found = await asyncio.to_thread(lambda: [Fact.from_value(item.value) for item in items])
@@ -146,7 +140,7 @@ def _place(fact: Fact) -> tuple[datetime, str]:
 
 
 async def _pairs(store: BaseStore, user_id: str, new: Sequence[Fact]) -> tuple[Sequence[Fact], list[tuple[Fact, Fact]]]:
-    """Return the new facts for whose pairs there is room, and the pairs of an earlier fact and one of them."""
+    """Return the new facts that one call can cover, and their candidate pairs."""
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     searches = [SearchOp(namespace, filter=_BELIEVED, limit=_NEIGHBOURS, query=fact.text) for fact in new]
     answers = cast("list[list[SearchItem]]", await store.abatch(searches)) if searches else []
@@ -174,7 +168,7 @@ def _ways(fact: Fact) -> list[str]:
 
 
 def _may_be_one(one: Fact, other: Fact) -> bool:
-    """Return whether two facts may say the same: not where their numbers differ, one denies, or they are in doubt."""
+    """Return true if two facts may be equal: same numbers, same polarity, and no open doubt between them."""
     denied = {denial_of(one.text), denial_of(other.text)} - {None}
     return (
         not other.verbatim
@@ -189,7 +183,7 @@ def _may_be_one(one: Fact, other: Fact) -> bool:
 
 
 def _merged(kept: Fact, other: Fact, facts: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Return what changes where a fact becomes a wording of another one; what needed it needs that one."""
+    """Return the changed facts after a merge; dependents of the retired fact move to the other."""
     if is_put_anew(other, kept):
         # what others say adds nothing to what its owner does but its wording
         whole = put_anew(kept, other)

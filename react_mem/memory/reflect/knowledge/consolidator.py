@@ -35,22 +35,21 @@ from react_mem.memory.reflect.knowledge.counting import Drawn, counted
 
 MAX_FACTS = 500
 MAX_EPISODES = 200
-"""The latest, which one run looks at: what nobody speaks of any more is not a habit."""
+"""The latest facts and episodes of a run: a habit shows in recent memories."""
 
 SMALLEST, LARGEST = 3, 12
-"""Memories of a group: two say hardly more than each alone, and a small model minds no more than a dozen."""
+"""Memories of a group: two say hardly more than each alone, and a small model follows a dozen at most."""
 
 _MAX_SUMMARIES = 1_000
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A memory as far as something can be drawn from it.
+    """A fact or an episode as evidence.
 
     Args:
-        id: The record's.
-        about: Whom it is about.
-        text: What it says: of a fact the user's own words.
+        about: The subject.
+        text: The text; of a fact the user's own words.
         at: When it was last said.
     """
 
@@ -65,10 +64,9 @@ class Memories:
     """Memories of a run.
 
     Args:
-        facts: Facts that are current, and that a model has read.
-        former: Facts that no longer are.
-        episodes: Episodes.
-        summaries: By message, the summary of its conversation that covers it.
+        facts: Current facts that a model extracted.
+        former: Facts that have ended.
+        summaries: For each message id, the id of the summary that covers the message.
     """
 
     facts: Sequence[Fact] = ()
@@ -86,17 +84,12 @@ class Memories:
         return sorted(found, key=lambda one: (one.at, one.id))
 
     def summaries_of(self, sources: Iterable[str]) -> list[str]:
-        """Return the summaries that cover these messages."""
+        """Return the ids of the summaries that cover these messages."""
         return sorted({self.summaries[source] for source in sources if source in self.summaries})
 
 
 async def read_memories(store: BaseStore, user_id: str) -> Memories:
-    """Return what a run looks at, in one round trip.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-    """
+    """Read the memories of a run in one round trip."""
     semantic = scope_namespace(user_id, MemoryScope.SEMANTIC)
     told: dict[str, Any] = {"kind": FACT.name, "verbatim": False}
     ops: list[Op] = [
@@ -120,12 +113,9 @@ async def read_memories(store: BaseStore, user_id: str) -> Memories:
 
 
 def groups(evidence: Sequence[Evidence]) -> list[list[Evidence]]:
-    """Return memories that have to do with each other: about the same, with a word in common, the widest word first.
+    """Group memories with the same subject and a common word, the most frequent word first.
 
-    What belongs to none is in none; a memory may be in two where most of both is new.
-
-    Args:
-        evidence: Memories.
+    A memory without such a word is in no group; groups overlap at most by half.
     """
     by_word: defaultdict[tuple[str, str], list[Evidence]] = defaultdict(list)
     for one in evidence:
@@ -145,7 +135,7 @@ def groups(evidence: Sequence[Evidence]) -> list[list[Evidence]]:
 
 
 def digest(group: Collection[Evidence]) -> str:
-    """Return what a group is known by: the same memories, saying the same, were looked at before."""
+    """Return the fingerprint of a group: of its ids and texts."""
     told = sorted(f"{one.id}\x1f{one.text}" for one in group)
     return hashlib.blake2b("\x1e".join(told).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
@@ -153,23 +143,18 @@ def digest(group: Collection[Evidence]) -> str:
 # Knowledge that a model proposes from related memories; what they do not bear out is refused.
 
 MAX_CHARS = 300
-"""Of one text: it is a line of the prompt."""
+"""Characters of one text, a line of the prompt."""
 
 _MAX_ITEMS = 4
-"""Of one group: more would only say the same in other words."""
+"""Generalisations of one group: more would only repeat each other."""
 
 _FORMS = get_args(Form)
 _MIN_SHARE = 0.5
-"""The share of a text's words that its memories have: one for all of them, such as "plants", may be new."""
+"""Minimum share of the text's words in the sources: a new generic term, such as "plants", is allowed."""
 
 
 def question_about(group: Sequence[Evidence], model: str) -> ModelQuestion[Checked[Drawn]]:
-    """Return the question what memories come to together, whose answer is checked.
-
-    Args:
-        group: The memories, all about the same.
-        model: What the model is called.
-    """
+    """Return the question for generalisations of a group of memories on one subject; the answer is checked."""
     aliases = {f"f{place + 1}": one for place, one in enumerate(group)}
 
     def read(said: Mapping[str, Any]) -> Checked[Drawn]:
@@ -198,13 +183,7 @@ def question_about(group: Sequence[Evidence], model: str) -> ModelQuestion[Check
 
 
 def problem_with(form: str, text: str, sources: Sequence[Evidence]) -> str:
-    """Return why a text must not be kept as what these memories come to; empty where it may.
-
-    Args:
-        form: What it is said to be.
-        text: The text.
-        sources: The memories that it stands on.
-    """
+    """Return the reason to refuse a generalisation of these memories; empty for none."""
     if form not in _FORMS:
         return f"it is none of {', '.join(_FORMS)}"
     if len(sources) < MIN_SOURCES:
@@ -262,11 +241,7 @@ _MAX_LINKS = 8
 
 @dataclass
 class Consolidation(Strategy[Drawn]):
-    """Knowledge from a user's facts and episodes; what was drawn before is put right.
-
-    Args:
-        agent_id: The agent in whose name it runs.
-    """
+    """Knowledge from a user's facts and episodes, with corrections of earlier knowledge, in the name of one agent."""
 
     agent_id: str
     note_key = "consolidated"
@@ -274,7 +249,7 @@ class Consolidation(Strategy[Drawn]):
     _memories: Memories = field(default_factory=Memories)
 
     async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[Drawn]:
-        """Count what recurs; a model is asked about groups of memories that it was not asked about as they are now."""
+        """Count regularities; a model is asked about new or changed groups only."""
         self._memories = memories = await read_memories(self.store, self.user_id)
         # hundreds of facts take a tenth of a second
         found = Checked(await asyncio.to_thread(counted, memories.facts, memories.former, memories.episodes))
@@ -289,7 +264,7 @@ class Consolidation(Strategy[Drawn]):
         )
 
     async def merge(self, drafts: Sequence[Drawn], there: Mapping[str, dict[str, Any]], report: Report) -> list[Change]:
-        """Redraw what was counted, keep what a model worded while it stands, and drop the rest."""
+        """Redraw the counted knowledge, keep a model's while its sources hold, and drop the rest."""
         known = await load_knowledge(self.store, self.user_id)
         cited = {source for one in known.values() for source in one.source_ids}
         values = {**there, **await sources_of(self.store, self.user_id, cited - there.keys())}
@@ -311,7 +286,7 @@ class Consolidation(Strategy[Drawn]):
 def _record(
     drawn: Drawn, agent_id: str, memories: Memories, standing: Collection[str], known: Mapping[str, Knowledge]
 ) -> Knowledge | None:
-    """Return what was drawn as a record; None where some of it stands no longer."""
+    """Return drawn knowledge as a record; None if a source no longer holds."""
     if not set(drawn.source_ids) <= set(standing):
         return None
     id_ = KNOWLEDGE.id(drawn.about, normalise(drawn.key or drawn.text))
@@ -337,7 +312,7 @@ def _record(
 
 
 def _is_known(record: Knowledge, known: Iterable[Knowledge]) -> bool:
-    """Return whether a model says once more, in other words, what it said of the same memories."""
+    """Return true if a model has already drawn knowledge of the same form from the same memories."""
     if record.made_by == "rules":
         return False
     return any(
