@@ -1,4 +1,4 @@
-"""The numbers of one recall: what it asks for, and what each arm weighs."""
+"""The parameters of one recall: its conditions, and the weight of each arm."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INSTRUCTION = term_number(mark("standing", "instruction"))
 PREFERENCE = term_number(mark("standing", "preference"))
 
 _NO_COSINE = 2.0
-"""More than any cosine: nothing is as near."""
+"""A threshold above any cosine."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -26,22 +26,22 @@ DAY = timedelta(days=1) // _MICROSECOND
 
 
 class CosineScale(Protocol):
-    """Meaning of an embedder's cosines, on the scale of all embedders."""
+    """Calibration of an embedder's cosines to the common scale of similarity."""
 
     @property
     def separates(self) -> bool:
-        """Return whether a threshold filters anything."""
+        """True if a threshold filters anything."""
 
     @property
     def rise(self) -> float:
-        """Return the similarity per unit of cosine."""
+        """Similarity per unit of cosine."""
 
     def cosine(self, similarity: float) -> float:
-        """Return the cosine that means a similarity."""
+        """Return the cosine for a similarity."""
 
 
 def microseconds(time: datetime) -> int:
-    """Return a time with a zone as the index has it."""
+    """Return the index's form of a time with a zone."""
     return (time - _EPOCH) // _MICROSECOND
 
 
@@ -49,9 +49,9 @@ class StandingWeight(NamedTuple):
     """Weight of standing instructions, or of preferences.
 
     Args:
-        mark: The mark that they have.
-        least: What having it weighs.
-        cosine: What the cosine weighs, as far as it is above the mean of all that have the mark.
+        mark: Their mark.
+        least: Base weight.
+        cosine: Weight of the cosine above the mean of their kind.
     """
 
     mark: int
@@ -60,31 +60,31 @@ class StandingWeight(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """Numbers of one recall. An arm that is off weighs nothing, and what it would be asked, is not.
+    """Parameters of one recall. A disabled arm weighs 0 and is not computed.
 
     Args:
-        words: The question's words by number, each with its weight.
-        required: The marks that a text must have.
-        refused: Those that it must not have.
-        speaker: The mark of whoever must have said it; 0 for nobody in particular.
-        itself: The mark of what speaks of itself.
-        when: The mark of what has a time in it; 0 where none is asked for.
-        starts: The first microsecond of each period.
-        ends: The last of each.
-        kernel: How much a word counts in the texts from two before to two after.
-        reach: How far from what is proposed texts are scored too.
-        seeds: How many texts an arm proposes.
-        min_cosine: The cosine from which the vector arm proposes a text.
-        unrelated: The cosine of what has nothing to do with the question, which adds nothing.
-        cosine: What the cosine weighs.
-        around: What that of the neighbours does.
-        lexical: What BM25 does.
-        said_by: What being said by the speaker does.
-        of_itself: What speaking of itself does.
-        time: What being said in the period does.
-        standing: What stands from now on.
-        hub: What being near to what is near to the question takes away.
-        tells_when: What having a time in it does.
+        words: Weights of the question's words by number.
+        required: Marks that a text must have.
+        refused: Marks that a text must not have.
+        speaker: Mark of the expected speaker; 0 for none.
+        itself: Mark of the first person.
+        when: Mark of a mentioned time; 0 unless asked for.
+        starts: First microsecond of each period.
+        ends: Last microsecond of each period.
+        kernel: Weights of a word from two texts before to two after.
+        reach: Distance from a proposal at which texts are scored too.
+        seeds: Proposals of an arm.
+        min_cosine: Minimum cosine for proposals of the vector arm.
+        unrelated: Cosine of an unrelated text, the zero of the vector arm.
+        cosine: Weight of the cosine.
+        around: Weight of the neighbours' cosine.
+        lexical: Weight of BM25.
+        said_by: Weight of the speaker.
+        of_itself: Weight of the first person.
+        time: Weight of the period.
+        tells_when: Weight of a mentioned time.
+        standing: Weights of instructions and preferences.
+        hub: Weight of the hubness correction.
     """
 
     words: Mapping[int, float]
@@ -112,12 +112,7 @@ class Weights(NamedTuple):
 
     @classmethod
     def of(cls, op: RecallOp, scale: CosineScale) -> Weights:
-        """Return those of a recall.
-
-        Args:
-            op: The recall.
-            scale: What the cosines mean.
-        """
+        """Return the parameters of a recall."""
         question = op.question
         on = {arm: float(arm in op.arms) for arm in Arm}
         periods = question.periods if on[Arm.TIME] else ()
