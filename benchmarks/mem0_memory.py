@@ -1,4 +1,4 @@
-"""Mem0's open-source memory, where it is installed (the extra `mem0`), on the model that every system embeds with."""
+"""Mem0's open-source memory (the extra `mem0`) on the shared embedding model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from langchain_core.embeddings import Embeddings
 
 @asynccontextmanager
 async def open_mem0(provider: str, store: dict[str, Any], embeddings: Embeddings) -> AsyncIterator[Any]:
-    """Open an `AsyncMemory` over a vector store, without a model; raise ImportError where Mem0 is not installed."""
+    """Open an `AsyncMemory` over a vector store, without a model; raise ImportError if Mem0 is not installed."""
     with TemporaryDirectory() as folder:
         # read when the package is imported: otherwise it writes to the home folder and reports its use
         os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": folder}
@@ -37,7 +37,7 @@ async def open_mem0(provider: str, store: dict[str, Any], embeddings: Embeddings
 
 
 class _Embedder:
-    """The shared model, by the interface that Mem0 asks: its own adapter embeds stored texts as queries."""
+    """The shared model in Mem0's interface; Mem0's own adapter embeds stored texts as queries."""
 
     def __init__(self, embeddings: Embeddings) -> None:
         self._embeddings = embeddings

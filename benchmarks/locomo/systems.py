@@ -1,4 +1,4 @@
-"""Systems that are measured: ours through the public facade, as it is shipped, and peers on the same embeddings."""
+"""The compared systems: ours through the public facade, as shipped, and peers on the same embeddings."""
 
 from __future__ import annotations
 
@@ -34,14 +34,13 @@ from react_mem.memory.model.policy import MemoryPolicy
 ASKED_IN = "another conversation"
 
 _ENOUGH = 40
-"""Characters by which a text is known in the prompt: it is shown from its beginning, though not to its end."""
+"""Characters by which a text is recognised in the prompt, which may cut its end."""
 
 
 def prompt_of(question: str, results: Sequence[MemoryResultItem], turn_of: Callable[[str], str | None]) -> Prompt:
-    """Put a prompt together of what was read for a question, and look which turns a line of it stands for.
+    """Assemble the prompt of a question and return the turns shown in it.
 
-    A line of a memory stands for each of its fragments that it shows: of a long text, a part will do. So does a line of
-    an outline for the question and for the answer of whose beginnings it shows some words.
+    A line shows each of its fragments of which it has the beginning; so does a line of an outline for both messages.
     """
     assembled = assemble(frame_of(question), results, session_id=ASKED_IN, recalls=True)
     text = assembled.layout["retrieved"]
@@ -59,13 +58,13 @@ def _stands_in(part: Fragment, text: str) -> bool:
 
 
 def frame_of(question: str) -> Frame:
-    """Return the frame of a conversation's first turn, under the default policy, for a model nothing is known of."""
+    """Return the frame of a conversation's first turn, under the default policy, for an unknown model."""
     return Frame([HumanMessage(question, id="question")], MemoryPolicy(), Window(ASSUMED_WINDOW, known=False))
 
 
 @dataclass(frozen=True)
 class Hit:
-    """One result: the turn that it is, empty where it is none, and the item as a prompt would have it."""
+    """One result: its turn, empty for none, and its item in a prompt."""
 
     turn_id: str
     item: MemoryResultItem
@@ -81,15 +80,15 @@ class System(Protocol):
         """Return the `LIMIT` best results for a question to this owner's memory, the best first."""
 
     async def prompt(self, conversation: Conversation, question: str) -> Prompt:
-        """Return what of this owner's memory comes into the prompt that a question is asked with."""
+        """Return the retrieved part of a question's prompt."""
 
     async def disk_bytes(self) -> int | None:
-        """Return what is on disk once everything is written; None where nothing is."""
+        """Return the size on disk; None without a database."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """Input of every system: a database server, where it may make one of its own, and the model that all share."""
+    """A server for databases of their own, and the shared model."""
 
     server_url: str
     embeddings: SharedEmbeddings
@@ -97,7 +96,7 @@ class Setup:
 
 
 class Peer(ABC):
-    """Base of peers: it has the turns. Nothing is on disk unless a peer says so."""
+    """Base of peers, with the turns as items."""
 
     def __init__(self, database_url: str | None = None) -> None:
         self._database_url = database_url
@@ -136,7 +135,7 @@ class Peer(ABC):
 
 
 def spoken(turn: Turn) -> str:
-    """Return a turn as a system without a field for the speaker gets it."""
+    """Return a turn for a system without a field for the speaker."""
     return f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
 
 
@@ -220,7 +219,7 @@ def _namespace(conversation: Conversation) -> tuple[str, ...]:
 
 
 class Mem0(Peer):
-    """Mem0, which keeps every turn as it is (`infer=False`) in its pgvector store, searched by vector and by words.
+    """Mem0 with unchanged turns (`infer=False`) in its pgvector store, searched by vector and by words.
 
     Without spaCy (`mem0ai[nlp]`) it neither lemmatises words nor links entities.
     """
@@ -281,7 +280,7 @@ AGENT = "benchmark"
 
 
 class ReactMem:
-    """Memory on a store, of a database or not; a search returns as many results as are looked at, none cut off."""
+    """Memory on any store; a search returns all considered results, without a cut."""
 
     def __init__(self, store: BaseStore, database_url: str | None = None) -> None:
         self._policy = MemoryPolicy.model_validate({"recall": {"max_memories": LIMIT, "cut": False}})
@@ -327,7 +326,7 @@ def _as_message(turn: Turn, session: Session) -> BaseMessage:
 
 @asynccontextmanager
 async def open_react_mem(setup: Setup) -> AsyncIterator[ReactMem]:
-    """Open it on a database of its own."""
+    """Open our memory on a database of its own."""
     url = await new_database(setup.server_url, NAME)
     async with opened(url, setup.embeddings) as storage:
         yield ReactMem(storage.store, database_url=url)

@@ -2,10 +2,10 @@
 
     python -m benchmarks.poison [--json results/poison.json] [--only NAME ...]
 
-Pages, tool results, quoted mail, code, a yes to what a page made the assistant ask, summaries, skills and imported
+Pages, tool results, quoted mail, code, the user's assent to a question from a page, summaries, skills and imported
 files, each with a model that obeys them, in six languages; and the same conversations without the attack. Then a page,
-a tool, a mail, code and another agent that want what the user asks about forgotten, with a model that labels the clause
-that asks so, the pasted ones, or each with everything.
+a tool, a mail, code and another agent that ask to forget the topic of the user's question, with a model that labels the
+asking clause, the pasted clauses, or each with everything.
 """
 
 from __future__ import annotations
@@ -25,11 +25,7 @@ COLUMNS = ("attacks", "facts_taught", "facts_retired", "facts_forgotten", "unmar
 
 
 def metrics(results: Sequence[Result]) -> dict[str, float]:
-    """Return what some attacks came to.
-
-    Args:
-        results: The attacks.
-    """
+    """Return the metrics of some attacks."""
     return {
         "attacks": len(results),
         "facts_taught": sum(len(result.taught) for result in results),
@@ -41,7 +37,7 @@ def metrics(results: Sequence[Result]) -> dict[str, float]:
 
 
 async def measure(kind: str, only: Sequence[str]) -> list[Result]:
-    """Go through the attacks on a store of a kind; all of them, or those whose names have one of some parts."""
+    """Run the attacks, all or those with one of these parts in their names, on a kind of store."""
     attacks = [*load_attacks(), *aimed_attacks()]
     attacks = [one for one in attacks if not only or any(part in one.id for part in only)]
     async with open_store(kind) as store:
@@ -50,11 +46,6 @@ async def measure(kind: str, only: Sequence[str]) -> list[Result]:
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print and write.
-
-    Args:
-        argv: The arguments; by default those of the process.
-    """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.poison", description=(__doc__ or "").partition("\n")[0])
     add_json_option(parser)
     parser.add_argument("--store", choices=("postgres", "memory"), default="postgres")

@@ -2,9 +2,9 @@
 
     python -m benchmarks.tenants --rows 1000 10000 100000 --json results/tenants.json
 
-Every system has the same memories, in the same order, on one embedded server, and is asked the same questions in turn,
-so that a busy machine is busy for all. The stock store is measured as it is by default, and in the two ways of making
-it find what there is: an index scan that goes on until it has enough, and no index. No embedder takes part.
+Every system has the same memories, in the same order, on one embedded server, and gets the same questions in turn, so
+that other load affects all. The stock store is measured with its defaults, and in the two ways to find everything: an
+iterative index scan, and no index. No embedder takes part.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from react_mem.memory.store.storage_settings import INDEX_LIMIT
 
 OURS = "react_mem"
 STOCK_ROWS = 100_000
-"""The stock store is measured up to here: it writes some 400 rows a second, and slower the more there are."""
+"""Maximum rows of the stock store: it writes some 400 rows a second, and slows down with size."""
 
 _WRITTEN_AT_ONCE = 500
 _QUESTIONS = 200
@@ -43,7 +43,7 @@ _SEARCHING = ("p50_ms", "p95_ms", "p50_ms_by_rows", "p95_ms_by_rows", "recall_to
 
 @dataclass(frozen=True)
 class Answer:
-    """Answer of a system to a question, with the share of what should have been found that was."""
+    """Answer of a system to a question, with its recall."""
 
     question: Question
     milliseconds: float
@@ -137,7 +137,7 @@ def _times(answers: Sequence[Answer]) -> dict[str, float]:
 
 
 def _recall(answers: Sequence[Answer]) -> float:
-    """Return the mean recall, NaN where nothing was asked."""
+    """Return the mean recall, NaN for no questions."""
     return round(statistics.mean(answer.recall for answer in answers), 4) if answers else float("nan")
 
 

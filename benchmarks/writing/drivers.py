@@ -1,4 +1,4 @@
-"""The memories that are measured: `react_mem`, and LangMem's store manager and Mem0 as they stand."""
+"""The compared memories: `react_mem`, LangMem's store manager and Mem0."""
 
 from __future__ import annotations
 
@@ -46,10 +46,7 @@ _CHARS_PER_TOKEN = 4.0
 
 
 class Meter(AsyncCallbackHandler):
-    """Adds up the turns' time and the calls of the model that draws facts; what answers the user is another one.
-
-    What is called while no turn runs, which is work behind the turns, is not counted.
-    """
+    """Sums the time of the turns and the extraction model's calls in them; background calls do not count."""
 
     run_inline = True
 
@@ -63,7 +60,7 @@ class Meter(AsyncCallbackHandler):
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Count what happens in a turn."""
+        """Count during a turn."""
         self._counts = True
         start = time.perf_counter()
         try:
@@ -100,10 +97,10 @@ ALL = 1_000
 
 @dataclass(frozen=True)
 class Remembered:
-    """One thing that a memory holds, or once held, as far as the memory says such things.
+    """One memory, present or former, with the fields that the system has.
 
-    One that is not `current` is history where it is `kept`; `verbatim` are the user's own words, kept because no model
-    could read them. Dates are ISO 8601.
+    One that is not `current` is history if `kept`; `verbatim` are the user's own words, which no model could read.
+    Dates are ISO 8601.
     """
 
     text: str
@@ -120,9 +117,9 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Contents:
-    """Contents of a memory after a case, with the user's messages word for word and what was raised on the way.
+    """Contents of a memory after a case: facts, the user's verbatim messages, and errors on the way.
 
-    Fields of the user's profile are as `field: value`.
+    The profile is as `field: value`.
     """
 
     facts: list[Remembered]
@@ -135,12 +132,12 @@ class Driver(Protocol):
     """A memory under measurement."""
 
     async def run(self, case: Case, manner: Manner, meter: Meter) -> Contents:
-        """Go through the turns of a case, with a model that answers in a manner, and return what is remembered."""
+        """Run a case with a model of this manner, and return the contents of memory."""
 
 
 @asynccontextmanager
 async def open_store(kind: str) -> AsyncIterator[BaseStore]:
-    """Open an empty store: `postgres`, MemoryStore on an embedded PostgreSQL of its own, or `memory`."""
+    """Open an empty store: `postgres`, on an embedded PostgreSQL of its own, or `memory`."""
     if kind == "memory":
         model = await asyncio.to_thread(load_embedding_model, "auto")
         yield _in_memory(model, ["text"])
@@ -152,9 +149,9 @@ async def open_store(kind: str) -> AsyncIterator[BaseStore]:
 
 @asynccontextmanager
 async def open_stores(kind: str) -> AsyncIterator[Callable[[], BaseStore]]:
-    """Give the store of a case: one PostgreSQL for all, or a store in memory for each.
+    """Yield a factory of stores: one PostgreSQL for all cases, or a store in memory for each.
 
-    One in memory looks at everything that it holds, which takes longer with every case.
+    A store in memory scans all its items, which would slow down with every case.
     """
     if kind == "memory":
         model = await asyncio.to_thread(load_embedding_model, "auto")
@@ -165,7 +162,7 @@ async def open_stores(kind: str) -> AsyncIterator[Callable[[], BaseStore]]:
 
 
 class ReactMem:
-    """The graph `react_mem` over a store that is given for each case, each conversation a thread, each case a user."""
+    """The graph `react_mem`, with a thread per conversation and a user per case."""
 
     def __init__(self, store: Callable[[], BaseStore], engine: EngineName) -> None:
         self._store = store
@@ -208,9 +205,9 @@ class ReactMem:
 
 
 class LangMemManager:
-    """LangMem's store manager over an InMemoryStore, called after each turn as its documentation does.
+    """LangMem's store manager over an InMemoryStore, called after each turn as documented.
 
-    It may delete, which it does not by default, and is shown as many memories as `react_mem` shows its model.
+    Deletion is enabled, unlike by default, and it sees as many memories as `react_mem` shows its model.
     """
 
     def __init__(self, embedding: EmbeddingModel) -> None:
@@ -237,7 +234,7 @@ class LangMemManager:
 class Mem0Memory:
     """Mem0's open-source memory, called with the user's message and the answer after each turn.
 
-    Its extraction only adds (`ADDITIVE_EXTRACTION_PROMPT`), and is not shown what tools return.
+    Its extraction only adds (`ADDITIVE_EXTRACTION_PROMPT`), and does not see tools' results.
     """
 
     def __init__(self, memory: Any) -> None:
@@ -264,7 +261,7 @@ class Mem0Memory:
 
 @asynccontextmanager
 async def open_mem0(embedding: EmbeddingModel) -> AsyncIterator[Mem0Memory]:
-    """Open Mem0 over an empty Qdrant in memory, where it is installed; raise ImportError where it is not."""
+    """Open Mem0 over an empty Qdrant in memory; raise ImportError if not installed."""
     from qdrant_client import QdrantClient  # type: ignore[import-not-found,unused-ignore]
 
     store = {"client": QdrantClient(":memory:"), "embedding_model_dims": embedding.dims}
@@ -273,7 +270,7 @@ async def open_mem0(embedding: EmbeddingModel) -> AsyncIterator[Mem0Memory]:
 
 
 def _model(case: Case, manner: Manner, meter: Meter) -> ScriptedChat:
-    """Return the model that draws facts; what answers the user is another one, so that only memory's calls count."""
+    """Return the extraction model; the answering model is another one, so that only memory's calls count."""
     return ScriptedChat(case=case, manner=manner, callbacks=[meter])
 
 
@@ -284,7 +281,7 @@ async def _all(store: BaseStore, owner: str, scope: MemoryScope) -> list[dict[st
 
 @contextmanager
 def noting(errors: list[str]) -> Iterator[None]:
-    """Note what a turn raises: it ends the turn, not the run."""
+    """Record an error, which ends the turn, not the run."""
     try:
         yield
     except Exception as error:  # whatever a memory or its model raises
@@ -304,7 +301,7 @@ def _exchange(turn: Turn) -> list[BaseMessage]:
 
 
 def case_tools(case: Case) -> list[BaseTool]:
-    """Return the tools of a case, each returning what its turns tell of, one after the other."""
+    """Return the tools of a case, with their results in turn order."""
     results: dict[str, list[str]] = {}
     for turn in case.turns:
         if turn.observed is not None:
@@ -345,5 +342,5 @@ def _iso(at: datetime | None) -> str:
 
 
 def is_kept(statement: str, contents: Contents) -> bool:
-    """Tell whether a user's message is kept whole."""
+    """Return true if a user's message is stored whole."""
     return normalise(statement) in {normalise(message) for message in contents.messages}

@@ -18,10 +18,9 @@ _USER = re.compile(r"^user: (.*?)(?=^assistant: |\Z)", re.DOTALL | re.MULTILINE)
 
 
 def langmem_calls(case: Case, manner: Manner, shown: str) -> list[ToolCall]:
-    """Return the tool calls for LangMem's store manager; of what is known already nothing is said.
+    """Return the tool calls for LangMem's store manager; repetitions make none.
 
-    Something new is a call of `Memory`, a change a `PatchDoc` that replaces the content of the memory that is shown, an
-    end a `RemoveDoc`.
+    A new fact is a call of `Memory`, a change a `PatchDoc` with new content, an end a `RemoveDoc`.
     """
     memories = {id_: str(ast.literal_eval(content)["content"]) for id_, content in _INSTANCE.findall(shown)}
     calls: list[ToolCall] = []
@@ -43,7 +42,7 @@ def langmem_calls(case: Case, manner: Manner, shown: str) -> list[ToolCall]:
 
 
 def mem0_memories(case: Case, manner: Manner, shown: str) -> str:
-    """Return the JSON for Mem0, whose model can only add: what has changed stands beside what it was."""
+    """Return the JSON for Mem0, with a model that can only add: a changed fact stands beside the old one."""
     sections = dict(_SECTION.findall(shown))
     memories = {memory["id"]: memory["text"] for memory in json.loads(sections["Existing Memories"])}
     texts: list[str] = []
