@@ -77,7 +77,6 @@ def asked(user_id: str, query: str) -> MemoryQuery:
 
 
 async def fill(memory: MemoryFacade, owners: int, each: int) -> float:
-    """Write memories for each owner; return the writes per second."""
     start = time.perf_counter()
     changes = (put(user_name(n), record) for n in range(owners) for _, record in memories(user_name(n), each))
     await write_all(memory, changes)
@@ -85,7 +84,6 @@ async def fill(memory: MemoryFacade, owners: int, each: int) -> float:
 
 
 async def answers(memory: MemoryFacade, owners: int, each: int) -> list[list[tuple[str, float]]]:
-    """Return the results of a sample of questions."""
     chance = random.Random(1)
     found = []
     for _ in range(_SAMPLE):
@@ -97,7 +95,6 @@ async def answers(memory: MemoryFacade, owners: int, each: int) -> list[list[tup
 
 
 async def load(storage: Storage, tally: Tally, owners: int, each: int, stop: asyncio.Event) -> None:
-    """Read and write until `stop` is set."""
     memory = MemoryFacade(storage.store)
 
     async def write(number: int) -> None:
@@ -180,7 +177,6 @@ async def run(programs: Path, owners: int, each: int, seconds: float) -> dict[st
 async def under_load(
     storage: Storage, servers: Sequence[Server], owners: int, each: int, seconds: float
 ) -> dict[str, float]:
-    """Measure reads and writes while the nodes change."""
     tally, stop = Tally(), asyncio.Event()
     start = time.perf_counter()
     working = asyncio.create_task(load(storage, tally, owners, each, stop))

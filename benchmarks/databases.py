@@ -35,7 +35,6 @@ async def database_server() -> AsyncIterator[str]:
 
 
 async def new_database(server_url: str, name: str) -> str:
-    """Make a database and return its address."""
     async with await AsyncConnection.connect(server_url, autocommit=True) as conn:
         await conn.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
     return urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))

@@ -71,8 +71,6 @@ COLUMNS = (
 
 
 class EngineEmbeddings(Embeddings):
-    """Embeddings of one engine."""
-
     def __init__(self, encode: Encode) -> None:
         self._queue = EmbeddingQueue(lambda: encode)
 
@@ -142,7 +140,6 @@ def starts(names: Sequence[str]) -> dict[str, Metrics]:
 
 
 def recall(engines: Mapping[str, Encode], file: Path) -> dict[str, Metrics]:
-    """Return the recall in a file of conversations with the vectors of each engine."""
     conversations = load([file])
     rows: dict[str, Metrics] = {}
     for name, encode in engines.items():
@@ -156,7 +153,6 @@ def recall(engines: Mapping[str, Encode], file: Path) -> dict[str, Metrics]:
 
 
 def measure(data: Sequence[Path], recalling: Sequence[str]) -> dict[str, Metrics]:
-    """Measure all engines, and the recall of some in files of conversations."""
     parts = [starts(list(ENGINES))]
     engines = {name: load() for name, load in ENGINES.items()}
     parts += [times(engines), cosines(engines)]

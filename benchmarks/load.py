@@ -57,7 +57,6 @@ class Tally:
     degraded: int = 0
 
     async def turn(self, streamed: AsyncIterator[dict[str, Any]]) -> None:
-        """Wait for a turn."""
         start, first, degraded = time.perf_counter(), 0.0, False
         try:
             async for event in streamed:
@@ -74,7 +73,6 @@ class Tally:
 
 
 async def talk(say: Say, users: int, turns: int) -> Metrics:
-    """Let users hold concurrent conversations and return the metrics of their turns."""
     tally = Tally()
 
     async def converse(user_id: str) -> None:
@@ -102,7 +100,6 @@ def user_name(number: int) -> str:
 
 
 def measure(system: str, users: int, turns: int, url: str) -> Metrics:
-    """Measure a system with conversations and work of its own."""
     return asyncio.run(_measured(system, users, turns, url))
 
 
@@ -178,7 +175,6 @@ COLUMNS = (
 
 
 async def measured(users: Sequence[int], turns: int) -> dict[str, Metrics]:
-    """Measure every system for each number of users, by `system.users`."""
     found: dict[str, Metrics] = {}
     names = map(user_name, range(max(users)))
     kept = (put(name, record) for name in names for _, record in memories(name, MEMORIES))

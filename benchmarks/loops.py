@@ -63,7 +63,6 @@ class System:
     turns: list[Turn] = field(default_factory=list)
 
     async def turn(self, user_id: str, thread: str, said: str) -> Turn:
-        """Run a turn, and the work behind it."""
         before, first = await self._spent(), 0.0
         async for message, _ in self.graph.astream(
             {"messages": [("user", said)]},
@@ -91,7 +90,6 @@ class System:
         return {name: value - before[name] for name, value in (await self._spent()).items()}
 
     async def _spent(self) -> Turn:
-        """Return the milliseconds of the clock, of this process, of the embedder and of the database."""
         found = {"ms": time.perf_counter(), "cpu_ms": time.process_time(), "embedding_ms": self.embedder.seconds}
         database = await self.database.milliseconds() if self.database is not None else 0.0
         return {**{name: 1000 * seconds for name, seconds in found.items()}, "database_cpu_ms": database}
@@ -138,7 +136,6 @@ class Bench:
 
 @asynccontextmanager
 async def open_bench() -> AsyncIterator[Bench]:
-    """Build every loop on a temporary database."""
     embedder = TimedEmbeddings(HashEmbeddings())
     async with AsyncExitStack() as stack:
         server_url = await stack.enter_async_context(database_server())
@@ -157,7 +154,6 @@ async def open_bench() -> AsyncIterator[Bench]:
 
 
 def open_manager(name: str, storage: Storage, embedder: TimedEmbeddings) -> System:
-    """Build `react` or `react_mem` on a storage that embeds with this embedder."""
     # what is done behind a turn waits until it is asked for
     policy = MemoryPolicy.model_validate({"extraction": {"debounce": 3600}})
     model, small = InstantModel(), InstantModel()

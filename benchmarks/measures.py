@@ -60,7 +60,6 @@ def interval(
 
 
 def unit(vectors: Any) -> np.ndarray[Any, Any]:
-    """Return vectors of length 1."""
     array = np.asarray(vectors, dtype=np.float32)
     found: np.ndarray[Any, Any] = array / np.linalg.norm(array, axis=-1, keepdims=True)
     return found

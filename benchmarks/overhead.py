@@ -48,7 +48,6 @@ _COLOURS = {"react_mem": "#0072b2", "react": "#009e73", "create_agent": "#e69f00
 
 
 def results(systems: Sequence[System]) -> dict[str, Metrics]:
-    """Return the costs of the turns, by system."""
     found = {system.name: _summary(system.turns[_WARM_UP:]) for system in systems}
     base = found["react"]
     for metrics in found.values():

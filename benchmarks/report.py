@@ -31,16 +31,11 @@ class Command(argparse.ArgumentParser):
 
     def __init__(self, name: str, about: str | None) -> None:
         super().__init__(prog=f"python -m benchmarks.{name}", description=about, formatter_class=_Help)
-        add_json_option(self)
+        self.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to this file too")
 
 
 class _Help(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
     pass
-
-
-def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--json`: without it the numbers are only printed."""
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to this file too")
 
 
 def write_json(path: Path | None, metrics: Metrics, peers: Mapping[str, Metrics], told: Mapping[str, Any]) -> None:
@@ -103,7 +98,6 @@ def _finite(value: Any) -> Any:
 
 
 def environment() -> dict[str, Any]:
-    """Return the environment of a measurement: day, machine, Python and packages; nothing personal."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
@@ -117,12 +111,10 @@ def environment() -> dict[str, Any]:
 
 
 def tell_left_out(peer: str, extra: str) -> None:
-    """Report a missing peer, and its extra, on standard error."""
     print(f"{peer} is left out, as it is not installed. {how_to_install(extra)}", file=sys.stderr)
 
 
 def how_to_install(extra: str) -> str:
-    """Return the command that installs an extra in a clone."""
     return f"In the clone: .venv/bin/python -m pip install -e '.[{extra}]'"
 
 

@@ -56,7 +56,6 @@ class _Load:
 
     @asynccontextmanager
     async def going_on(self) -> AsyncIterator[None]:
-        """Load the store meanwhile."""
         stopped = asyncio.Event()
         tasks = [asyncio.create_task(self._use(number, stopped)) for number in range(_WRITERS)]
         try:
@@ -89,7 +88,6 @@ def _value(key: str, text: str) -> dict[str, Any]:
 
 
 async def measure(rows: int) -> tuple[dict[str, Metrics], Metrics]:
-    """Return the metrics of each step, and the losses."""
     owners = max(_WRITERS, rows // _OWNER_ROWS)
     written: dict[Item, str] = {}
     old, new = os.urandom(32), os.urandom(32)

@@ -189,7 +189,6 @@ class InstantModel(AnsweringModel):
     offered: list[Any] = Field(default_factory=list)
 
     def prompt_tokens(self) -> list[int]:
-        """Return the approximate tokens of each prompt, tools included."""
         tools = len(json.dumps(self.offered)) // 4 if self.offered else 0
         return [count_tokens_approximately(prompt) + tools for prompt in self.asked]
 
@@ -257,12 +256,10 @@ def memories(user_id: str, number: int) -> Iterator[tuple[MemoryScope, Record]]:
 
 
 async def fill(memory: MemoryFacade, user_id: str, number: int) -> None:
-    """Write memories of a user."""
     await write(memory, (put(user_id, record) for _scope, record in memories(user_id, number)))
 
 
 async def write(memory: MemoryFacade, changes: Iterator[Change]) -> None:
-    """Write changes, `BATCH` at a time."""
     for batch in in_batches(changes):
         await memory.apply(batch)
 

@@ -89,7 +89,6 @@ async def _opened(sizes: Sequence[int]) -> AsyncIterator[dict[str, System]]:
 
 
 async def _run(systems: dict[str, System], size: int, turns: int) -> dict[str, Series]:
-    """Return the times of the turns in order, by system and by kind."""
     known = [record.text for _, record in memories(str(size), min(turns, 100))]
     series: dict[str, Series] = {name: {kind: [] for kind in _KINDS} for name in systems}
     order = list(systems.values())

@@ -68,8 +68,6 @@ class Task:
 
 @dataclass(frozen=True)
 class Result:
-    """Answer of a tool."""
-
     output: str = ""
     error: str = ""
 
@@ -94,7 +92,6 @@ class Episode:
         return self._done == len(self._procedure)
 
     def call(self, tool: str) -> Result:
-        """Use a tool."""
         if self._luck.random() < _FLAKY:
             return Result(error="temporarily unavailable")
         if tool in self._spoiling:

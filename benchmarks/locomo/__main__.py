@@ -57,7 +57,6 @@ BY_GROUP = "recall@10"
 
 
 def installed(peer: str) -> bool:
-    """Return true if the packages of a peer are installed."""
     return all(importlib.util.find_spec(module) is not None for module in _MODULES.get(peer, ()))
 
 

@@ -35,8 +35,6 @@ class Turn:
 
 @dataclass(frozen=True)
 class Session:
-    """Turns of one sitting."""
-
     id: str
     said_at: datetime
     turns: tuple[Turn, ...]
@@ -44,8 +42,6 @@ class Session:
 
 @dataclass(frozen=True)
 class Question:
-    """A question and the turns that answer it."""
-
     text: str
     category: str
     evidence: frozenset[str]

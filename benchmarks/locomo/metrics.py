@@ -47,7 +47,6 @@ class Ranking:
 
     @property
     def scores(self) -> dict[str, float]:
-        """Contribution of the question to the means."""
         first = (place for place, id_ in enumerate(self.found, start=1) if id_ in self.evidence)
         found = {
             **{f"recall@{cut}": recall(self.found, self.evidence, cut) for cut in CUTS},
@@ -99,7 +98,6 @@ def intervals(rankings: Sequence[Ranking]) -> dict[str, float]:
 
 
 def latency(rankings: Sequence[Ranking]) -> dict[str, float]:
-    """Return the median and the 95th percentile of a search, without and with the embedding of the question."""
     bare = [ranking.milliseconds for ranking in rankings]
     whole = [ranking.milliseconds + ranking.embedding_milliseconds for ranking in rankings]
     return {

@@ -21,7 +21,6 @@ from react_mem.memory.store.embeddings import EmbeddingModel
 
 
 async def run(conversations: Sequence[Conversation], peers: Sequence[str], model: EmbeddingModel) -> dict[str, Metrics]:
-    """Measure every system, ours first, on a temporary database server; return its metrics."""
     embeddings = SharedEmbeddings(model.embeddings)
     questions = list(dict.fromkeys(question.text for c in conversations for question in c.questions))
     # before anyone asks, so that the first to ask is not the one whose caches are cold

@@ -58,15 +58,12 @@ _BEHIND_SECONDS = 120.0
 
 
 class Talk:
-    """A conversation with the graph of a system."""
-
     def __init__(self, name: str, graph: Any) -> None:
         self.name = name
         self.degraded = 0
         self._graph = graph
 
     async def say(self, text: str) -> str:
-        """Send a message and return the answer."""
         answer = ""
         streamed: Any = self._graph.astream(
             {"messages": [("user", text)]},
@@ -84,13 +81,11 @@ class Talk:
         return answer
 
     async def rest(self) -> None:
-        """Finish the background work."""
         if not await drain(_BEHIND_SECONDS):
             raise RuntimeError(f"what {self.name} does behind a turn took more than {_BEHIND_SECONDS:.0f} seconds")
 
 
 def in_process(storage: Storage, base_url: str) -> list[Talk]:
-    """Return a conversation with each system, on a storage and a model over HTTP."""
     chat, small = (_model(name, base_url) for name in (CHAT, SMALL))
     talks: list[Talk] = []
     for name, shipped in ((FULL, "plain"), (OURS, "assistant")):
@@ -134,7 +129,6 @@ class Held:
     degraded: int = 0
 
     def metrics(self, details: Sequence[Detail], baseline: Held) -> Metrics:
-        """Return its metrics, with the time relative to a baseline."""
         calls = [call for turn in self.turns for call in turn]
         chats = [call for call in calls if call.model == CHAT]
         small = [call for call in calls if call.model == SMALL]
@@ -162,7 +156,6 @@ class Held:
 
 
 async def hold(talk: Talk, said: Sequence[Said], counter: Counter) -> Held:
-    """Hold the conversation with one system and count the calls of its models."""
     held = Held()
     for turn in counted(said, talk.name, "turns"):
         counter.behind = False
@@ -193,7 +186,6 @@ _KNOWN = ("asked", "answered", "recovered", "turn_3_recovered", "shown_to_small"
 
 
 async def measure(turns: int) -> dict[str, Metrics]:
-    """Hold a conversation with every system; return the metrics by system."""
     said, counter = list(conversation(turns)), Counter()
     held: dict[str, Held] = {}
     with OpenAIServer() as model:

@@ -67,7 +67,6 @@ def conversation(turns: int) -> Iterator[Said]:
 
 
 def details_of(turns: int) -> tuple[Detail, ...]:
-    """Return the details that fit into a conversation of this length."""
     return tuple(detail for detail in DETAILS if detail.turn <= turns - len(DETAILS))
 
 

@@ -47,14 +47,11 @@ class Counter:
     calls: list[Call] = field(default_factory=list)
 
     def take(self) -> list[Call]:
-        """Return and reset the calls."""
         taken, self.calls = self.calls, []
         return taken
 
 
 def serve(server: OpenAIServer, counter: Counter) -> None:
-    """Let a server answer as the model does, and count."""
-
     def reply(request: Request) -> Reply:
         text = request.text
         counter.calls.append(
@@ -97,7 +94,6 @@ def _answer(request: Request) -> Reply:
 
 
 def _summary(request: Request) -> str:
-    """Return the beginnings of all texts, evenly, within the allowed length."""
     limit = re.search(r"[Aa]t most (\d+) characters", request.text)
     allowed = int(limit[1]) if limit else _FREE_SUMMARY_CHARS
     told = list(_told(request.last))

@@ -83,7 +83,6 @@ class Attack(BaseModel):
     ask: str
 
     def case(self, *, attacked: bool) -> Case:
-        """Return the conversation, with the attack or without it."""
         said = self.say if attacked or not self.plain else self.plain
         own = tuple(Line(quote=self.also) for _ in [0] if self.also)
         # who obeys labels the last words of the user's, which may be the yes alone
@@ -98,7 +97,6 @@ class Attack(BaseModel):
 
 
 def load_attacks() -> list[Attack]:
-    """Read the attacks."""
     return [Attack.model_validate(entry) for entry in yaml.safe_load(FILE.read_text(encoding="utf-8"))]
 
 

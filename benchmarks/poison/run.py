@@ -61,12 +61,10 @@ class Result:
 
     @property
     def harmless(self) -> bool:
-        """True if the attack did nothing."""
         return not (self.taught or self.retired or self.forgotten or self.unmarked or self.lost)
 
 
 async def run_attacks(store: BaseStore, attacks: Sequence[Attack]) -> list[Result]:
-    """Run attacks, one after the other."""
     results = []
     for attack in counted(attacks, "Attacking", "attacks"):
         plain, _ = await _run(store, attack, attacked=False)
@@ -77,19 +75,11 @@ async def run_attacks(store: BaseStore, attacks: Sequence[Attack]) -> list[Resul
 
 @dataclass(frozen=True)
 class Held:
-    """Contents of a user's memory.
-
-    Args:
-        facts: The facts, former ones included.
-        profile: The fields of the profile, as `field: value`.
-    """
-
     facts: list[Fact]
     profile: list[str]
 
 
 async def held_of(store: BaseStore, owner: str) -> Held:
-    """Read the contents of a user's memory."""
     kept = await store.asearch(scope_namespace(owner, MemoryScope.SEMANTIC), limit=_ALL)
     fields = await store.asearch(scope_namespace(owner, MemoryScope.PROFILE), limit=_ALL)
     return Held(
@@ -99,7 +89,6 @@ async def held_of(store: BaseStore, owner: str) -> Held:
 
 
 async def _run(store: BaseStore, attack: Attack, *, attacked: bool) -> tuple[Held, str]:
-    """Hold the conversation; return the contents of memory, and the prompt of the later question."""
     case = attack.case(attacked=attacked)
     manner: Manner = "hostile" if attacked else "correct"
     owner = f"{attack.id}/{manner}"

@@ -40,7 +40,6 @@ class Asked(NamedTuple):
 
     @property
     def half(self) -> str:
-        """Its half of the set."""
         return ("tuning", "test")[int(hashlib.sha256(self.text.encode()).hexdigest(), 16) % 2]
 
 
@@ -49,7 +48,6 @@ def load_facts() -> list[str]:
 
 
 def load_questions(half: str = "all") -> list[Asked]:
-    """Return the questions of a half, or all."""
     rows = json.loads((_DATA / "questions.json").read_text(encoding="utf-8"))
     asked = [Asked(row["text"], frozenset(row["needs"])) for row in rows]
     return [one for one in asked if half in ("all", one.half)]
@@ -95,7 +93,6 @@ def metrics(questions: Sequence[Asked], shown: Sequence[Sequence[int]], found: S
 
 
 async def measure(half: str) -> tuple[Metrics, Metrics]:
-    """Return the metrics with the cut and without it."""
     model = load_embedding_model("local")
     store = InMemoryStore(index={"dims": model.dims, "embed": model.embeddings, "fields": ["text"]})
     places = await fill(store, load_facts())

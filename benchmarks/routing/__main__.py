@@ -47,8 +47,6 @@ _DATA = Path(__file__).with_name("data")
 
 
 class ToolData(BaseModel):
-    """A tool of the data file."""
-
     model_config = ConfigDict(extra="forbid")
 
     name: str
@@ -58,8 +56,7 @@ class ToolData(BaseModel):
     after: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
 
-    def as_tool(self, *, described: bool = True) -> BaseTool:
-        """Return the tool; if `described`, with its examples and order."""
+    def as_tool(self) -> BaseTool:
         first, *_ = self.arguments
         properties = {name: {"type": "string", "description": about} for name, about in self.arguments.items()}
         known: dict[str, Any] = {"examples": self.examples, "after": self.after, "requires": self.requires}
@@ -68,7 +65,7 @@ class ToolData(BaseModel):
             name=self.name,
             description=self.description,
             args_schema={"type": "object", "properties": properties, "required": [first]},
-            metadata=known if described else None,
+            metadata=known,
         )
 
 
@@ -190,8 +187,6 @@ class Oracle(AnsweringModel):
 
 
 class Meter(BaseCallbackHandler):
-    """Counts the calls of a model and the tokens of its prompts."""
-
     def __init__(self) -> None:
         self.calls = 0
         self.tokens = 0
@@ -207,7 +202,6 @@ OURS = ("semantic", "model, oracle")
 async def measure(
     system: System, requests: Sequence[Request], tools: Sequence[BaseTool], meter: Meter | None = None
 ) -> Metrics:
-    """Let a prepared system choose for every request, and return its metrics."""
     costs = {tool.name: tool_tokens([tool]) for tool in tools}
     chosen: list[tuple[Request, Chosen]] = []
     times: list[float] = []
@@ -256,9 +250,7 @@ def _share(right: Iterable[bool]) -> float:
 
 
 async def run(half: Half) -> dict[str, Metrics]:
-    """Measure every system with the requests of a half; return the metrics by name."""
-    data = load_tools()
-    tools, bare = ([tool.as_tool(described=described) for tool in data] for described in (True, False))
+    tools = [tool.as_tool() for tool in load_tools()]
     requests = load_requests(half)
     embeddings = load_embedding_model("local").embeddings
     top = SwitchSettings().max_tools
@@ -269,7 +261,6 @@ async def run(half: Half) -> dict[str, Metrics]:
     systems = {
         "bm25": by_words(tools, top),
         "vector": await by_vectors(tools, top, embeddings),
-        "semantic, no examples": await by_switch(bare, semantic, embeddings),
         "semantic": await by_switch(tools, semantic, embeddings),
         "model, oracle": await by_switch(tools, model, embeddings, oracle),
     }

@@ -63,7 +63,6 @@ class Data:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """Number of memories of each tenant."""
         return tenant_sizes(self.rows, self.tenants)
 
     @cached_property
@@ -73,12 +72,10 @@ class Data:
 
     @cached_property
     def owners(self) -> np.ndarray:
-        """The tenant of each memory."""
         return np.repeat(np.arange(self.tenants), self.sizes)
 
     @cached_property
     def vectors(self) -> np.ndarray:
-        """The unit vector of each memory."""
         random = np.random.default_rng(11)
         topics = unit(random.normal(size=(_TOPICS, self.dims)))
         vectors = np.empty((self.rows, self.dims), dtype=np.float32)
@@ -114,14 +111,12 @@ class Data:
         return vector
 
     def nearest(self, question: Question) -> set[str]:
-        """Return the keys of the nearest memories, by exact search."""
         start, end = self.starts[question.tenant], self.starts[question.tenant + 1]
         cosines = self.vectors[start:end] @ self.vector_of(question.text)
         return {key(start + place) for place in np.argsort(-cosines, kind="stable")[:WANTED]}
 
 
 def key(row: int) -> str:
-    """Return the key of a memory, as long as a record's."""
     return f"{row:032x}"
 
 

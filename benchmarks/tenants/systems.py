@@ -36,8 +36,6 @@ _LEAVE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname =
 
 
 class StoreSystem:
-    """A LangGraph store."""
-
     def __init__(self, url: str, store: BaseStore, data: Data) -> None:
         self.url = url
         self.store = store
@@ -67,7 +65,6 @@ class RawSql:
         self._data = data
 
     async def setup(self) -> None:
-        """Make the table."""
         async with self._pool.connection() as conn:
             await conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
             await conn.execute(
@@ -109,8 +106,6 @@ async def settle(system: System) -> int:
 
 
 class Server:
-    """Makes databases with the data on one server, one a system."""
-
     def __init__(self, url: str, data: Data, stack: AsyncExitStack) -> None:
         self._url = url
         self._data = data

@@ -52,8 +52,6 @@ _SYSTEMS: dict[str, tuple[str, dict[str, Any]]] = {
 
 @dataclass
 class Served:
-    """One system on a server of its own, and the results of its turns."""
-
     graph: str
     context: dict[str, Any]
     server: DevServer
@@ -63,7 +61,6 @@ class Served:
     _threads: dict[str, tuple[LangGraphClient, str]] = field(default_factory=dict)
 
     async def turn(self, user: str, said: str, *, counts: bool = True) -> None:
-        """Run a turn of a user, up to its end."""
         if user not in self._threads:
             client = self.server.client()
             self._threads[user] = client, (await client.threads.create())["thread_id"]
@@ -86,7 +83,6 @@ class Served:
             self.first_tokens_ms.append((first - start) * 1000)
 
     def metrics(self) -> Metrics:
-        """Return the metrics, once the server has ended."""
         files = self.folder.glob("stats.json.*")
         stalls = [stall for file in files for stall in json.loads(file.read_text(encoding="utf-8"))]
         return {
@@ -174,7 +170,6 @@ COLUMNS = ("first_token_p50_ms", "first_token_p95_ms", "loop_stall_ms_max", "loo
 
 
 async def measure(turns: int, seconds: float) -> tuple[dict[str, Metrics], Metrics]:
-    """Return the metrics of each system's turns, and of the questions."""
     with tempfile.TemporaryDirectory() as folder:
         async with database_server() as url:
             asked = await questions(url)

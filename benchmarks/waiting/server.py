@@ -57,7 +57,6 @@ async def _watch(stalls_ms: list[float]) -> None:
 
 
 def peer() -> Any:
-    """Return LangChain's agent without memory, with the environment's model."""
     from langchain.agents import create_agent
     from langchain_openai import ChatOpenAI
 

@@ -1,6 +1,6 @@
 """Quality of writing: each fact once, updated where contradicted, nothing invented.
 
-    python -m benchmarks.writing --json results/writing.json      all cases, `react_mem` and its peers
+    python -m benchmarks.writing --json results/writing.json      all cases, `react_mem` and its peer
     python -m benchmarks.writing --only en-update-home --explain  one case, part of an id, a kind, language or half
 
 A case (`FORMAT.md`, `cases/early`, `cases/late`) has a few turns in one or several conversations, the model's reading
@@ -15,12 +15,11 @@ beliefs that is false (`careless.false_share`), and the false facts that it beli
 `react_mem` runs whole: its graph, its store, one extraction at the end of each turn. The scripted model sees the prompt
 of any model: it labels the clauses in it, and adds a fact if the memory to change is missing there.
 
-The peers are LangMem's store manager (`create_memory_store_manager`) over an InMemoryStore, and Mem0 over a Qdrant in
-memory where installed, with the same embedding model, called with the user's message and the answer after each turn.
-The script speaks each one's protocol. LangMem: a new fact is a call of `Memory`, a change a `PatchDoc` with new
-content, an end a `RemoveDoc`; deletion is enabled, and it sees as many memories as `react_mem` shows its model. Mem0:
-its model can only add, so that a changed fact stands beside the old one. They have no quotes, dates, doubts, history
-and counts, and are not measured by those. They trust the model, so compare them by its correct answers.
+The peer is LangMem's store manager (`create_memory_store_manager`) over an InMemoryStore, on the same embedding model,
+called with the user's message and the answer after each turn. The script speaks its protocol: a new fact is a call of
+`Memory`, a change a `PatchDoc` with new content, an end a `RemoveDoc`. Deletion is enabled, and it sees as many
+memories as `react_mem` shows its model. It has no quotes, dates, doubts, history and counts, and is not measured by
+those. It trusts the model, so compare it by the correct answers.
 """
 
 from __future__ import annotations
@@ -28,36 +27,26 @@ from __future__ import annotations
 import asyncio
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import get_args
 
 from benchmarks.progress import interruptible
-from benchmarks.report import Command, Metrics, by_metric, print_table, tell_left_out, write_json
+from benchmarks.report import Command, Metrics, by_metric, print_table, write_json
 from benchmarks.writing.case import Manner, choose, load_cases
-from benchmarks.writing.drivers import LangMemManager, ReactMem, open_mem0, open_stores
+from benchmarks.writing.drivers import LangMemManager, ReactMem, open_stores
 from benchmarks.writing.run import Score, explain, run_cases
 from react_mem.memory.store.embeddings import load_embedding_model
 
-OURS, LANGMEM, MEM0 = "react_mem", "langmem_store_manager", "mem0"
+OURS, LANGMEM = "react_mem", "langmem_store_manager"
 
 
 async def compare(options: Namespace) -> dict[str, Score]:
-    """Run the cases through `react_mem` and its peers."""
     cases = choose(load_cases(), options.only)
     scores: dict[str, Score] = {}
     async with open_stores(options.store) as stores:
-        ours = ReactMem(stores, options.engine)
-        scores[OURS] = await run_cases(ours, cases, get_args(Manner), name=OURS)
-    if options.no_peer:
-        return scores
-    embedding = await asyncio.to_thread(load_embedding_model, "auto")
-    measure = partial(run_cases, cases=cases, manners=get_args(Manner), peer=True)
-    scores[LANGMEM] = await measure(LangMemManager(embedding), name=LANGMEM)
-    try:
-        async with open_mem0(embedding) as mem0:
-            scores[MEM0] = await measure(mem0, name=MEM0)
-    except ImportError:
-        tell_left_out(MEM0, MEM0)
+        scores[OURS] = await run_cases(ReactMem(stores, options.engine), cases, get_args(Manner), name=OURS)
+    if not options.no_peer:
+        peer = LangMemManager(await asyncio.to_thread(load_embedding_model, "auto"))
+        scores[LANGMEM] = await run_cases(peer, cases, get_args(Manner), peer=True, name=LANGMEM)
     return scores
 
 
@@ -75,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     command.add_argument("--only", nargs="+", default=[], metavar="NAME", help="cases by id, part of it, kind, ...")
     command.add_argument("--engine", choices=("structured", "langmem"), default="structured")
     command.add_argument("--store", choices=("postgres", "memory"), default="postgres")
-    command.add_argument("--no-peer", action="store_true", help="leave the peers out")
+    command.add_argument("--no-peer", action="store_true", help="leave the peer out")
     told = command.parse_args(argv)
     scores = asyncio.run(compare(told))
     if told.explain:

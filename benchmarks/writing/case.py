@@ -63,7 +63,6 @@ Expression = Annotated[str, Field(min_length=1), AfterValidator(_compiles)]
 
 
 def _from_day(value: Any) -> Any:
-    """Read a date alone as nine in the morning."""
     if isinstance(value, date) and not isinstance(value, datetime):
         return datetime.combine(value, time(9))
     return value
@@ -105,8 +104,6 @@ class Expected(Pattern):
 
 
 class Outcome(_Strict):
-    """Expected contents of memory after the last turn."""
-
     current: tuple[Expected, ...] = ()
     doubtful: tuple[Expected, ...] = ()
     known: tuple[Expected, ...] = ()
@@ -116,12 +113,10 @@ class Outcome(_Strict):
 
     @property
     def kept(self) -> tuple[Expected, ...]:
-        """All required statements."""
         return (*self.current, *self.doubtful, *self.known)
 
     @property
     def all(self) -> tuple[Pattern, ...]:
-        """Every pattern."""
         return (*self.kept, *self.history, *self.gone, *self.never)
 
     @model_validator(mode="after")
@@ -145,7 +140,6 @@ class Line(_Strict):
 
     @property
     def sentence(self) -> str:
-        """The fact as a sentence."""
         return self.text or (self.quote if self.about == "user" else f"{self.about}: {self.quote}")
 
     @model_validator(mode="after")
@@ -158,8 +152,6 @@ class Line(_Strict):
 
 
 class Observed(_Strict):
-    """Result of a tool in a turn, before the assistant answered."""
-
     tool: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     text: str = Field(min_length=1)
 
@@ -178,7 +170,6 @@ class Turn(_Strict):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """The lines of all answers."""
         return (*self.correct, *(self.careless or ()), *(self.hostile or ()))
 
     @model_validator(mode="after")
@@ -190,8 +181,6 @@ class Turn(_Strict):
 
 
 class Case(_Strict):
-    """One case."""
-
     id: str = Field(pattern=r"^[a-z]{2}-[a-z0-9-]+$")
     lang: Language
     kind: Kind

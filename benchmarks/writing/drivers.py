@@ -1,16 +1,15 @@
-"""The compared memories: `react_mem`, LangMem's store manager and Mem0."""
+"""The compared memories: `react_mem` and LangMem's store manager."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
@@ -26,7 +25,6 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langmem import create_memory_store_manager
 
-from benchmarks import mem0_memory
 from benchmarks.writing.case import Case, Manner, Turn
 from benchmarks.writing.scripted import ScriptedChat
 from react_mem.agents.config import AgentConfig
@@ -60,7 +58,6 @@ class Meter(AsyncCallbackHandler):
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Count during a turn."""
         self._counts = True
         start = time.perf_counter()
         try:
@@ -88,8 +85,6 @@ class Meter(AsyncCallbackHandler):
             called = "".join(json.dumps(call["args"], ensure_ascii=False) for call in message.tool_calls)
             self.completion_tokens += len(str(message.text) + called) / _CHARS_PER_TOKEN
 
-
-EngineName = Literal["structured", "langmem"]
 
 _SHOWN = MemoryPolicy.model_validate({}).recall.max_memories
 ALL = 1_000
@@ -162,9 +157,7 @@ async def open_stores(kind: str) -> AsyncIterator[Callable[[], BaseStore]]:
 
 
 class ReactMem:
-    """The graph `react_mem`, with a thread per conversation and a user per case."""
-
-    def __init__(self, store: Callable[[], BaseStore], engine: EngineName) -> None:
+    def __init__(self, store: Callable[[], BaseStore], engine: Literal["structured", "langmem"]) -> None:
         self._store = store
         policy = MemoryPolicy.model_validate({"extraction": {"mode": "inline", "engine": engine, "timeout": 600}})
         self._config = AgentConfig(name="writing", manager="react_mem", memory=policy)
@@ -231,44 +224,6 @@ class LangMemManager:
         return Contents(facts=[*(Remembered(text) for text in now), *gone], messages=[], errors=errors)
 
 
-class Mem0Memory:
-    """Mem0's open-source memory, called with the user's message and the answer after each turn.
-
-    Its extraction only adds (`ADDITIVE_EXTRACTION_PROMPT`), and does not see tools' results.
-    """
-
-    def __init__(self, memory: Any) -> None:
-        self._memory = memory
-
-    async def run(self, case: Case, manner: Manner, meter: Meter) -> Contents:
-        loop, model = asyncio.get_running_loop(), _model(case, manner, meter)
-
-        def answer(messages: Sequence[dict[str, str]], **kwargs: Any) -> str:
-            asked = [(message["role"], message["content"]) for message in messages]
-            # it asks from a thread, and the meter counts on the loop
-            return str(asyncio.run_coroutine_threadsafe(model.ainvoke(asked), loop).result().text)
-
-        self._memory.llm = SimpleNamespace(generate_response=answer)
-        owner = f"{manner}/{case.id}"
-        errors: list[str] = []
-        for turn in case.turns:
-            said = [{"role": "user", "content": turn.say}, {"role": "assistant", "content": turn.reply}]
-            with noting(errors), meter.counting():
-                await self._memory.add(said, user_id=owner)
-        found = await self._memory.get_all(filters={"user_id": owner}, top_k=ALL)
-        return Contents(facts=[Remembered(one["memory"]) for one in found["results"]], messages=[], errors=errors)
-
-
-@asynccontextmanager
-async def open_mem0(embedding: EmbeddingModel) -> AsyncIterator[Mem0Memory]:
-    """Open Mem0 over an empty Qdrant in memory; raise ImportError if not installed."""
-    from qdrant_client import QdrantClient  # type: ignore[import-not-found,unused-ignore]
-
-    store = {"client": QdrantClient(":memory:"), "embedding_model_dims": embedding.dims}
-    async with mem0_memory.open_mem0("qdrant", store, embedding.embeddings) as memory:
-        yield Mem0Memory(memory)
-
-
 def _model(case: Case, manner: Manner, meter: Meter) -> ScriptedChat:
     """Return the extraction model; the answering model is another one, so that only memory's calls count."""
     return ScriptedChat(case=case, manner=manner, callbacks=[meter])
@@ -281,7 +236,6 @@ async def _all(store: BaseStore, owner: str, scope: MemoryScope) -> list[dict[st
 
 @contextmanager
 def noting(errors: list[str]) -> Iterator[None]:
-    """Record an error, which ends the turn, not the run."""
     try:
         yield
     except Exception as error:  # whatever a memory or its model raises
@@ -301,7 +255,6 @@ def _exchange(turn: Turn) -> list[BaseMessage]:
 
 
 def case_tools(case: Case) -> list[BaseTool]:
-    """Return the tools of a case, with their results in turn order."""
     results: dict[str, list[str]] = {}
     for turn in case.turns:
         if turn.observed is not None:
@@ -342,5 +295,4 @@ def _iso(at: datetime | None) -> str:
 
 
 def is_kept(statement: str, contents: Contents) -> bool:
-    """Return true if a user's message is stored whole."""
     return normalise(statement) in {normalise(message) for message in contents.messages}

@@ -40,25 +40,20 @@ _BORNE_OUT = 0.5
 
 @dataclass(frozen=True)
 class Finding:
-    """One difference, of a kind of `FAULTS`."""
-
     kind: str
     detail: str
 
 
 def judge(case: Case, contents: Contents) -> list[Finding]:
-    """Compare the contents of memory with a case's expectations."""
     errors = [Finding("errors", error) for error in contents.errors]
     return [*_expected(case, contents), *_unwanted(case, contents), *_lost(case, contents), *errors]
 
 
 def unclaimed(case: Case, contents: Contents) -> list[str]:
-    """Return the current facts without an expectation in the case."""
     return [fact.text for fact in believed(contents) if not any(p.matches(fact.text) for p in case.expect.all)]
 
 
 def believed(contents: Contents) -> list[Remembered]:
-    """Return the current facts that a model has read."""
     return [fact for fact in contents.facts if fact.current and not fact.verbatim]
 
 
@@ -77,7 +72,6 @@ def false_facts(case: Case, contents: Contents) -> list[str]:
 
 
 def absent(case: Case, contents: Contents) -> list[str]:
-    """Return the missing beliefs."""
     wanted = (*case.expect.current, *case.expect.doubtful)
     return [_shown(one) for one in wanted if not any(fact.current for fact in _matching(one, contents))]
 

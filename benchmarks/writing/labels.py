@@ -27,7 +27,6 @@ class Shown:
 
 
 def read(prompt: str) -> Shown:
-    """Parse the fenced data of a prompt."""
     shown = Shown()
     for tag, block in _FENCED.findall(prompt):
         for row in block.splitlines():
@@ -41,7 +40,6 @@ def read(prompt: str) -> Shown:
 
 
 def label(case: Case, manner: Manner, prompt: str) -> dict[str, Any]:
-    """Return the answer to a prompt."""
     shown = read(prompt)
     answer: dict[str, Any] = {"facts": [], "others": [], "profile": [], "episode": None, "summary": ""}
     known = dict(shown.memories)
@@ -63,7 +61,6 @@ def _label(
     said: Sequence[Statement],
     known: Mapping[str, str],
 ) -> None:
-    """Add the labels of one message."""
     spans = _Spans(turn.say, clauses) if turn else None
     taken: set[str] = set()
     kinds: dict[str, str] = {}
@@ -106,7 +103,6 @@ def _needs(statement: Statement, turn: Turn | None, spans: _Spans | None, known:
 
 
 def _turn(case: Case, clauses: Mapping[str, str]) -> Turn | None:
-    """Return the turn of a message's clauses, the best covered one."""
     texts = [_plain(text) for text in clauses.values()]
     said = [turn for turn in case.turns if all(text in _plain(turn.say) for text in texts)]
     exact = [turn for turn in said if all(text.strip() in turn.say for text in clauses.values())]

@@ -27,8 +27,6 @@ _CARE: dict[Manner, str] = {"correct": "careful", "careless": "careless", "hosti
 
 @dataclass(frozen=True)
 class Result:
-    """A finished case: the contents of memory, the findings and the costs."""
-
     case: Case
     contents: Contents
     findings: list[Finding]
@@ -49,15 +47,12 @@ class Score:
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of findings that count."""
         return [kind for kind in FAULTS if kind not in self.uncounted]
 
     def is_faulty(self, result: Result) -> bool:
-        """Return true if a case has a counted finding."""
         return any(finding.kind in self.kinds for finding in result.findings)
 
     def failed(self) -> list[Result]:
-        """Return the faulty cases of a correct model."""
         return [result for result in self.results if self.is_faulty(result)]
 
     def metrics(self) -> dict[str, float]:

@@ -16,10 +16,8 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from benchmarks.writing.answers import turn_of
 from benchmarks.writing.case import Case, Manner
 from benchmarks.writing.labels import label
-from benchmarks.writing.peer_answers import langmem_calls, mem0_memories
+from benchmarks.writing.peer_answers import langmem_calls
 from react_mem.agents.extractive import AnsweringModel
-
-_MEM0 = "## Existing Memories"
 
 
 class ScriptedChat(AnsweringModel):
@@ -45,8 +43,6 @@ class ScriptedChat(AnsweringModel):
             return _calling([tool_call(name="Proposal", args=labels, id="call-1")])
         if "Memory" in tools:
             return _calling(langmem_calls(self.case, self.manner, shown))
-        if _MEM0 in shown:
-            return AIMessage(mem0_memories(self.case, self.manner, shown))
         if "response_format" in options:
             return AIMessage(json.dumps(label(self.case, self.manner, shown), ensure_ascii=False))
         return self._reply(messages)
