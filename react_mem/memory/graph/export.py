@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any
@@ -48,16 +48,8 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class Graph:
-    """Memories and links."""
-
     nodes: tuple[GraphNode, ...]
     links: tuple[Link, ...]
-
-    def of_types(self, types: Collection[str]) -> Graph:
-        """Return the graph of the memories of some kinds."""
-        nodes = tuple(node for node in self.nodes if node.type in types)
-        kept = {node.id for node in nodes}
-        return Graph(nodes, tuple(link for link in self.links if {link.source, link.target} <= kept))
 
     def largest(self, limit: int) -> Graph:
         """Return the graph of the memories with most links, `limit` at most."""

@@ -25,8 +25,6 @@ from react_mem.memory.store.owned import everything
 
 
 class LinkKind(StrEnum):
-    """Kind of a link."""
-
     SUPPORT = "support"
     SUMMARIZATION = "summarization"
     MILESTONE = "milestone"
@@ -299,7 +297,6 @@ def _comes_up(node: Node) -> bool:
 
 
 def _in_line(records: Iterable[_Record]) -> Iterator[Link]:
-    """Yield the links of the timelines."""
     lines: defaultdict[tuple[str, str], list[Node]] = defaultdict(list)
     for node, _ in records:
         if line := line_of(node):

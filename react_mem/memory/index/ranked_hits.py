@@ -27,9 +27,6 @@ from react_mem.memory.model.records import Role
 _PARTNER_PIECES = 2 * MAX_CHUNKS
 """Pieces between a message and its partner: beyond a long rest of each, the other message belongs elsewhere."""
 
-_ARMS = (Arm.VECTOR, Arm.LEXICAL, Arm.WINDOW, Arm.SPEAKER, Arm.TIME, Arm.STANDING, Arm.HUB)
-"""The arms in the order of the columns."""
-
 _ROLES = ("", *get_args(Role))
 _USER = _ROLES.index("user")
 
@@ -38,29 +35,11 @@ _CONVERSATION = 0xFFFF_FFFF
 
 
 class Parts(NamedTuple):
-    """Scored texts with the contribution of each arm, as columns.
-
-    Args:
-        texts: Their numbers.
-        cosines: Their cosines; NaN for none.
-        vector: Vector arm.
-        lexical: BM25 arm.
-        around: Neighbours in the conversation.
-        speaker: Speaker arm.
-        said: Time arm.
-        standing: Standing instructions and preferences.
-        hub: Hubness correction, negative.
-    """
+    """Scored texts by number, with their cosines (NaN for none) and the contributions of each arm."""
 
     texts: Rows
     cosines: Floats
-    vector: Floats
-    lexical: Floats
-    around: Floats
-    speaker: Floats
-    said: Floats
-    standing: Floats
-    hub: Floats
+    arms: dict[Arm, Floats]
 
 
 class Hit(NamedTuple):
@@ -97,16 +76,19 @@ class RankedHits:
         """Yield the hits lazily; each costs some microseconds."""
         if self.parts is None:
             return
-        _, _, *parts = self.parts
-        scores = np.sum(parts, axis=0)
+        texts, cosines, arms = self.parts
+        scores = np.sum(list(arms.values()), axis=0)
         order = np.argsort(-scores, kind="stable")
         seen: set[str] = set()
         equals: list[Hit] = []
-        for score, *row in zip(*(column[order].tolist() for column in (scores, *self.parts)), strict=True):
+        columns = (column[order].tolist() for column in (scores, texts, cosines, *arms.values()))
+        for score, text, cosine, *parts in zip(*columns, strict=True):
             if equals and equals[0].score != score:
                 yield from _first_of_each(equals, seen)
                 equals = []
-            equals.append(self._hit(score, *row))
+            key, field_name = self._texts.key(text), self._texts.field_name(text)
+            made = dict(zip(arms, parts, strict=True))
+            equals.append(Hit(text, key, field_name, score, made, None if isnan(cosine) else cosine))
         yield from _first_of_each(equals, seen)
 
     def partners(self, hit: Hit) -> list[str]:
@@ -142,12 +124,6 @@ class RankedHits:
         for number, role in enumerate(_ROLES[1:], start=1):
             roles[self._texts.marked(term_number(mark("role", role)))] = number
         return roles
-
-    def _hit(self, score: float, text: int, cosine: float, *parts: float) -> Hit:
-        key, field_name = self._texts.key(text), self._texts.field_name(text)
-        return Hit(
-            text, key, field_name, score, dict(zip(_ARMS, parts, strict=True)), None if isnan(cosine) else cosine
-        )
 
 
 def _first_of_each(equals: list[Hit], seen: set[str]) -> Iterator[Hit]:
@@ -233,7 +209,8 @@ class VectorCosines(KnownCosines):
         """Return the cosines of some texts, bit for bit as in the database."""
         missing = wanted[~self._is_exact[wanted]]
         if len(missing):
-            self.rough[missing] = self._compared(missing)
+            products = self.texts.exact_products(missing, self._vector)
+            self.rough[missing] = cosines(products, self.texts.squares[missing], self._square)
             self._is_exact[missing] = True
         return self.rough[wanted]
 
@@ -256,10 +233,6 @@ class VectorCosines(KnownCosines):
         found -= found[len(wanted) :].mean()
         return np.where(squares[wanted] > 0, found[: len(wanted)], 0.0)
 
-    def _compared(self, wanted: Rows) -> Floats:
-        products = self.texts.exact_products(wanted, self._vector)
-        return cosines(products, self.texts.squares[wanted], self._square)
-
 
 def highest(scores: Floats, count: int) -> Rows:
     """Return the positions of the highest scores, unordered; ties at the cut keep the first."""
@@ -271,5 +244,4 @@ def highest(scores: Floats, count: int) -> Rows:
 
 
 def lowest_unknown(cosine: Floats) -> Floats:
-    """Replace NaN by negative infinity."""
     return np.where(np.isnan(cosine), -np.inf, cosine)

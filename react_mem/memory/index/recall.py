@@ -43,7 +43,6 @@ class RecallOp(NamedTuple):
 
 
 def scored(item: Item, score: float | None) -> SearchItem:
-    """Return an item as a search result with this score."""
     return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
 
 
@@ -71,7 +70,6 @@ class RecallHit:
 
     @property
     def key(self) -> str:
-        """Key of its item."""
         return self.item.key
 
     @property
@@ -92,7 +90,6 @@ class Recall:
     missing: Mapping[Arm, str] = field(default_factory=dict)
 
     def without(self, causes: Mapping[Arm, str]) -> Recall:
-        """Return the results with further failed arms."""
         return replace(self, missing={**self.missing, **causes}) if causes else self
 
 
@@ -125,73 +122,6 @@ def only(answer: Any, wanted: Callable[[Mapping[str, Any]], bool]) -> Any:
     if isinstance(answer, Recall):
         return Recall([one for one in answer.found if wanted(one.item.value)], answer.missing)
     return [item for item in answer if wanted(item.value)]
-
-
-# Score fusion: a weighted sum of the arms' scores, with weights chosen by measurement.
-
-LEXICAL = 1.0
-"""BM25 in its own units: sum of the words' inverse document frequencies (natural logarithm), saturated."""
-
-VECTOR = 48.0
-"""Weight of the calibrated similarity (0.5 unrelated, 0.9 nearest), the same for all embedders."""
-
-WINDOW = 22.0
-"""Weight of the neighbours' mean similarity, on the same scale; a text without neighbours counts by its own."""
-
-SPEAKER = 7.0
-"""Spoken by the person in the question, or by the user for a question with "I"."""
-
-SPEAKS_OF_ITSELF = 1.0
-"""In the first person: questions are about people, not about their remarks."""
-
-TIME = 7.5
-"""Spoken in a period of the question, decaying with the distance."""
-
-TIME_DECAY_DAYS = 14.0
-"""Days of decay to a third: people mention "yesterday" and "last weekend" some days later."""
-
-TELLS_WHEN = 0.9
-"""Mentions a time, where the question asks for one."""
-
-HUB = 16.5
-"""Hubness correction on the vectors' scale: a text that is near to everything says little ("cross-domain similarity
-local scaling", Conneau et al., 2018).
-"""
-
-INSTRUCTS = 1.0
-"""Weight of a standing instruction of the user."""
-
-INSTRUCTS_ON = 190.0
-"""Weight of its similarity above the mean of all instructions, on the vectors' scale. An instruction shares the topic
-with the question at most, and no word; this picks the right one of several.
-"""
-
-PREFERS = 5.0
-"""Weight of a preference of the user."""
-
-PREFERS_ON = 190.0
-"""Weight of its similarity above the mean of all preferences."""
-
-SATURATION = 0.8
-"""BM25's k1: how soon repetitions of a word stop counting."""
-
-LENGTH = 0.75
-"""BM25's b: the discount of a long text's words. Firm: long answers mention everything."""
-
-KERNEL = (0.25, 0.5, 1.0, 0.6, 0.3)
-"""Weights of a word two texts before, one before, in the text, one after, two after: the words of a question find its
-answer. Measured on LoCoMo's conversations by BM25 alone: without 60.7 % recall@10, with 72.
-"""
-
-SEEDS = 30
-"""Proposals of an arm. With their neighbours some 150 texts are scored; twice as many, or all of them, find no more
-(measured: 83.0 % recall@10 over both sets with 30, 82.8 with 60).
-"""
-
-GRAPH = 0.01
-"""Maximum contribution of links, as a share of the best score, since scores have any scale. Measured as above: 0.01 and
-0.02 change one question in a thousand, 0.1 costs up to 1.4 points, the more links the more.
-"""
 
 
 # Hits of a recall on their way to be shown: each as its item is by then, if it still is what was asked for.

@@ -1,7 +1,7 @@
 """The scorer of a recall: every arm over one namespace's texts, in NumPy.
 
 Each arm proposes texts; these and their neighbours in the conversation are scored by all arms, and the weighted sum
-decides (weights in `memory.index.recall`). Measured with 384 dimensions on a busy machine: 200 texts in 0.6 ms, 2,000
+decides (weights in `memory.index.weights`). Measured with 384 dimensions on a busy machine: 200 texts in 0.6 ms, 2,000
 in 1.3, 10,000 in 2.7, 30,000 in 6.4, of which comparing the vectors is 0.05, 0.3, 1.5 and 4.6. Recalls with the same
 question and texts share the comparison.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from react_mem.memory.index import recall as fusion
+from react_mem.memory.index import weights as fusion
 from react_mem.memory.index.half_precision import Floats, Rows
 from react_mem.memory.index.ranked_hits import KnownCosines, Parts, RankedHits, VectorCosines, highest, lowest_unknown
 from react_mem.memory.index.recall import RecallOp
@@ -82,14 +82,8 @@ def score_compared(known: KnownCosines, op: RecallOp, scale: CosineScale, corpus
         scale: Calibration of the cosines.
         corpus: Statistics of all texts if the index has candidates only.
     """
-    if not len(known.texts):
-        return RankedHits(known.texts)
-    weights = Weights.of(op, scale)
-    return _ranked(op, weights, known if weights.cosine else KnownCosines(known.texts), corpus)
-
-
-def _ranked(op: RecallOp, weights: Weights, compared: KnownCosines, corpus: Corpus | None = None) -> RankedHits:
-    texts = compared.texts
+    texts, weights = known.texts, Weights.of(op, scale)
+    compared = known if weights.cosine else KnownCosines(texts)
     eligible = _eligible(texts, op, weights)
     if not eligible.any():
         return RankedHits(texts)
@@ -173,7 +167,6 @@ class _AskedWords:
         return 1 / (1 - fusion.LENGTH + fusion.LENGTH * self.lengths[wanted].astype(np.float64) / self.mean)
 
     def scores(self, wanted: Rows) -> Floats:
-        """Return the BM25 scores of texts by their own words."""
         share = self.shares(wanted)
         return self.sums[wanted] * share * (fusion.SATURATION + 1) / (fusion.SATURATION + share)
 
@@ -236,7 +229,6 @@ def _proposed(
     standing: Sequence[_StandingTexts],
     weights: Weights,
 ) -> Rows:
-    """Return the proposals of all arms."""
     texts = compared.texts
     proposed = [near[compared.exact(near) >= weights.min_cosine]]
     if words is not None:
@@ -253,7 +245,6 @@ def _none_unknown(cosine: Floats) -> Floats:
 
 
 def _within(said_at: Rows, weights: Weights) -> Mask:
-    """Return a mask of the times within a period."""
     found = np.zeros(len(said_at), dtype=bool)
     for start, end in zip(weights.starts, weights.ends, strict=True):
         found |= (said_at >= start) & (said_at <= end)
@@ -318,8 +309,7 @@ def _scored(
     standing: Sequence[_StandingTexts],
     near: Rows,
     weights: Weights,
-) -> Parts | None:
-    """Return the scored texts with the contribution of each arm."""
+) -> Parts:
     own = np.flatnonzero(region.reached & eligible[region.texts])
     around, same = _neighbours(own, region.conversations, region.around)
     members = region.texts[own]
@@ -337,18 +327,17 @@ def _scored(
     if region.around:
         beside = _mean_around(exact, around, same)
         beside = np.where(np.isnan(beside), cosine, beside)
-    parts = Parts(
-        members,
-        cosine,
-        weights.cosine * _none_unknown(cosine - weights.unrelated),
-        weights.lexical * lexical,
-        weights.around * _none_unknown(beside - weights.unrelated),
-        _speaker(compared.texts, members, weights),
-        _time(said_at, weights) + weights.tells_when * _has(compared.texts, members, weights.when, weights),
-        sum((one.parts(members, cosine) for one in standing), np.zeros(len(own))),
-        -weights.hub * compared.crowding(members, near) if weights.hub else np.zeros(len(own)),
-    )
-    return parts if kept.all() else Parts(*(column[kept] for column in parts))
+    contributions: dict[Arm, Floats] = {
+        Arm.VECTOR: weights.cosine * _none_unknown(cosine - weights.unrelated),
+        Arm.LEXICAL: fusion.LEXICAL * lexical,
+        Arm.WINDOW: weights.around * _none_unknown(beside - weights.unrelated),
+        Arm.SPEAKER: fusion.SPEAKER * _has(compared.texts, members, weights.speaker, weights)
+        + fusion.SPEAKS_OF_ITSELF * _has(compared.texts, members, weights.itself, weights),
+        Arm.TIME: _time(said_at, weights) + fusion.TELLS_WHEN * _has(compared.texts, members, weights.when, weights),
+        Arm.STANDING: sum((one.parts(members, cosine) for one in standing), np.zeros(len(own))),
+        Arm.HUB: -weights.hub * compared.crowding(members, near) if weights.hub else np.zeros(len(own)),
+    }
+    return Parts(members[kept], cosine[kept], {arm: column[kept] for arm, column in contributions.items()})
 
 
 def _lexical(texts: Rows, words: _AskedWords, around: Rows, same: Mask, weights: Weights) -> Floats:
@@ -375,11 +364,6 @@ def _mean_around(cosine: Floats, around: Rows, same: Mask) -> Floats:
     return found
 
 
-def _speaker(texts: IndexedTexts, members: Rows, weights: Weights) -> Floats:
-    by = weights.said_by * _has(texts, members, weights.speaker, weights)
-    return by + weights.of_itself * _has(texts, members, weights.itself, weights)
-
-
 def _time(said_at: Rows, weights: Weights) -> Floats:
     """Return the contributions of the time arm, decaying around the periods; 0 for an unknown time."""
     if not len(weights.starts):
@@ -388,7 +372,7 @@ def _time(said_at: Rows, weights: Weights) -> Floats:
     known = np.where(is_known, said_at, weights.starts[0])[:, np.newaxis]
     distances = np.maximum(np.maximum(weights.starts - known, known - weights.ends), 0)
     days = distances.min(axis=1) / DAY / fusion.TIME_DECAY_DAYS
-    found: Floats = weights.time * np.exp(-np.minimum(days, _LEAST)) * is_known
+    found: Floats = fusion.TIME * np.exp(-np.minimum(days, _LEAST)) * is_known
     return found
 
 

@@ -29,20 +29,16 @@ class PackedStrings:
         self._ends: NDArray[np.int64] = np.cumsum([0, *map(len, parts)], dtype=np.int64)
 
     def __len__(self) -> int:
-        """Return the number of strings."""
         return len(self._ends) - 1
 
     def __getitem__(self, number: int) -> str:
-        """Return a string."""
         return self._data[self._ends[number] : self._ends[number + 1]].decode("utf-8", "surrogatepass")
 
     def take(self, numbers: Iterable[int]) -> Sequence[str]:
-        """Return some of them."""
         return [self[number] for number in numbers]
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes."""
         return len(self._data) + self._ends.nbytes
 
 
@@ -132,7 +128,6 @@ class Segment:
 
     @classmethod
     def of(cls, columns: TextColumns) -> Segment:
-        """Make a segment of entries."""
         texts = np.repeat(np.arange(len(columns.keys)), np.diff(columns.word_ends, prepend=0))
         return cls(columns.keys, columns.field_names, columns.vectors, columns.words.astype(np.int64) << 32 | texts)
 
@@ -154,11 +149,9 @@ class Segment:
         return cls(keys, names, vectors, np.concatenate(postings))
 
     def __len__(self) -> int:
-        """Return the number of texts."""
         return len(self.keys)
 
     def field_name(self, text: int) -> str:
-        """Return a text's field and piece."""
         return self._names[int(self._fields[text])]
 
     def texts_with(self, words: NDArray[np.int32]) -> tuple[NDArray[np.int32], Rows]:

@@ -77,7 +77,6 @@ class IndexedTexts:
 
     @classmethod
     def of(cls, columns: TextColumns) -> IndexedTexts:
-        """Make an index of entries."""
         segments = [Segment.of(columns)] if columns.keys else []
         return cls(segments, _per_text(columns), np.ones(len(columns.keys), dtype=bool))
 
@@ -103,8 +102,10 @@ class IndexedTexts:
             segments[-1] = [*last, (Segment.of(changed), np.arange(len(changed.keys)))]
         new = _per_text(changed)
         columns = [np.concatenate([old[sources], more]) for old, more in zip(self._columns, new, strict=True)]
+        # a segment of which all is kept stays as it is
+        whole = [len(parts) == 1 and len(parts[0][1]) == len(parts[0][0]) for parts in segments]
         return IndexedTexts(
-            [parts[0][0] if len(parts) == 1 and _is_whole(*parts[0]) else Segment.merged(parts) for parts in segments],
+            [parts[0][0] if same else Segment.merged(parts) for parts, same in zip(segments, whole, strict=True)],
             columns,
             np.concatenate([alive[sources], np.ones(len(changed.keys), dtype=bool)]),
         )
@@ -155,12 +156,10 @@ class IndexedTexts:
         return sum(array.nbytes for array in arrays) + sum(segment.nbytes for segment in self._segments)
 
     def key(self, text: int) -> str:
-        """Return the key of a text's item."""
         number = self._segment_of(text)
         return self._segments[number].keys[text - self._bases[number]]
 
     def field_name(self, text: int) -> str:
-        """Return a text's field and piece."""
         number = self._segment_of(text)
         return self._segments[number].field_name(text - self._bases[number])
 
@@ -228,7 +227,3 @@ class IndexedTexts:
 
 def _per_text(columns: TextColumns) -> list[NDArray[Any]]:
     return [columns.squares(), columns.places, columns.said_at, columns.lengths, columns.unread]
-
-
-def _is_whole(segment: Segment, kept: Rows) -> bool:
-    return len(kept) == len(segment)

@@ -64,7 +64,6 @@ class DividedStore(BaseStore):
     # LangGraph's interface
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations together, a batch for each store."""
         wanted = list(ops)
         shares = self._shares(wanted)
         return _together(wanted, shares, [share.store.batch(share.ops.values()) for share in shares])
@@ -171,7 +170,6 @@ def _asked_of(store: BaseStore, op: Any, *, alone: bool) -> Any:
 
 
 def _together(ops: Sequence[Any], shares: Sequence[_Share], answers: Sequence[Sequence[Any]]) -> list[Any]:
-    """Merge the stores' answers."""
     found: list[list[tuple[Any, Any]]] = [[] for _ in ops]
     for share, answered in zip(shares, answers, strict=True):
         for (place, asked), answer in zip(share.ops.items(), answered, strict=True):

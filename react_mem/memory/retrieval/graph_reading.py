@@ -13,7 +13,9 @@ from langgraph.store.base import BaseStore, GetOp, Item, Op, Result
 from react_mem.memory.graph.export import Graph, GraphNode, name_of, reason
 from react_mem.memory.graph.links import Direction, Edge, Link, LinkDocument, LinkKind, Node, derived, reader
 from react_mem.memory.graph.traverse import MAX_NODES, Hop, Subgraph, expand, page_rank, received, shortest, strength
-from react_mem.memory.index.recall import GRAPH, Recall, RecallHit, RecallOp, as_read, scored
+from react_mem.memory.index.entries import meets
+from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, as_read, scored
+from react_mem.memory.index.weights import GRAPH
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.llm.checked_calls import checked_calls
 from react_mem.memory.model.interface import Arm, Fragment, MemoryResultItem, MemoryScope
@@ -102,7 +104,6 @@ class MemoryGraph:
         return Explanation(tuple(hops), {id_: name_of(value) for id_, value in records.items()})
 
     async def records(self, user_id: str, nodes: Sequence[Node]) -> dict[str, dict[str, Any]]:
-        """Return the records of memories, by id, in one round trip."""
         ops = [GetOp(scope_namespace(user_id, MemoryScope(node.scope)), node.id) for node in nodes]
         found = cast("list[Item | None]", await self._store.abatch(ops)) if ops else []
         return {item.key: item.value for item in found if item is not None}
@@ -219,7 +220,7 @@ async def _linked(
         brought = [
             RecallHit(scored(item, 0.0), arms={}, similarity=None)
             for item in others
-            if item.namespace == op.namespace and _meets(item.value, op)
+            if item.namespace == op.namespace and meets(op.conditions, item.value)
         ]
         ranked = [_with(one, shares.get(one.item.key, 0.0)) for one in [*answer.found, *brought]]
         ranked.sort(key=lambda one: (-(one.item.score or 0.0), one.item.key))
@@ -264,14 +265,6 @@ async def _others(
     return [item for item in items if item is not None]
 
 
-def _meets(value: Mapping[str, Any], op: RecallOp) -> bool:
-    """Return true if a record meets the conditions of a recall."""
-    return all(
-        value.get(name) != wanted["$ne"] if isinstance(wanted, Mapping) else value.get(name) == wanted
-        for name, wanted in op.conditions.items()
-    )
-
-
 def _with(one: RecallHit, share: float) -> RecallHit:
     item = scored(one.item, (one.item.score or 0.0) + share)
     return RecallHit(item, {**one.arms, Arm.GRAPH: share}, one.similarity, one.passage, one.partner)
@@ -299,15 +292,23 @@ async def with_linked(store: BaseStore, user_id: str, results: Sequence[MemoryRe
         return list(results)
     try:
         documents = await reader(store, user_id)(facts)
-        linked = _linked_of_linked_lines(facts, documents, {item.id for item in results})
+        linked = _linked_nodes(facts, documents, {item.id for item in results})
         records = await MemoryGraph(store).records(user_id, [node for nodes in linked.values() for node in nodes])
     except Exception as error:
         log.warning("facts are shown without what they are linked with: %s", cause_of(error))
         return list(results)
-    return [_with_of_linked_lines(item, linked.get(item.id, ()), records) for item in results]
+    shown = []
+    for item in results:
+        told = tuple(
+            Fragment(id=node.id, role=node.type.replace("_", " "), content=_told(records[node.id]))
+            for node in linked.get(item.id, ())
+            if node.id in records
+        )
+        shown.append(item.model_copy(update={"linked": told}) if told else item)
+    return shown
 
 
-def _linked_of_linked_lines(
+def _linked_nodes(
     facts: Sequence[str], documents: Mapping[str, LinkDocument], taken: set[str]
 ) -> dict[str, list[Node]]:
     """Return the episodes and steps of each fact, each under the best fact only."""
@@ -320,17 +321,6 @@ def _linked_of_linked_lines(
         found[id_] = [Node(edge.to, _SHOWN[MemoryScope(edge.scope)], edge.scope) for edge in best[:_LINES]]
         taken |= {node.id for node in found[id_]}
     return found
-
-
-def _with_of_linked_lines(
-    item: MemoryResultItem, nodes: Sequence[Node], records: Mapping[str, dict[str, Any]]
-) -> MemoryResultItem:
-    told = [
-        Fragment(id=node.id, role=node.type.replace("_", " "), content=_told(records[node.id]))
-        for node in nodes
-        if node.id in records
-    ]
-    return item.model_copy(update={"linked": tuple(told)}) if told else item
 
 
 def _told(value: Mapping[str, Any]) -> str:

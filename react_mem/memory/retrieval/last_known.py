@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
@@ -101,7 +101,6 @@ def _is_of_use(item: MemoryResultItem, query: MemoryQuery) -> bool:
 
 
 def kept(store: BaseStore, user_id: str) -> list[MemoryResultItem]:
-    """Return all cached results of a user."""
     reads = kept_with(store, LastReads).kept
     return [item for key, read in reads.items() if key[0] == user_id for item in read.results]
 
@@ -173,15 +172,10 @@ MAX_COMPARED = 100
 _COMPARED_UP_TO = "compared"
 """Key, in the user's bookkeeping, for the last compared fact."""
 
+_BELIEVED = {"kind": FACT.name, "current": True}
+
 _COMPARED_CHARS = 600
 """Characters of a record that are compared; the local model needs 0.1 s for 2,000."""
-
-_COMPARED: dict[MemoryScope, dict[str, Any]] = {
-    MemoryScope.SEMANTIC: {"kind": FACT.name, "current": True},
-    MemoryScope.EPISODIC: {},
-    MemoryScope.DIALOG: {"kind": MESSAGE.name},
-}
-"""Filters, by scope, of the records to compare with."""
 
 
 async def note_new_alike(store: BaseStore, user_id: str) -> int:
@@ -192,32 +186,26 @@ async def note_new_alike(store: BaseStore, user_id: str) -> int:
     mark = await store.aget(meta_namespace(user_id), _COMPARED_UP_TO, refresh_ttl=False)
     since = str(mark.value["up_to"]) if mark is not None else ""
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    facts = await store.asearch(namespace, filter=_COMPARED[MemoryScope.SEMANTIC], limit=WHOLE, refresh_ttl=False)
+    facts = await store.asearch(namespace, filter=_BELIEVED, limit=WHOLE, refresh_ttl=False)
     # facts of one turn are of one moment: their ids tell them apart
     places = {f"{in_utc(item.value['created_at'])} {item.key}": item.key for item in facts}
     new = sorted(place for place in places if place > since)[:MAX_COMPARED]
     if not new:
         return 0
-    noted = await note_alike(store, user_id, MemoryScope.SEMANTIC, [places[place] for place in new])
+    noted = await note_alike(store, user_id, [places[place] for place in new])
     held = Guard(meta_namespace(user_id), _COMPARED_UP_TO, mark.value if mark is not None else None)
     await compare_and_set(store, held, {"up_to": new[-1]})
     return noted
 
 
-async def note_alike(
-    store: BaseStore, user_id: str, scope: MemoryScope, ids: Sequence[str], *, similarity: float = ALIKE
-) -> int:
-    """Link memories with the most similar ones of the same scope; return the number of new pairs.
-
-    Each memory costs an embedding, so call it behind a turn or in maintenance. Without a calibrated store there are
-    none.
-    """
+async def note_alike(store: BaseStore, user_id: str, ids: Sequence[str], *, similarity: float = ALIKE) -> int:
+    """Link facts with the most similar ones; return the number of new pairs, none without a calibrated store."""
     pairs: dict[tuple[str, str], float] = {}
     for start in range(0, len(ids), _AT_ONCE):
-        for one, other, alike in await _nearest(store, user_id, scope, ids[start : start + _AT_ONCE], similarity):
+        for one, other, alike in await _nearest(store, user_id, ids[start : start + _AT_ONCE], similarity):
             pair = (min(one, other), max(one, other))
             pairs[pair] = max(pairs.get(pair, 0.0), alike)
-    namespace = scope_namespace(user_id, scope)
+    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
 
     async def step() -> tuple[int, list[Change]]:
         wanted = [GetOp(namespace, id_) for id_ in sorted({id_ for pair in pairs for id_ in pair})]
@@ -236,9 +224,9 @@ async def note_alike(
 
 
 async def _nearest(
-    store: BaseStore, user_id: str, scope: MemoryScope, ids: Sequence[str], similarity: float
+    store: BaseStore, user_id: str, ids: Sequence[str], similarity: float
 ) -> list[tuple[str, str, float]]:
-    namespace = scope_namespace(user_id, scope)
+    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     stored = cast("list[Item | None]", await store.abatch([GetOp(namespace, id_) for id_ in dict.fromkeys(ids)]))
     items = [item for item in stored if item is not None and str(item.value.get("text") or "").strip()]
     answers = await recall_of_alike(
@@ -247,7 +235,7 @@ async def _nearest(
             RecallOp(
                 namespace,
                 Question(str(item.value["text"])[:_COMPARED_CHARS], (), "", (), asks_when=False),
-                _COMPARED[scope],
+                _BELIEVED,
                 NEAREST,
                 without=(item.key,),
                 similarity=similarity,

@@ -117,7 +117,6 @@ class KnownItems:
 
     @property
     def nbytes(self) -> int:
-        """Approximate size in bytes."""
         return self.texts.nbytes + _BYTES_A_KEY * len(self.written)
 
 
@@ -129,7 +128,6 @@ class ListedItems:
 
     @property
     def nbytes(self) -> int:
-        """Total size in bytes."""
         return sum(known.nbytes for known in self._known.values())
 
     async def follow(self, store: BaseStore, namespace: Namespace, page: Sequence[SearchItem]) -> KnownItems:
@@ -255,8 +253,6 @@ Nearest = Mapping[int, Sequence[SearchItem]]
 
 @dataclass
 class _Found:
-    """Results of one recall, as far as they have been read."""
-
     op: RecallOp
     shown: HitsToShow
     unscored: Sequence[SearchItem] = ()
@@ -319,7 +315,16 @@ async def _read(
     spaces = list(dict.fromkeys(op.namespace for op in recalls.values()))
     needed: list[Op] = [*(cast("Op", ops[place]) for place in others), *(first_page(store, space) for space in spaces)]
     near = [place for place, op in recalls.items() if Arm.VECTOR in op.arms and op.question.text.strip()]
-    searches = [_nearest_to(recalls[place]) for place in near]
+    searches = [
+        SearchOp(
+            op.namespace,
+            dict(op.conditions) or None,
+            max(_NEAREST, op.limit + len(op.without)),
+            query=op.question.text,
+            refresh_ttl=False,
+        )
+        for op in map(recalls.__getitem__, near)
+    ]
     failure = ""
     try:
         results = await store.abatch([*needed, *searches])
@@ -337,11 +342,6 @@ async def _read(
         dict(zip(near, pages[len(spaces) :], strict=True)),
         failure,
     )
-
-
-def _nearest_to(op: RecallOp) -> SearchOp:
-    room = max(_NEAREST, op.limit + len(op.without))
-    return SearchOp(op.namespace, dict(op.conditions) or None, room, 0, op.question.text, refresh_ttl=False)
 
 
 def _scored(
