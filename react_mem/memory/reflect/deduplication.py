@@ -97,7 +97,12 @@ class Deduplication(Strategy[Duplicate]):
         if asker is None:
             return Gathered()
         since = (datetime.fromisoformat(noted["at"]), str(noted.get("id", _LAST))) if noted else None
-        new, pairs = await _pairs(self.store, self.user_id, await _new_facts(self.store, self.user_id, since))
+        namespace = scope_namespace(self.user_id, MemoryScope.SEMANTIC)
+        new = await _new_facts(self.store, namespace, since)
+        searches = [SearchOp(namespace, filter=_BELIEVED, limit=_NEIGHBOURS, query=fact.text) for fact in new]
+        found = cast("list[list[SearchItem]]", await self.store.abatch(searches)) if searches else []
+        near = [[Fact.from_value(item.value) for item in one] for one in found]
+        new, pairs = await asyncio.to_thread(_alike, new, near)
         upto = {"at": new[-1].created_at.isoformat(), "id": new[-1].id} if new else None
         if not pairs:
             return Gathered(noted=lambda keys: upto)
@@ -126,9 +131,10 @@ class Deduplication(Strategy[Duplicate]):
         return await fact_changes(self.store, self.user_id, changed) if changed else []
 
 
-async def _new_facts(store: BaseStore, user_id: str, since: tuple[datetime, str] | None) -> list[Fact]:
+async def _new_facts(
+    store: BaseStore, namespace: tuple[str, ...], since: tuple[datetime, str] | None
+) -> Sequence[Fact]:
     """Return the believed facts since the last run, ordered by time and id, at most `_NEW`."""
-    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     items = await store.asearch(namespace, filter=_BELIEVED, limit=WHOLE, refresh_ttl=False)
     found = await asyncio.to_thread(lambda: [Fact.from_value(item.value) for item in items])
     new = [fact for fact in found if not fact.verbatim and (since is None or _place(fact) > since)]
@@ -139,15 +145,8 @@ def _place(fact: Fact) -> tuple[datetime, str]:
     return fact.created_at, fact.id
 
 
-async def _pairs(store: BaseStore, user_id: str, new: Sequence[Fact]) -> tuple[Sequence[Fact], list[tuple[Fact, Fact]]]:
-    """Return the new facts that one call can cover, and their candidate pairs."""
-    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    searches = [SearchOp(namespace, filter=_BELIEVED, limit=_NEIGHBOURS, query=fact.text) for fact in new]
-    answers = cast("list[list[SearchItem]]", await store.abatch(searches)) if searches else []
-    return await asyncio.to_thread(_alike, new, [[Fact.from_value(item.value) for item in one] for one in answers])
-
-
 def _alike(new: Sequence[Fact], near: Sequence[Sequence[Fact]]) -> tuple[Sequence[Fact], list[tuple[Fact, Fact]]]:
+    """Return the new facts that one call can cover, and their candidate pairs."""
     pairs: dict[frozenset[str], tuple[Fact, Fact]] = {}
     for looked, (fact, neighbours) in enumerate(zip(new, near, strict=True)):
         if len(pairs) + _NEIGHBOURS > MAX_PAIRS:
@@ -156,15 +155,12 @@ def _alike(new: Sequence[Fact], near: Sequence[Sequence[Fact]]) -> tuple[Sequenc
         # the nearest of all, and those that share words: a fact is nearest to itself
         others = [one for one in neighbours if one.id != fact.id]
         for place, other in enumerate(others):
-            if _may_be_one(fact, other) and (place == 0 or share(fact.text, _ways(other)) >= _ALIKE):
+            ways = [other.text, other.quote, other.reading, *(wording.text for wording in other.wordings)]
+            if _may_be_one(fact, other) and (place == 0 or share(fact.text, ways) >= _ALIKE):
                 earlier, later = sorted((fact, other), key=_place)
                 kept_first = (later, earlier) if is_put_anew(earlier, later) else (earlier, later)
                 pairs.setdefault(frozenset((fact.id, other.id)), kept_first)
     return new, list(pairs.values())
-
-
-def _ways(fact: Fact) -> list[str]:
-    return [fact.text, fact.quote, fact.reading, *(wording.text for wording in fact.wordings)]
 
 
 def _may_be_one(one: Fact, other: Fact) -> bool:

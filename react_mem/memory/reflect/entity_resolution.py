@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from operator import mul
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, PutOp
@@ -49,14 +49,6 @@ _KEPT = 1_000
 """Judged doubts in the note, the latest."""
 
 log = logging.getLogger(__name__)
-
-
-@runtime_checkable
-class CalibratedStore(Protocol):
-    """A store with the calibration of its embedder's cosines."""
-
-    scale: Scale
-    embeddings: Embeddings
 
 
 @dataclass
@@ -112,16 +104,19 @@ async def _up_to_date(store: BaseStore, user_id: str) -> Collection[Concept]:
 
 async def _confirmed(store: BaseStore, found: Sequence[Candidate]) -> list[Candidate]:
     """Return the pairs of initials and a single matching name that vectors confirm."""
-    if not isinstance(store, CalibratedStore) or not found:
+    # only our own store knows the scale of its embedder
+    scale: Scale | None = getattr(store, "scale", None)
+    embeddings: Embeddings | None = getattr(store, "embeddings", None)
+    if scale is None or embeddings is None or not found:
         return []
     times = Counter(id_ for pair in found for id_ in (pair.one.id, pair.other.id))
     only = [pair for pair in found if times[pair.one.id] == times[pair.other.id] == 1]
-    calibration = store.scale.calibration
+    calibration = scale.calibration
     confirmed: list[Candidate] = []
     for pair in only[:MAX_PAIRS]:
         try:
-            asked = await store.embeddings.aembed_query(pair.one.name)
-            [named] = await store.embeddings.aembed_documents([pair.other.name])
+            asked = await embeddings.aembed_query(pair.one.name)
+            [named] = await embeddings.aembed_documents([pair.other.name])
         except Exception as error:  # whatever the provider's client raises; the next run tries again
             log.warning("initials are not compared with names: %s", cause_of(error))
             break

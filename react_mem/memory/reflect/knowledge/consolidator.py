@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.hallucination import Told
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.answers import object_schema
-from react_mem.memory.llm.asking import Asker, ModelQuestion, as_lines, objects
+from react_mem.memory.llm.asking import Asker, ModelQuestion, as_lines, objects, strings
 from react_mem.memory.merging.skill_life import SCOPES, load_knowledge, sources_of, without
 from react_mem.memory.model.concepts import MIN_SOURCES, Form, Knowledge, Reference, confidence
 from react_mem.memory.model.interface import MemoryScope
@@ -84,12 +83,10 @@ class Memories:
         return sorted(found, key=lambda one: (one.at, one.id))
 
     def summaries_of(self, sources: Iterable[str]) -> list[str]:
-        """Return the ids of the summaries that cover these messages."""
         return sorted({self.summaries[source] for source in sources if source in self.summaries})
 
 
 async def read_memories(store: BaseStore, user_id: str) -> Memories:
-    """Read the memories of a run in one round trip."""
     semantic = scope_namespace(user_id, MemoryScope.SEMANTIC)
     told: dict[str, Any] = {"kind": FACT.name, "verbatim": False}
     ops: list[Op] = [
@@ -161,7 +158,8 @@ def question_about(group: Sequence[Evidence], model: str) -> ModelQuestion[Check
         drawn: dict[str, Drawn] = {}
         refused: list[str] = []
         for item in objects(said.get("items")):
-            form, text, cited = _read(item)
+            form, text = str(item.get("form") or ""), " ".join(str(item.get("text") or "").split())
+            cited = strings(item.get("sources"))
             sources = list(dict.fromkeys(alias for alias in cited if alias in aliases))
             if unknown := set(cited) - set(aliases):
                 refused.append(f"it cites {len(unknown)} memories that there are not")
@@ -171,14 +169,17 @@ def question_about(group: Sequence[Evidence], model: str) -> ModelQuestion[Check
                 refused.append(problem)
             else:
                 about = group[0].about.strip()
-                if normalise(about) != "user" and missing(about, [text]):
+                if not _is_user(group[0]) and missing(about, [text]):
                     text = f"{about}: {text}"
                 ids = tuple(aliases[alias].id for alias in sources)
                 made = Drawn(cast("Form", form), normalise(about), text, ids, len(ids), made_by=model or "model")
                 drawn[normalise(text)] = made
         return Checked(list(drawn.values()), refused)
 
-    shown = [_shown(alias, one) for alias, one in aliases.items()]
+    shown = [
+        {"id": alias, "date": f"{one.at:%Y-%m-%d}", **({} if _is_user(one) else {"about": one.about}), "text": one.text}
+        for alias, one in aliases.items()
+    ]
     return ModelQuestion("consolidate_facts", as_lines("memories", shown), _schema(list(aliases)), read)
 
 
@@ -210,18 +211,8 @@ def problem_with(form: str, text: str, sources: Sequence[Evidence]) -> str:
     return ""
 
 
-def _shown(alias: str, one: Evidence) -> dict[str, str]:
-    about = {"about": one.about} if normalise(one.about) != "user" else {}
-    return {"id": alias, "date": f"{one.at:%Y-%m-%d}", **about, "text": one.text}
-
-
-def _read(item: Mapping[str, Any]) -> tuple[str, str, list[str]]:
-    cited = item.get("sources")
-    return (
-        str(item.get("form") or ""),
-        re.sub(r"\s+", " ", str(item.get("text") or "")).strip(),
-        [str(alias) for alias in cited] if isinstance(cited, list) else [],
-    )
+def _is_user(one: Evidence) -> bool:
+    return normalise(one.about) == "user"
 
 
 def _schema(aliases: Sequence[str]) -> dict[str, Any]:

@@ -83,12 +83,10 @@ class _Said:
         return [(about, *words[:count]) for count in range(_MIN_BEGINNING, min(len(words), _MAX_BEGINNING + 1))]
 
     def parts(self, beginning: _Beginning) -> tuple[str, str]:
-        """Split the text after a beginning."""
         _, end = self.words[len(beginning) - 2]
         return self.text[:end].strip(_MARKS), self.text[end:].strip(_MARKS)
 
     def rest(self, beginning: _Beginning) -> tuple[str, ...]:
-        """Return the words after a beginning."""
         return tuple(word for word, _ in self.words[len(beginning) - 1 :])
 
 

@@ -138,15 +138,14 @@ def find(traces: Sequence[Trace], tools: Collection[str]) -> list[Findings]:
     kinds: dict[str, list[Trace]] = {}
     for trace in traces:
         kinds.setdefault(trace.task_type, []).append(trace)
-    return [_findings(task_type, turns, tools) for task_type, turns in kinds.items()]
-
-
-def _findings(task_type: str, turns: Sequence[Trace], tools: Collection[str]) -> Findings:
-    learnt = [one for one in lessons(turns) if {one.tool, one.first} - {""} <= set(tools)]
-    needs = {one.tool: [one.first] for one in learnt if one.holds and one.first}
-    # turns without a kind have only their tools in common, and one tool in common is nothing
-    found = procedures(turns, shortest=1 if task_type else 2, needs=needs)
-    return Findings(task_type, turns, [one for one in found if set(one.tools) <= set(tools)], learnt)
+    found = []
+    for task_type, turns in kinds.items():
+        learnt = [one for one in lessons(turns) if {one.tool, one.first} - {""} <= set(tools)]
+        needs = {one.tool: [one.first] for one in learnt if one.holds and one.first}
+        # turns without a kind have only their tools in common, and one tool in common is nothing
+        shared = procedures(turns, shortest=1 if task_type else 2, needs=needs)
+        found.append(Findings(task_type, turns, [one for one in shared if set(one.tools) <= set(tools)], learnt))
+    return found
 
 
 def distil(

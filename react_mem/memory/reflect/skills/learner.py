@@ -82,13 +82,17 @@ class KnownSkill:
         new = self._new(known, draft.evidence.traces)
         if known.status == "archived":
             # that it works is known of what is of no use: turns that succeeded with its tools do not speak for it
-            return _revived(known, draft) if len(new) >= MIN_SUPPORT and not is_useless(known) else None
+            if len(new) < MIN_SUPPORT or is_useless(known):
+                return None
+            return known.model_copy(update={**_words(known, draft), **_UNTRIED, "status": draft.skill.status})
         tools = tools_of(known)
         if not tools:
             # a lesson is as good with three turns as with six
             return known
         if tools != tools_of(draft.skill):
-            return _changed(known, draft)
+            # a detour less, or a missing step more: the counts of the old steps stay past probation only
+            counts = {} if known.status == "active" else _UNTRIED
+            return known.model_copy(update={**_words(known, draft), **counts})
         own = [
             t for t in new if t.covers(tools) and all(draft.evidence.is_said_by(text, t) for text in texts_of(known))
         ]
@@ -98,18 +102,6 @@ class KnownSkill:
     def _new(self, known: Skill, traces: Iterable[Trace]) -> list[Trace]:
         since = self.last_used.get(known.id) if known.status == "archived" else None
         return [t for t in traces if t.id not in known.source_ids and (since is None or t.at > since)]
-
-
-def _revived(known: Skill, draft: SkillDraft) -> Skill:
-    return known.model_copy(update={**_words(known, draft), **_UNTRIED, "status": draft.skill.status})
-
-
-def _changed(known: Skill, draft: SkillDraft) -> Skill:
-    """Return a skill with corrected steps: a detour less, or a missing step more. Only a skill past probation keeps its
-    counts, since they were earned by the old steps.
-    """
-    counts = {} if known.status == "active" else _UNTRIED
-    return known.model_copy(update={**_words(known, draft), **counts})
 
 
 def _is_same(skill: Skill, new: Skill) -> bool:

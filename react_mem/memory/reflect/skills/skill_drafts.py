@@ -93,7 +93,6 @@ class SkillDraft:
 
     @property
     def source_ids(self) -> Sequence[str]:
-        """Record ids of its turns."""
         return self.skill.source_ids
 
 
@@ -129,12 +128,10 @@ def origin(traces: Iterable[Trace], before: Iterable[Origin] = ()) -> Origin:
 
 
 def tools_of(skill: Skill) -> tuple[str, ...]:
-    """Return the tools of a skill, in order."""
     return tuple(step.tool for step in skill.tool_sops)
 
 
 def texts_of(skill: Skill) -> list[str]:
-    """Return all texts of a skill."""
     return [skill.use_when, *(step.action for step in skill.tool_sops), *skill.preferences]
 
 

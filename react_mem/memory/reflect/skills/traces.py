@@ -45,7 +45,6 @@ class Trace(LoggedTurn):
 
     @cached_property
     def tools(self) -> tuple[str, ...]:
-        """The tools of the successful steps, in order."""
         return tuple(step.tool for step in self.done)
 
     @cached_property

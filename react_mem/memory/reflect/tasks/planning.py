@@ -129,7 +129,6 @@ class _PlanReader:
         )
 
     def first(self) -> str:
-        """Return the first step's description; empty without steps."""
         return next((step.description for step in self.steps.values()), "")
 
     def resolved(self) -> list[Step]:

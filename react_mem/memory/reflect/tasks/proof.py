@@ -153,7 +153,6 @@ class _Text:
                 self.ends.add(offset + inside[-1] + 1)
 
     def places(self, wanted: list[str]) -> list[int]:
-        """Return the positions of a quote."""
         return [
             first
             for first in sorted(self.begins)

@@ -75,7 +75,6 @@ def _begins(request: str) -> bool:
 
 
 def _said(request: str) -> set[str]:
-    """Return the topic words of a request."""
     rest = _CUE.sub(" ", re.sub(r"\W+", " ", fold(request)).strip()) if _begins(request) else request
     return set(index_terms(rest)) - _FILLER
 
@@ -106,7 +105,6 @@ class Step:
 
     @property
     def is_over(self) -> bool:
-        """True if the step is done or skipped."""
         return self.status in OVER
 
 
@@ -123,11 +121,9 @@ class TaskGraph:
 
     @property
     def is_over(self) -> bool:
-        """True if all steps are over."""
         return all(step.is_over for step in self.steps)
 
     def step(self, id_: str | None) -> Step | None:
-        """Return the step with this id, if any."""
         return next((step for step in self.steps if step.id == id_), None)
 
     def frontier(self) -> tuple[Step, ...]:
@@ -208,7 +204,8 @@ def merge(old: TaskGraph, new: TaskGraph) -> TaskGraph:
     order = list(known)
     for step in new.steps:
         if step.id not in names and len(order) < MAX_STEPS:
-            names[step.id] = _free(step.id, order)
+            free = (str(number) for number in range(1, len(order) + 2) if str(number) not in order)
+            names[step.id] = step.id if step.id not in order else next(free)
             order.append(names[step.id])
     said = {names[step.id]: step for step in new.steps if step.id in names}
     steps = [_updated(id_, known.get(id_), said.get(id_), names) for id_ in order]
@@ -224,12 +221,6 @@ def _updated(id_: str, old: Step | None, new: Step | None, names: Mapping[str, s
         return replace(new, id=id_, depends_on=depends_on, tool=new.tool or (old.tool if old else ""))
     # `pending` is what a model says that knows nothing of how far a step is
     return replace(old, description=new.description, depends_on=depends_on, tool=new.tool or old.tool)
-
-
-def _free(wanted: str, taken: Sequence[str]) -> str:
-    if wanted not in taken:
-        return wanted
-    return next(str(number) for number in range(1, len(taken) + 2) if str(number) not in taken)
 
 
 def _reaches(edges: Mapping[str, Sequence[str]], start: str, end: str) -> bool:
@@ -250,8 +241,6 @@ _MAX_OPEN = 50
 
 @dataclass(frozen=True)
 class KeptTask:
-    """A task with its record id."""
-
     id: str
     graph: TaskGraph
 
@@ -277,7 +266,6 @@ class TaskKeeper:
         return await self._left(tasks[0]) if tasks else None
 
     async def load(self, task_id: str) -> KeptTask | None:
-        """Return a task; None if forgotten."""
         task, steps = await self.state.task(self.user_id, task_id)
         return _kept(task, steps) if task is not None else None
 
@@ -316,18 +304,17 @@ class TaskKeeper:
         return None if kept.graph.is_over else kept
 
     def _records(self, task: KeptTask, kept: dict[str, TaskStep], source_id: str) -> list[TaskStep]:
-        made = [self._record(task.id, step, kept.get(step.id), source_id) for step in task.graph.steps]
+        here = {"session_id": self.session_id, "agent_id": self.agent_id, "source_ids": (source_id, task.id)}
+        made = []
+        for step in task.graph.steps:
+            data = {"text": step.description, "status": step.status, "error": step.error, "tool": step.tool}
+            record = self.state.made(TaskStep, {"task_id": task.id, "name": step.id, **data, **here})
+            made.append(moved(kept[step.id], record) if step.id in kept else record)
         ids = {step.name: step.id for step in made}
         return [
             record.model_copy(update={"depends_on": tuple(ids[before] for before in step.depends_on)})
             for record, step in zip(made, task.graph.steps, strict=True)
         ]
-
-    def _record(self, task_id: str, step: Step, before: TaskStep | None, source_id: str) -> TaskStep:
-        data = {"text": step.description, "status": step.status, "error": step.error, "tool": step.tool}
-        here = {"session_id": self.session_id, "agent_id": self.agent_id, "source_ids": (source_id, task_id)}
-        made = self.state.made(TaskStep, {"task_id": task_id, "name": step.id, **data, **here})
-        return made if before is None else moved(before, made)
 
 
 def _kept(task: Task, records: Sequence[TaskStep]) -> KeptTask:

@@ -173,14 +173,19 @@ class TurnTasks:
                 tell("degraded", "The turn goes on without a plan: the small model can only quote.")
                 return _resting(before)
             # not meant by any word, but the model may see that the request is about it
-            latest = await self._latest(keeper) if known is None else None
+            latest = None
+            if known is None and keeper is not None:
+                async with asyncio.timeout(self._policy.recall.timeout):
+                    latest = await keeper.latest()
             offered = known or latest
             graph = offered.graph if offered else None
             plan = await self._planner.ask(plan_of(self._tools, thread[:-1], request, graph))
             if latest is not None and continues(plan, latest.graph):
                 known = latest
             shown = thread[-SAID - 1 :]
-            plan, taken = await _proven(plan, graph, shown, _still_shown(taken, shown))
+            ids = {str(message.id) for message in shown}
+            taken = {id_: spans for id_, spans in taken.items() if id_ in ids}
+            plan, taken = await _proven(plan, graph, shown, taken)
             notes = _planned(plan, request, known, thread, keeper, taken)
             if notes is None:
                 # talk in between: the task that is known waits for its next turn
@@ -247,12 +252,6 @@ class TurnTasks:
             # what was forgotten meanwhile must not come back from the checkpoint
             kept = await keeper.load(before["id"]) if before else None
             return kept if kept is not None and not kept.graph.is_over else await keeper.find(request)
-
-    async def _latest(self, keeper: TaskKeeper | None) -> KeptTask | None:
-        if keeper is None:
-            return None
-        async with asyncio.timeout(self._policy.recall.timeout):
-            return await keeper.latest()
 
     async def _asked(
         self,
@@ -336,11 +335,6 @@ def _planned(
 async def _proven(plan: Plan, known: TaskGraph | None, shown: Sequence[AnyMessage], taken: Taken) -> tuple[Plan, Taken]:
     # long messages take a while to read
     return await asyncio.to_thread(lambda: proven(plan, known, evidence_in(shown), taken))
-
-
-def _still_shown(taken: Taken, shown: Sequence[AnyMessage]) -> Taken:
-    ids = {str(message.id) for message in shown}
-    return {id_: spans for id_, spans in taken.items() if id_ in ids}
 
 
 def _notes(task: KeptTask, taken: Taken) -> TaskNotes:
