@@ -1,16 +1,16 @@
-"""Evidence recall, time and size of memory search where an assistant answers at length, beside what others use.
+"""Evidence recall, time and size of memory search in chats with a verbose assistant, beside peers.
 
     python -m benchmarks.beam --data beam.json --json results/beam.json
 
-BEAM ("Beyond a Million Tokens: Benchmarking and Enhancing Long-Term Memory in LLMs", Tavakoli et al., 2025) is no part
-of the project and stays under its own licence: `--data` names a file, a list of samples with `sessions` (`date`, and
-`turns` of `id`, `role` and `text`) and `qa` (`question`, `type`, and the `evidence`, ids of turns). Nobody has a name
-there: one user talks to an assistant, whose answers are some 4,000 characters long. A session is dated by its day.
+BEAM ("Beyond a Million Tokens: Benchmarking and Enhancing Long-Term Memory in LLMs", Tavakoli et al., 2025) is not part
+of the project and stays under its own licence. `--data` names a file with a list of samples: `sessions` (`date`, and
+`turns` of `id`, `role` and `text`) and `qa` (`question`, `type`, and `evidence`, ids of turns). Speakers have no names:
+one user talks to an assistant with answers of some 4,000 characters. A session is dated by its day.
 
-Run, report and metrics are those of `python -m benchmarks.locomo` (its --help says what they mean); kinds of questions
-take the place of categories, as in `recall@10.instruction_following`. Some ask about a whole conversation, and their
-evidence is spread over it: `prompt_evidence.event_ordering` says more of them than a ranking. Questions without
-evidence, such as those to abstain from, are left out. No model is called, and no answer judged.
+Run, report and metrics are those of `python -m benchmarks.locomo` (see its --help), with the types of questions in
+place of categories, as in `recall@10.instruction_following`. For questions about a whole conversation, with scattered
+evidence, `prompt_evidence.event_ordering` says more than a ranking. Questions without evidence are left out. No model
+is called, and no answer judged.
 
 A run embeds some 10,000 texts in a quarter of an hour.
 """

@@ -1,12 +1,12 @@
-"""Memory on a Citus cluster: the same results as on one server, one shard a statement, and what a failure costs.
+"""Memory on a Citus cluster: the same results as on one server, one shard a statement, and the cost of a failure.
 
     python -m benchmarks.citus --postgres FOLDER --json results/citus.json [--owners 200] [--memories 10]
         [--seconds 60]
 
-FOLDER holds a PostgreSQL (`bin`, `lib`) with Citus and pgvector. The cluster is made on this machine: a coordinator,
-two workers, and a third one that joins later. It is filled as one server, asked, distributed, and asked the same again.
-Then two writers and four readers work for so many seconds; in the middle a worker dies and is started again, and
-afterwards the third worker joins and gets its share. In the end everything that was acknowledged is looked for.
+FOLDER holds a PostgreSQL (`bin`, `lib`) with Citus and pgvector. The cluster runs on this machine: a coordinator, two
+workers, and a third worker that joins later. It is filled as one server, queried, distributed, and queried again. Then
+two writers and four readers work for `--seconds`, while a worker is killed and restarted, and the third one joins and
+gets its share. At the end every acknowledged write is looked up.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _OPTIONS: Any = {"autocommit": True, "row_factory": dict_row, "prepare_threshold
 
 @dataclass
 class Tally:
-    """Results of the load: milliseconds by operation, errors by phase of the cluster, and what was acknowledged."""
+    """Results of the load: milliseconds by operation, errors by phase of the cluster, and acknowledged writes."""
 
     phase: str = "steady"
     times: dict[str, list[float]] = field(default_factory=lambda: {"read": [], "write": []})
@@ -60,7 +60,7 @@ class Tally:
     written: list[tuple[str, str]] = field(default_factory=list)
 
     async def measure(self, what: str, work: Awaitable[Any]) -> Any:
-        """Time an operation; return what it returned, None where it failed."""
+        """Time an operation; return its result, None if it failed."""
         phase, start = self.phase, time.perf_counter()
         try:
             result = await work
@@ -73,12 +73,10 @@ class Tally:
 
 
 def asked(user_id: str, query: str) -> MemoryQuery:
-    """Return a question about an owner's memories."""
     return MemoryQuery(user_id=user_id, session_id="load", agent_id="benchmark", scopes=_SCOPES, query=query)
 
 
 async def fill(memory: MemoryFacade, owners: int, each: int) -> float:
-    """Let each owner have so many memories; return how many were written a second."""
     start = time.perf_counter()
     changes = (put(user_name(n), record) for n in range(owners) for _, record in memories(user_name(n), each))
     await write_all(memory, changes)
@@ -86,7 +84,6 @@ async def fill(memory: MemoryFacade, owners: int, each: int) -> float:
 
 
 async def answers(memory: MemoryFacade, owners: int, each: int) -> list[list[tuple[str, float]]]:
-    """Return what a sample of questions is answered with."""
     chance = random.Random(1)
     found = []
     for _ in range(_SAMPLE):
@@ -98,7 +95,6 @@ async def answers(memory: MemoryFacade, owners: int, each: int) -> list[list[tup
 
 
 async def load(storage: Storage, tally: Tally, owners: int, each: int, stop: asyncio.Event) -> None:
-    """Read and write until it is time to stop."""
     memory = MemoryFacade(storage.store)
 
     async def write(number: int) -> None:
@@ -130,7 +126,7 @@ async def _true(work: Awaitable[None]) -> bool:
 
 
 async def change_nodes(servers: Sequence[Server], tally: Tally, seconds: float) -> dict[str, float]:
-    """Let a worker die and come back, and another one join, with rests between; return how long each took."""
+    """Kill and restart a worker, then add another one, with rests between; return the duration of each."""
     coordinator, victim, newcomer = servers[0], servers[1], servers[-1]
     await asyncio.sleep(seconds / 3)
     tally.phase = "outage"
@@ -154,7 +150,6 @@ async def change_nodes(servers: Sequence[Server], tally: Tally, seconds: float) 
 
 
 async def run(programs: Path, owners: int, each: int, seconds: float) -> dict[str, float]:
-    """Measure, and return the metrics."""
     metrics: dict[str, float] = {"owners": owners, "memories": owners * each}
     with tempfile.TemporaryDirectory() as folder:
         async with cluster(programs, Path(folder), 3) as servers:
@@ -182,7 +177,6 @@ async def run(programs: Path, owners: int, each: int, seconds: float) -> dict[st
 async def under_load(
     storage: Storage, servers: Sequence[Server], owners: int, each: int, seconds: float
 ) -> dict[str, float]:
-    """Measure reads and writes while the nodes change."""
     tally, stop = Tally(), asyncio.Event()
     start = time.perf_counter()
     working = asyncio.create_task(load(storage, tally, owners, each, stop))

@@ -1,4 +1,4 @@
-"""Databases of a benchmark on one embedded server: a new one for each system, what it weighs and what it computes."""
+"""Databases of a benchmark on one embedded server, with their disk size and processor time."""
 
 from __future__ import annotations
 
@@ -28,14 +28,13 @@ _BACKENDS = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backe
 
 @asynccontextmanager
 async def database_server() -> AsyncIterator[str]:
-    """Run an embedded server that is gone afterwards, and yield its address."""
+    """Run a temporary embedded server and yield its address."""
     with tempfile.TemporaryDirectory() as folder:
         async with embedded_database(Path(folder) / "postgres") as url:
             yield url
 
 
 async def new_database(server_url: str, name: str) -> str:
-    """Make a database and return its address."""
     async with await AsyncConnection.connect(server_url, autocommit=True) as conn:
         await conn.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
     return urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
@@ -43,7 +42,7 @@ async def new_database(server_url: str, name: str) -> str:
 
 @asynccontextmanager
 async def opened(url: str, embeddings: Embeddings | None = None) -> AsyncIterator[Storage]:
-    """Open our storage in a database, with the local embedder or, where one is given, with another in its place."""
+    """Open our storage in a database, with the local embedder or a replacement."""
     settings = StorageSettings.model_validate({"database_url": url, "embedding": "local"})
     async with open_storage(settings) as storage:
         if embeddings is not None:
@@ -52,10 +51,10 @@ async def opened(url: str, embeddings: Embeddings | None = None) -> AsyncIterato
 
 
 async def disk_bytes(url: str) -> int:
-    """Return the size of all tables of a database with their indexes, the threads' (checkpoints) left out.
+    """Return the size of a database's tables and indexes, without checkpoints.
 
-    The tables are analysed first, as autovacuum would do a minute later, so that nobody is searched by a plan made for
-    empty tables.
+    The tables are analysed first, as autovacuum would do a minute later, so that no search uses a plan for empty
+    tables.
     """
     async with await AsyncConnection.connect(url, autocommit=True) as conn:
         await conn.execute("ANALYZE")
@@ -65,11 +64,12 @@ async def disk_bytes(url: str) -> int:
 
 
 class DatabaseCpu:
-    """Processor time of a server's backends since this began to look.
+    """Processor time of a server's backends.
 
-    The embedded server comes without pg_stat_statements, and that counts time that passes, waiting included. Linux says
-    of each process how many nanoseconds it was on a processor: what else the machine does changes little of it.
-    Background processes of the server (autovacuum, the writer) are left out: they work for whatever came before.
+    The embedded server has no pg_stat_statements, which would count elapsed time anyway. Linux counts the nanoseconds
+    of
+    each process on a processor, hardly affected by other load. Background processes (autovacuum, the writer) are left
+    out: they work for earlier turns.
 
     Args:
         conn: A connection of its own, which is not counted.
@@ -80,7 +80,7 @@ class DatabaseCpu:
         self._spent: dict[int, int] = {}
 
     async def milliseconds(self) -> float:
-        """Return what all backends have taken up to now, those that have ended included as they were last seen."""
+        """Return the total of all backends so far; of ended ones the last reading."""
         found = await self._conn.execute(_BACKENDS)
         for (pid,) in await found.fetchall():
             self._spent[pid] = _on_processor(pid) or self._spent.get(pid, 0)
@@ -89,7 +89,7 @@ class DatabaseCpu:
 
 @asynccontextmanager
 async def watch_database(url: str) -> AsyncIterator[DatabaseCpu | None]:
-    """Watch a server that runs on this machine; yield None where the kernel does not tell its processor time."""
+    """Watch a server on this machine; yield None if the kernel hides its processor time."""
     async with await AsyncConnection.connect(url, autocommit=True) as conn:
         yield DatabaseCpu(conn) if _on_processor(conn.info.backend_pid) is not None else None
 

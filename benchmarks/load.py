@@ -1,12 +1,12 @@
-"""Many users at once: turns a second, waiting, errors and memory of `react_mem` beside `react` and `create_agent`.
+"""Many users at once: turns per second, latency, errors and memory of `react_mem`, `react` and `create_agent`.
 
     python -m benchmarks.load --json results/load.json [--users 10 50 200] [--turns 5]
 
-Each user holds a conversation of their own, whose next question follows as soon as the last answer is there. The model
-answers at once and the embedder takes no time, so that the runtime itself is what is loaded: one process with one event
-loop, on one database, with the connections and the time limits that are shipped. What `react_mem` does behind the turns
-is done while they go on, as it is shipped. Every user has memories from the start. `create_agent` is LangChain's,
-without memory, on LangGraph's own checkpointer. Each measurement has a process of its own, in which users ask as well.
+Each user holds a conversation, asking the next question as soon as the last answer is there. Model and embedder answer
+at once, so the runtime itself is loaded: one process with one event loop, on one database, with the shipped connections
+and time limits. Background work of `react_mem` runs meanwhile, as shipped. Every user has memories from the start.
+`create_agent` is LangChain's, without memory, on LangGraph's own checkpointer. Each measurement has a process of its
+own, which also simulates the users.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _WORK_ITEMS = 100_000
 _KNOWN = 20
 """Memories of a user that are asked about in turn."""
 Say = Callable[[str, str], AsyncIterator[dict[str, Any]]]
-"""From the user and the question to what is streamed: an event of ours, or one with a `token`."""
+"""From user and question to the stream: an event of ours, or one with a `token`."""
 
 
 @dataclass
 class Tally:
-    """Results of turns: milliseconds, errors, and how many went without what memory should have done."""
+    """Results of turns: milliseconds, errors, and the number of degraded turns."""
 
     turns: list[float] = field(default_factory=list)
     first_tokens: list[float] = field(default_factory=list)
@@ -57,7 +57,6 @@ class Tally:
     degraded: int = 0
 
     async def turn(self, streamed: AsyncIterator[dict[str, Any]]) -> None:
-        """Wait for a turn."""
         start, first, degraded = time.perf_counter(), 0.0, False
         try:
             async for event in streamed:
@@ -74,7 +73,6 @@ class Tally:
 
 
 async def talk(say: Say, users: int, turns: int) -> Metrics:
-    """Let so many users hold a conversation of their own, all at once, and return what their turns came to."""
     tally = Tally()
 
     async def converse(user_id: str) -> None:
@@ -98,12 +96,10 @@ async def talk(say: Say, users: int, turns: int) -> Metrics:
 
 
 def user_name(number: int) -> str:
-    """Return who the user of this number is."""
     return f"user-{number}"
 
 
 def measure(system: str, users: int, turns: int, url: str) -> Metrics:
-    """Measure `react`, `react_mem` or `create_agent`; each measurement has conversations and work of its own."""
     return asyncio.run(_measured(system, users, turns, url))
 
 
@@ -159,7 +155,7 @@ def _graph(system: str, name: str, storage: Storage, model: InstantModel) -> Any
 
 
 async def _behind(storage: Storage, agent: str) -> Metrics:
-    """Return how much work is left behind the turns, and how long it takes to do."""
+    """Return the remaining background work, and the time to finish it."""
     start = time.perf_counter()
     wanted = {"agent": agent, "kind": "extract"}
     left = len(await storage.store.asearch((WORK,), filter=wanted, limit=_WORK_ITEMS, refresh_ttl=False))
@@ -179,7 +175,6 @@ COLUMNS = (
 
 
 async def measured(users: Sequence[int], turns: int) -> dict[str, Metrics]:
-    """Measure every system for each number of users, by `system.users`."""
     found: dict[str, Metrics] = {}
     names = map(user_name, range(max(users)))
     kept = (put(name, record) for name in names for _, record in memories(name, MEMORIES))

@@ -1,4 +1,4 @@
-"""The loops whose turns are compared: `react`, `react_mem`, and two peers, on one database server."""
+"""The compared loops: `react`, `react_mem`, and two peers, on one database server."""
 
 from __future__ import annotations
 
@@ -44,14 +44,15 @@ SYSTEM_PROMPT = "You help."
 _BEHIND_SECONDS = 60.0
 
 Turn = dict[str, float]
-"""Cost of a turn: `turn_ms`, `first_token_ms`, `cpu_ms` of this process, `embedding_ms` of the embedder at work,
-`database_cpu_ms`, `model_calls`, `prompt_tokens`; and of what is done behind it, as `behind_ms` and so on. The
-database's is of both."""
+"""Cost of a turn: `turn_ms`, `first_token_ms`, `cpu_ms` of this process, `embedding_ms` of the embedder,
+`database_cpu_ms`, `model_calls`, `prompt_tokens`; for the work behind the turn the same with the prefix `behind_`.
+`database_cpu_ms` covers both.
+"""
 
 
 @dataclass
 class System:
-    """One of the loops that are compared; `small` draws facts, where something is done behind a turn."""
+    """One of the compared loops; `small` extracts facts behind a turn."""
 
     name: str
     graph: Any
@@ -62,7 +63,6 @@ class System:
     turns: list[Turn] = field(default_factory=list)
 
     async def turn(self, user_id: str, thread: str, said: str) -> Turn:
-        """Run a turn, and what follows behind it."""
         before, first = await self._spent(), 0.0
         async for message, _ in self.graph.astream(
             {"messages": [("user", said)]},
@@ -90,7 +90,6 @@ class System:
         return {name: value - before[name] for name, value in (await self._spent()).items()}
 
     async def _spent(self) -> Turn:
-        """Return the milliseconds of the clock, of this process, of the embedder and of the database."""
         found = {"ms": time.perf_counter(), "cpu_ms": time.process_time(), "embedding_ms": self.embedder.seconds}
         database = await self.database.milliseconds() if self.database is not None else 0.0
         return {**{name: 1000 * seconds for name, seconds in found.items()}, "database_cpu_ms": database}
@@ -98,7 +97,7 @@ class System:
 
 @dataclass(frozen=True)
 class Bench:
-    """Everything that is measured, open: LangMem's memories are in `peer`, ours and all threads in `storage`."""
+    """All open systems: LangMem's memories are in `peer`, ours and all threads in `storage`."""
 
     systems: Sequence[System]
     storage: Storage
@@ -108,7 +107,7 @@ class Bench:
     thread_turns: int = 10
 
     async def fill(self, sizes: Sequence[int]) -> None:
-        """Let there be a user for each size, named after it, with so many memories; LangMem has the same texts."""
+        """Write memories of a user for each size, named after it; LangMem has the same texts."""
         async with in_bulk(self.storage.pool), in_bulk(cast(Any, self.peer.conn)):
             for size in sizes:
                 await fill(MemoryFacade(self.storage.store), str(size), size)
@@ -122,7 +121,8 @@ class Bench:
     async def run(self, names: Sequence[str], user_id: str, turns: int, *, first: int = 0) -> list[System]:
         """Run turns on some systems, one after the other, and return these with their turns.
 
-        Who begins changes, so that no place is better; each turn, from the number `first` on, asks something else.
+        The first system rotates, so that no position is better; each turn, from the number `first` on, asks a new
+        question.
         """
         systems = [replace(system, turns=[]) for system in self.systems if system.name in names]
         known = [record.text for _, record in memories(user_id, min(turns, 100))]
@@ -136,7 +136,6 @@ class Bench:
 
 @asynccontextmanager
 async def open_bench() -> AsyncIterator[Bench]:
-    """Build every loop on a database that is gone afterwards."""
     embedder = TimedEmbeddings(HashEmbeddings())
     async with AsyncExitStack() as stack:
         server_url = await stack.enter_async_context(database_server())
@@ -155,7 +154,6 @@ async def open_bench() -> AsyncIterator[Bench]:
 
 
 def open_manager(name: str, storage: Storage, embedder: TimedEmbeddings) -> System:
-    """Build `react` or `react_mem` on a storage that embeds with this embedder."""
     # what is done behind a turn waits until it is asked for
     policy = MemoryPolicy.model_validate({"extraction": {"debounce": 3600}})
     model, small = InstantModel(), InstantModel()

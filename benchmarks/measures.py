@@ -1,4 +1,4 @@
-"""Numbers of a series: percentiles, the interval that chance leaves a mean, and the memory that a process took."""
+"""Statistics of a series (percentiles, bootstrap intervals), and the memory of this process."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 RESAMPLES = 10_000
-"""Drawn with replacement: the ends of an interval are then stable to a tenth of a point."""
+"""Draws with replacement: the ends of an interval are then stable to a tenth of a point."""
 
 _DRAWN_AT_ONCE = 100
 _STATUS = Path("/proc/self/status")
 
 
 def percentile(values: Iterable[float], percent: int) -> float:
-    """Return the smallest value that so many per cent of the values do not exceed.
+    """Return the nearest-rank percentile.
 
     >>> percentile([4, 1, 2, 3], 50), percentile([4, 1, 2, 3], 95)
     (2, 4)
@@ -40,11 +40,10 @@ def p50_p95(name: str, values: Sequence[float]) -> dict[str, float]:
 def interval(
     values: np.ndarray[Any, np.dtype[np.float64]], together: Sequence[str] | None = None
 ) -> tuple[float, float, float]:
-    """Return the ends of the 95 % bootstrap interval of a mean, with the mean between them.
+    """Return the mean in its 95 % bootstrap interval, as (low, mean, high).
 
     Args:
-        values: What the mean is of.
-        together: By value, the name of those it is drawn with; by default each is drawn by itself.
+        together: Cluster of each value; by default each value is drawn by itself.
 
     >>> interval(np.array([0.0, 1.0, 0.0, 1.0]), ["a", "a", "b", "b"])
     (0.5, 0.5, 0.5)
@@ -61,20 +60,19 @@ def interval(
 
 
 def unit(vectors: Any) -> np.ndarray[Any, Any]:
-    """Return vectors of length 1."""
     array = np.asarray(vectors, dtype=np.float32)
     found: np.ndarray[Any, Any] = array / np.linalg.norm(array, axis=-1, keepdims=True)
     return found
 
 
 def reset_peak() -> None:
-    """Count the most memory of this process anew. Only Linux can; elsewhere the peak stays that of the whole run."""
+    """Reset the peak memory of this process. Only works on Linux; elsewhere the peak covers the whole run."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 def peak_rss_bytes() -> int:
-    """Return the most memory that this process held at once, without the database server."""
+    """Return the peak memory of this process, without the database server."""
     if _STATUS.exists():
         [peak] = [line for line in _STATUS.read_text(encoding="ascii").splitlines() if line.startswith("VmHWM:")]
         return int(peak.split()[1]) * 1024

@@ -2,14 +2,14 @@
 
     python -m benchmarks.overhead --json results/overhead.json [--memories 100 1000 10000 100000] [--turns 500]
 
-The same turns through `react`, `react_mem`, LangChain's `create_agent`, and `create_agent` with LangMem's tools over
-the stock Postgres store, in turn, on one embedded database server. The model is scripted and answers at once, so that
-what is left is the runtime's own time. The embedder is a stand-in that takes next to none (`stub`), and then the local
-one (`local`); `net` times are without the time in which the embedder was at work. LangMem's agent searches and stores
-by one call of its model and answers by a second, which is the least it can do; a real model takes far longer for each.
+The same turns run through `react`, `react_mem`, LangChain's `create_agent`, and `create_agent` with LangMem's tools
+over the stock Postgres store, in turn, on one embedded database server. The scripted model answers at once, so that the
+runtime's own time is left. The embedder is an instant stand-in (`stub`), and then the local one (`local`); `net` times
+exclude the embedder. LangMem's agent searches and stores by one call of its model and answers by a second, the least
+that its tools allow; a real model takes far longer for each.
 
-What `react_mem` does behind a turn is done between the turns here, and reported by itself; `database_cpu_ms`, the
-processor time of PostgreSQL's backends, is of both.
+Background work of `react_mem` runs between the turns here and is reported by itself; `database_cpu_ms`, the processor
+time of PostgreSQL's backends, covers both.
 """
 
 from __future__ import annotations
@@ -30,25 +30,24 @@ from benchmarks.stand_ins import HashEmbeddings
 EMBEDDERS = ("stub", "local")
 SIZES = (100, 1_000, 10_000)
 MARKS = (10, 50, 100, 200, 300, 400, 500)
-"""Turns of the one growing conversation at which it is looked at."""
+"""Reported turns of the growing conversation."""
 
 GROWING = (*MANAGERS, "create_agent")
-"""LangMem's tools leave what they find in the thread: at 500 turns a prompt of it is half a million tokens."""
+"""LangMem's tools leave their results in the thread: at 500 turns its prompt is half a million tokens."""
 
 _WINDOW = 10
-"""Turns up to a mark that count for it."""
+"""Turns averaged at a mark."""
 
 _WARM_UP = 5
 
 _MEANS = ("database_cpu_ms", "behind_database_cpu_ms")
-"""Times that are told as the mean: what is left to a later turn counts too."""
+"""Times reported as the mean, since later turns share them."""
 
 _COLOURS = {"react_mem": "#0072b2", "react": "#009e73", "create_agent": "#e69f00"}
-"""Okabe and Ito's palette, which the colour-blind can tell apart too."""
+"""Okabe and Ito's palette, distinguishable for colour-blind readers."""
 
 
 def results(systems: Sequence[System]) -> dict[str, Metrics]:
-    """Return what the turns cost, by system."""
     found = {system.name: _summary(system.turns[_WARM_UP:]) for system in systems}
     base = found["react"]
     for metrics in found.values():
@@ -76,7 +75,7 @@ def _summary(turns: Sequence[Turn]) -> Metrics:
 async def measure(
     sizes: Sequence[int], samples: int, turns: int, embedders: Sequence[str]
 ) -> tuple[dict[str, Metrics], dict[str, Metrics]]:
-    """Return what turns cost by `system.embedder.size` of memories, and by `system.turn_N` as a conversation grows."""
+    """Return the costs by `system.embedder.size` of memories, and by `system.turn_N` as a conversation grows."""
     async with open_bench() as bench:
         await bench.fill(sizes)
         costs: dict[str, Metrics] = {}
@@ -108,7 +107,7 @@ def _print(costs: Mapping[str, Metrics], growth: Mapping[str, Metrics], samples:
 
 
 def save_plot(growth: Mapping[str, Metrics], folder: Path) -> None:
-    """Draw what the prompt takes by turns of the conversation; its times depend on what else a machine does."""
+    """Draw the prompt tokens by turn; times would depend on other load."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure  # no pyplot: nothing is shown, and no window system is asked for
 

@@ -1,6 +1,6 @@
-"""Progress of a benchmark on standard error: how many are done, of how many, the time left; a sentence after Ctrl-C.
+"""Progress of a benchmark on standard error, and a sentence after Ctrl-C.
 
-A line now and then, on a terminal too: a bar is drawn by a thread, whose work would be counted with what is measured.
+A line now and then, on a terminal too: a progress bar is drawn by a thread, which would disturb the measurement.
 """
 
 from __future__ import annotations
@@ -20,17 +20,11 @@ Part = TypeVar("Part")
 Arguments = ParamSpec("Arguments")
 
 _running: list[_Counted] = []
-"""Loops that are being counted, the outermost first; one that was left before its end stays, until the next begins."""
+"""Counted loops, the outermost first; an abandoned one stays until the next begins."""
 
 
 def counted(parts: Sequence[Part], doing: str, unit: str) -> Iterator[Part]:
-    """Yield parts of the work, and show how many are done. Within a loop that is counted another one shows nothing.
-
-    Args:
-        parts: The parts.
-        doing: What is done with them, as "Asking".
-        unit: What they are, as "questions".
-    """
+    """Yield parts of the work and report progress, as "Asking: 3 of 9 questions". A nested loop reports nothing."""
     if _running and not _running[-1].is_left:
         yield from parts
         return
@@ -50,7 +44,7 @@ def counted(parts: Sequence[Part], doing: str, unit: str) -> Iterator[Part]:
 
 
 def interruptible(main: Callable[Arguments, None]) -> Callable[Arguments, None]:
-    """Return a benchmark that ends after Ctrl-C with a sentence on how far it came, in place of a traceback."""
+    """Make a benchmark end after Ctrl-C with a sentence on its progress instead of a traceback."""
 
     @functools.wraps(main)
     def interrupted(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:

@@ -1,4 +1,4 @@
-"""Frame of a benchmark: its command line, its tables, and a JSON file of its metrics, its peers' and the machine."""
+"""Command line, tables and result file (metrics, peers, environment) of a benchmark."""
 
 from __future__ import annotations
 
@@ -27,35 +27,25 @@ Metrics = dict[str, float]
 
 
 class Command(argparse.ArgumentParser):
-    """Command line of a benchmark, with the `--json` that every one has.
-
-    Args:
-        name: The benchmark.
-        about: Its own description, for `--help`.
-    """
+    """Command line of a benchmark, with `--json`; `about` is the text of `--help`."""
 
     def __init__(self, name: str, about: str | None) -> None:
         super().__init__(prog=f"python -m benchmarks.{name}", description=about, formatter_class=_Help)
-        add_json_option(self)
+        self.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to this file too")
 
 
 class _Help(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
     pass
 
 
-def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--json`: without it the numbers are only printed."""
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to this file too")
-
-
 def write_json(path: Path | None, metrics: Metrics, peers: Mapping[str, Metrics], told: Mapping[str, Any]) -> None:
-    """Write a benchmark's result, with the machine and the versions that it was measured on.
+    """Write a benchmark's result, with the machine and the versions of its run.
 
     Args:
-        path: The file that `--json` names; None writes nothing.
+        path: The file of `--json`; None writes nothing.
         metrics: Ours, by name.
-        peers: Theirs, by peer and by the same names.
-        told: What the benchmark was told, such as the number of turns.
+        peers: Metrics by peer, with the same names.
+        told: Parameters of the benchmark, such as the number of turns.
     """
     if path is None:
         return
@@ -68,7 +58,7 @@ def write_json(path: Path | None, metrics: Metrics, peers: Mapping[str, Metrics]
 
 
 def write_rows(path: Path | None, rows: Mapping[str, Metrics], peers: Collection[str], told: Mapping[str, Any]) -> None:
-    """Write the rows of a table, whose names begin with the system: of the peers each by itself, of others as ours."""
+    """Write the rows of a table, named `system.…`: each peer separately, the others as ours."""
     found = flat(rows)
     theirs = {
         peer: {name.removeprefix(f"{peer}."): value for name, value in found.items() if name.startswith(f"{peer}.")}
@@ -79,7 +69,7 @@ def write_rows(path: Path | None, rows: Mapping[str, Metrics], peers: Collection
 
 
 def flat(rows: Mapping[str, Metrics]) -> dict[str, float]:
-    """Return the metrics of all rows by one name each.
+    """Return the metrics of all rows with one name each.
 
     >>> flat({"react": {"calls": 1}})
     {'react.calls': 1}
@@ -88,12 +78,12 @@ def flat(rows: Mapping[str, Metrics]) -> dict[str, float]:
 
 
 def by_metric(rows: Mapping[str, Metrics], names: Sequence[str]) -> dict[str, Metrics]:
-    """Return a row a metric, for tables of many metrics and few systems."""
+    """Transpose: return a row for each metric."""
     return {name: {row: metrics[name] for row, metrics in rows.items() if name in metrics} for name in names}
 
 
 def _finite(value: Any) -> Any:
-    """Return a value as JSON can say it: of what was not measured (NaN) or has no end, null."""
+    """Return a value in JSON; NaN and infinity become null."""
     match value:
         case float() if not math.isfinite(value):
             return None
@@ -108,7 +98,6 @@ def _finite(value: Any) -> Any:
 
 
 def environment() -> dict[str, Any]:
-    """Return what a measurement depends on: the day, the machine, Python and packages; nobody is named in it."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
@@ -122,12 +111,10 @@ def environment() -> dict[str, Any]:
 
 
 def tell_left_out(peer: str, extra: str) -> None:
-    """Say on standard error that a peer is not measured, and which extra of react-mem installs it."""
     print(f"{peer} is left out, as it is not installed. {how_to_install(extra)}", file=sys.stderr)
 
 
 def how_to_install(extra: str) -> str:
-    """Return the sentence that tells how a clone gets an extra."""
     return f"In the clone: .venv/bin/python -m pip install -e '.[{extra}]'"
 
 
@@ -139,7 +126,7 @@ def _version(package: str) -> str | None:
 
 
 def _processor() -> str:
-    """Return the model of the processor; what Python knows of it where there is no `/proc/cpuinfo`."""
+    """Return the model of the processor; Python's name for it without `/proc/cpuinfo`."""
     try:
         told = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -149,7 +136,7 @@ def _processor() -> str:
 
 
 def _memory_gb() -> float | None:
-    """Return the size of the machine's memory; None where the system does not tell it, as on Windows."""
+    """Return the size of the machine's memory; None if unknown, as on Windows."""
     try:
         return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1)
     except (AttributeError, ValueError, OSError):
@@ -161,11 +148,11 @@ def _load() -> float | None:
 
 
 _LOAD = _load()
-"""Load of the machine when the benchmark began."""
+"""Load of the machine at the start of the benchmark."""
 
 
 def print_table(title: str, columns: Sequence[str], rows: Mapping[str, Metrics]) -> None:
-    """Print one row for each thing that was measured; a metric that a row does not have is left empty."""
+    """Print a row for each measured system; missing metrics are empty."""
     right = (Column(column.replace("_", " "), justify="right") for column in columns)
     table = Table(Column("", no_wrap=True), *right, title=title)
     for name, metrics in rows.items():

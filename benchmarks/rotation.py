@@ -1,10 +1,9 @@
-"""Encryption of a database that is in use: sealing it, and rotating its keys, while its owners read and write.
+"""Encryption of a database in use: sealing, and rotation of its keys, while its owners read and write.
 
     python -m benchmarks.rotation --rows 100000 --json results/rotation.json
 
-Owners write, read and search all the time. Meanwhile everything that is in plain is sealed, the master key is changed
-for another, and every owner gets a new data key. In the end every memory is read and compared with what was written
-last.
+Owners write, read and search all the time. Meanwhile all plain rows are sealed, the master key is replaced, and every
+owner gets a new data key. In the end every memory is read and compared with its last write.
 """
 
 from __future__ import annotations
@@ -36,16 +35,16 @@ _BATCH = 500
 _WRITERS = 4
 
 _PAUSE = 0.1
-"""Seconds between a user's turns: what is measured is the waiting for others, not how much a machine can do."""
+"""Seconds between a user's turns: the benchmark measures waiting, not the capacity of the machine."""
 
 _BEFORE = 3.0
-"""Seconds of load alone, to compare with."""
+"""Seconds of load alone, as the baseline."""
 Item = tuple[tuple[str, ...], str]
 Work = Callable[[MemoryStore, KeyRing], Awaitable[float]]
 
 
 class _Load:
-    """Owners who write, read and search; `written` holds what was last written to each item."""
+    """Owners who write, read and search; `written` holds the last write of each item."""
 
     def __init__(self, store: MemoryStore, written: dict[Item, str], owners: int) -> None:
         self._store = store
@@ -57,7 +56,6 @@ class _Load:
 
     @asynccontextmanager
     async def going_on(self) -> AsyncIterator[None]:
-        """Load the store meanwhile."""
         stopped = asyncio.Event()
         tasks = [asyncio.create_task(self._use(number, stopped)) for number in range(_WRITERS)]
         try:
@@ -90,7 +88,6 @@ def _value(key: str, text: str) -> dict[str, Any]:
 
 
 async def measure(rows: int) -> tuple[dict[str, Metrics], Metrics]:
-    """Return what each step came to with so many memories, and what was lost."""
     owners = max(_WRITERS, rows // _OWNER_ROWS)
     written: dict[Item, str] = {}
     old, new = os.urandom(32), os.urandom(32)

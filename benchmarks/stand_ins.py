@@ -1,6 +1,6 @@
-"""Stand-ins for the slow parts, so that a benchmark of time measures the rest: texts, memories, embedder and model.
+"""Stand-ins for the slow parts of a benchmark: texts, memories, embedder and model.
 
-Texts are made of words as common and as rare as in a language, because what a lexical search costs depends on that.
+Words are as frequent as in a natural language, because the cost of lexical search depends on that.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _COMMON = """
     about all will one there when who more no out up some like time just
 """.split()  # noqa: SIM905 - a list would take a line a word
 _WORDS = 20_000
-"""Texts of one person in years of chat."""
+"""Vocabulary of one person in years of chat."""
 
 BATCH = 500
 """Records written at once."""
 
 _A_CONVERSATION = 20
-"""Messages of one."""
+"""Messages of one conversation."""
 
 _A_MEMORY = timedelta(hours=1)
 """Time between two memories: ten thousand span a year."""
@@ -58,12 +58,12 @@ _A_MEMORY = timedelta(hours=1)
 _Item = TypeVar("_Item")
 
 _FLOOR = 0.75
-"""The share of every vector that all texts have in common: as with e5, no cosine is far below it."""
+"""Common component of all vectors: as with e5, no cosine is far below it."""
 
 
 @cache
 def _vocabulary() -> tuple[list[str], list[float]]:
-    """Return the words, the most common first, and their weights added up, after Zipf."""
+    """Return the words, the most common first, and their cumulative weights, after Zipf."""
     chance = random.Random(7)
     made: dict[str, None] = dict.fromkeys(_COMMON)
     while len(made) < _WORDS:
@@ -73,7 +73,7 @@ def _vocabulary() -> tuple[list[str], list[float]]:
 
 
 def words(seed: str, number: int) -> str:
-    """Return a text of so many words, always the same for a seed.
+    """Return a text of `number` words, always the same for a seed.
 
     >>> words("tea", 5) == words("tea", 5) != words("milk", 5)
     True
@@ -83,13 +83,13 @@ def words(seed: str, number: int) -> str:
 
 
 def question(number: int, memory: str) -> str:
-    """Return what a user says in a turn: something new, and a question about something remembered."""
+    """Return a user's message: a new fact, and a question about a memory."""
     rare = sorted(memory.split(), key=len)[-4:]
     return f"I keep {words(f'new {number}', 6)}. What did I say about {' '.join(rare)}?"
 
 
 class InstantEmbeddings(Embeddings):
-    """Base of embedders that take next to no time, and so no thread; texts are embedded as questions are."""
+    """Base of instant embedders, which need no thread; texts are embedded like questions."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return [self.embed_query(text) for text in texts]
@@ -102,7 +102,7 @@ class InstantEmbeddings(Embeddings):
 
 
 class HashEmbeddings(InstantEmbeddings):
-    """Unit vectors at once: each word adds a vector of its own, so that texts which share words are near."""
+    """Instant unit vectors: each word adds a vector of its own, so that texts with common words are near."""
 
     def __init__(self) -> None:
         self._of_word: dict[str, Any] = {"": self._random("")}
@@ -125,16 +125,16 @@ class HashEmbeddings(InstantEmbeddings):
 
 
 def embed_with(store: MemoryStore, embeddings: Embeddings) -> None:
-    """Let a store embed with a stand-in, questions and what it keeps; it stays named after its own model."""
+    """Replace a store's embedder, keeping the name of its model."""
     store.embedding = replace(store.embedding, embeddings=embeddings)
     store.vectors = DocumentVectors(store.pool, store.embedding)
 
 
 class TimedEmbeddings(Embeddings):
-    """Another embedder, and the time during which it was at work; calls side by side count once.
+    """Another embedder, with the time of its work; concurrent calls count once.
 
     Attributes:
-        waits_ms: What each question waited for its vector; one that gives up waiting has waited too.
+        waits_ms: Waiting time of each question, including cancelled ones.
     """
 
     def __init__(self, inner: Embeddings) -> None:
@@ -178,10 +178,10 @@ class TimedEmbeddings(Embeddings):
 
 
 class InstantModel(AnsweringModel):
-    """Answers at once, and fills in the form of `memory.write.extraction` with what the user said they keep.
+    """Answers at once, and extracts the facts that a message "keeps".
 
-    `remembers` makes calls of tools, once a turn before the answer, from what the user says. Prompts are `asked` by
-    reference, so that counting their tokens takes no time of the turn.
+    `remembers` makes tool calls from the message, once a turn before the answer. Prompts are `asked` by reference, so
+    that counting their tokens takes no time of the turn.
     """
 
     remembers: Callable[[str], list[tuple[str, dict[str, Any]]]] | None = None
@@ -189,7 +189,6 @@ class InstantModel(AnsweringModel):
     offered: list[Any] = Field(default_factory=list)
 
     def prompt_tokens(self) -> list[int]:
-        """Return about how many tokens each prompt had, tools included."""
         tools = len(json.dumps(self.offered)) // 4 if self.offered else 0
         return [count_tokens_approximately(prompt) + tools for prompt in self.asked]
 
@@ -219,7 +218,7 @@ class InstantModel(AnsweringModel):
 
 
 def proposal(shown: str) -> dict[str, Any]:
-    """Return a label for every clause of the user's in a conversation: what they keep is a fact, else they ask."""
+    """Label every clause of the user in a conversation: as a fact, or as a question."""
     clauses = labels.clauses_in(shown.partition("<conversation>\n")[2].partition("\n</conversation>")[0])
     said = {number: f"User keeps {text.removeprefix('I keep ')}" for number, text in clauses.items()}
     facts = [labels.fact(number, text) for number, text in said.items() if not text.endswith("?")]
@@ -257,25 +256,22 @@ def memories(user_id: str, number: int) -> Iterator[tuple[MemoryScope, Record]]:
 
 
 async def fill(memory: MemoryFacade, user_id: str, number: int) -> None:
-    """Let a user have so many memories."""
     await write(memory, (put(user_id, record) for _scope, record in memories(user_id, number)))
 
 
 async def write(memory: MemoryFacade, changes: Iterator[Change]) -> None:
-    """Write changes, `BATCH` at a time."""
     for batch in in_batches(changes):
         await memory.apply(batch)
 
 
 def in_batches(items: Iterator[_Item]) -> Iterator[Sequence[_Item]]:
-    """Yield `BATCH` items at a time."""
     while batch := list(islice(items, BATCH)):
         yield batch
 
 
 @asynccontextmanager
 async def in_bulk(pool: Pool) -> AsyncIterator[None]:
-    """Fill a store's tables without its vector index, which is made anew at the end: ten times as fast."""
+    """Fill a store's tables without its vector index, which is rebuilt at the end: ten times as fast."""
     async with pool.connection() as conn:
         cursor = await conn.execute(
             "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema() AND indexdef ~ 'USING hnsw'"

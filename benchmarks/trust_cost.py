@@ -2,11 +2,11 @@
 
     python -m benchmarks.trust_cost --json results/trust_cost.json [--memories 1000 10000] [--turns 100]
 
-The same turns with the same memories in four databases of one embedded server, in turn: who begins changes from turn to
-turn, and what a turn leaves to do behind it is done before the next one begins. The model and the embedder are
-stand-ins that answer at once. Processor time, and not time: what else a machine does changes little of it. What
-encryption adds is the difference of two turns that differ in the key alone, and it is told as the mean and as the
-median of the differences turn by turn, with the quartiles and the interval that holds the mean of 95 in 100 samples.
+The same turns with the same memories run in four databases of one embedded server; the first rotates, and background
+work of a turn is finished before the next begins. Model and embedder are instant stand-ins. Processor time, unlike
+elapsed time, hardly depends on other load. The cost of encryption is the difference of two turns that differ in the key
+alone, reported as mean and median of the differences turn by turn, with the quartiles and the 95 % interval of the
+mean.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tests.support.databases import open_memory_store
 SIZES = (1_000, 10_000)
 
 SYSTEMS = {"plain": (False, False), "wall": (False, True), "sealed": (True, False), "sealed_wall": (True, True)}
-"""By name: whether there is a key, and whether row-level security is on."""
+"""By name: with a key, and with row-level security."""
 
 COSTS = {
     "encryption": ("sealed", "plain"),
@@ -53,7 +53,7 @@ Series = dict[str, list[float]]
 
 
 async def measure(sizes: Sequence[int], turns: int) -> dict[str, Metrics]:
-    """Return what so many turns of each system cost, by `system.size`, and what is added, by `cost.size`."""
+    """Return the cost of each system, by `system.size`, and the additional costs, by `cost.size`."""
     found: dict[str, Metrics] = {}
     async with _opened(sizes) as systems:
         for size in sizes:
@@ -89,7 +89,6 @@ async def _opened(sizes: Sequence[int]) -> AsyncIterator[dict[str, System]]:
 
 
 async def _run(systems: dict[str, System], size: int, turns: int) -> dict[str, Series]:
-    """Return the times of turns in their order, by system and by kind."""
     known = [record.text for _, record in memories(str(size), min(turns, 100))]
     series: dict[str, Series] = {name: {kind: [] for kind in _KINDS} for name in systems}
     order = list(systems.values())

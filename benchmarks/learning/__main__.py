@@ -17,7 +17,7 @@ from react_mem.memory.facade import MemoryFacade
 
 _SEED = 20
 _STRANGERS_SEED = 21
-"""The same kinds of task by name, with other procedures: what is learnt from one user is wrong for the other."""
+"""The same names of tasks with other procedures: skills of one user are wrong for the other."""
 
 _SHOWN = (
     *("episodes", "success_rate", "steps_per_task", "episodes_with_a_skill"),

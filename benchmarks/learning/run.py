@@ -1,4 +1,4 @@
-"""World of tools, an agent by script that works in it with skills and without, and what is counted of its episodes."""
+"""A world of tools, a scripted agent that works in it with or without skills, and the counts of its episodes."""
 
 from __future__ import annotations
 
@@ -29,34 +29,35 @@ _THINGS = ("order", "stock", "account", "ticket", "route")
 TOOLS = tuple(f"{verb}_{thing}" for thing in _THINGS for verb in _VERBS)
 
 _PROCEDURE = (3, 5)
-"""Steps of a right procedure, at least and at most."""
+"""Minimum and maximum steps of a right procedure."""
 
 _DISTRACTORS = 4
-"""Tools beside those of the procedure that look as if they were for the task, and work without bringing it on."""
+"""Plausible tools outside of the procedure; they work without progress."""
 
 _FLAKY = 0.1
-"""Share of calls that fail for no reason."""
+"""Share of calls that fail at random."""
 
 HARMFUL_TYPES = 3
 """Kinds of task where every skill does harm."""
 
 _OTHERWISE = 0.35
-"""Share of the requests for such a task that take the other procedure: a skill for the first one works more often than
-not, and looks good by itself."""
+"""Share of the requests for such a task that need the other procedure: a skill for the first one succeeds more often
+than not, and looks good by itself.
+"""
 
 _READ = 0.9
-"""Share of such requests in which an agent without a skill to follow sees which procedure it takes."""
+"""Share of such requests that an agent without a skill reads correctly."""
 
 _LOST = 1_000
-"""Steps that a spoilt request lacks: nothing makes it good again."""
+"""Missing steps of a spoilt request, beyond any repair."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A kind of task: tools that do it, in an order that is hidden from the agent, among others that are plausible.
+    """A kind of task: the tools that do it, in an order hidden from the agent, among other plausible tools.
 
-    Some requests take it `otherwise` and say so themselves: whoever reads them sees it most of the time, and whoever
-    follows a procedure without reading spoils them. So every skill for such a task does harm.
+    Some requests need the `otherwise` procedure and say so. An agent that reads them notices mostly; one that follows a
+    skill without reading spoils them. So every skill for such a task does harm.
     """
 
     name: str
@@ -67,14 +68,12 @@ class Task:
 
 @dataclass(frozen=True)
 class Result:
-    """Answer of a tool."""
-
     output: str = ""
     error: str = ""
 
 
 class Episode:
-    """One request for a task; that of a number is as lucky whoever works on it."""
+    """One request for a task, with the same luck for every agent."""
 
     def __init__(self, task: Task, number: int, seed: int) -> None:
         self.task = task
@@ -90,11 +89,9 @@ class Episode:
 
     @property
     def is_done(self) -> bool:
-        """Return whether the task is done."""
         return self._done == len(self._procedure)
 
     def call(self, tool: str) -> Result:
-        """Use a tool."""
         if self._luck.random() < _FLAKY:
             return Result(error="temporarily unavailable")
         if tool in self._spoiling:
@@ -111,7 +108,7 @@ class Episode:
 
 
 def tasks(seed: int) -> list[Task]:
-    """Return the kinds of task of a world; another seed makes another world, with the same tools."""
+    """Return the kinds of task of a world; another seed makes another world with the same tools."""
     luck = random.Random(seed)
     made = []
     for number in range(TASK_TYPES):
@@ -133,29 +130,29 @@ def harmful_tasks(seed: int) -> list[Task]:
 
 
 def bad_procedure(task: Task, kind: int) -> tuple[str, ...]:
-    """Return a procedure that does not do a task: in the wrong order, with a step left out, or beside the point."""
+    """Return a wrong procedure: in the wrong order, with a missing step, or beside the point."""
     right = task.procedure
     others = tuple(tool for tool in task.plausible if tool not in right)
     return (right[::-1], (*right[:1], *right[2:]), (*others[:2], right[-1]))[kind % 3]
 
 
 BUDGET = 14
-"""Steps that the agent has for a request."""
+"""Steps of the agent for a request."""
 
 _RETRIES = 2
-"""Times that it tries a step of a skill again: tools are flaky."""
+"""Retries of a skill's step: tools are flaky."""
 
 
 @dataclass
 class Attempt:
-    """Steps of the agent for one request, as working memory has them."""
+    """The agent's steps for one request, in the form of working memory."""
 
     steps: list[dict[str, Any]] = field(default_factory=list)
     succeeded: bool = False
 
 
 def work(episode: Episode, procedure: Sequence[str], luck: random.Random) -> Attempt:
-    """Work on a request by the tools of a skill, or by exploring, until it is done or the budget is spent."""
+    """Work on a request by a skill's tools, or by exploring, until it is done or the budget is spent."""
     attempt = Attempt()
 
     def use(tool: str) -> bool:
@@ -196,14 +193,14 @@ _BIN = 50
 """Episodes of one point of the curve."""
 
 _MAX_TRIALS = 20
-"""Within which a bad skill has to be archived."""
+"""Uses within which a bad skill has to be archived."""
 
 
 @dataclass
 class Tally:
-    """Counts of a run, by episode or in seconds; of bad skills by id, how often one was followed and when archived.
+    """Counts of a run, by episode or in seconds; for bad skills by id, the uses and the time of archiving.
 
-    `crossed` are skills offered to a user that come from another one.
+    `crossed` counts skills offered to another user than their own.
     """
 
     successes: list[bool] = field(default_factory=list)
@@ -217,7 +214,6 @@ class Tally:
     archived_after: dict[str, int] = field(default_factory=dict)
 
     def metrics(self) -> dict[str, float]:
-        """Return the counts as metrics."""
         found: dict[str, float] = {
             "episodes": len(self.successes),
             "success_rate": round(fmean(self.successes), 4),
@@ -250,9 +246,10 @@ class Tally:
 
 
 def harm_of(learning: Tally, without: Tally) -> dict[str, float]:
-    """Return the harm that learning does once it has seen half of the episodes: what is certain of `harm.difference`.
+    """Return the harm of learning in the second half: the lower bound of `harm.difference`.
 
-    That is the share of successes without learning less that with it, over the same requests, in its 95 % interval.
+    The difference is the success rate without learning less the rate with it, over the same requests, in its 95 %
+    interval.
     """
     half = len(without.successes) // 2
     pairs = zip(without.successes[half:], learning.successes[half:], strict=True)
@@ -286,7 +283,7 @@ class Run:
             self.tally.bad_trials[skill.id] = 0
 
     async def episodes(self, number: int, name: str) -> None:
-        """Work on so many requests, kinds of task in turn, with maintenance now and then."""
+        """Work on requests of all kinds of task, with maintenance now and then."""
         order = random.Random(self._seed)
         for place in counted(range(1, number + 1), name, "requests"):
             task = order.choice(self._tasks)

@@ -1,1 +1,1 @@
-"""Retrieval, measured: does a question find the turns that hold its answer, and what does that cost."""
+"""Retrieval benchmark: evidence recall of questions about conversations, and its cost."""

@@ -1,37 +1,35 @@
-"""Evidence recall, time and size of memory search, beside what others use.
+"""Evidence recall, time and size of memory search, beside peers.
 
     python -m benchmarks.locomo --data locomo.json --json results/locomo.json [--peers NAME ...]
 
-Conversations come in the layout of LoCoMo (https://github.com/snap-research/locomo), which is not part of the project;
-benchmarks/stress has some of our own. `--data` may be given several times. Each is written as its owner's conversation
-would be, session by session: the first speaker as the user, the second as the assistant, by name, dated, a picture by
-its caption. Each question is then asked from another conversation, a week after the last session or when the data says
-(`asked_date_time`), and the turns that are found are compared with those that hold the answer. No model is called.
-Questions without evidence, the adversarial ones among them, are left out.
+Conversations have the layout of LoCoMo (https://github.com/snap-research/locomo), which is not part of the project;
+benchmarks/stress has some of our own. `--data` may be repeated. Each conversation is written session by session for its
+owner: the first speaker as the user, the second as the assistant, by name, dated, pictures by their captions. Each
+question is then asked from another conversation, a week after the last session or at `asked_date_time`, and the found
+turns are compared with the evidence. No model is called. Questions without evidence are left out.
 
-The metrics, each over all questions and as `recall@10.multi_hop` by category (and by file, where there are several):
-`recall@K`: how much of a question's evidence is among the K first results; `all_evidence@10`: how many questions have
-all of it there; `mrr`: 1 / the place of the first. What rides along with a result as its context counts as nothing but
-`context_tokens`: those of the prompt's block of memories, twenty results at the default budget.
+The metrics, over all questions, and by category (and by file, of several) as `recall@10.multi_hop`: `recall@K`, the
+share of the evidence among the first K results; `all_evidence@10`, the share of questions with all evidence there;
+`mrr`, the mean reciprocal rank of the first evidence. The context of a result counts only as `context_tokens`: the
+tokens of the prompt's block of memories, twenty results at the default budget.
 
-What is found is not yet in the prompt. `prompt_evidence` is how much of a question's evidence a line of the context
-stands for that is assembled for it, by its own text or by the answer or question that is shown with it, and
-`prompt_tokens` what all of it takes that was retrieved: ours reads what a turn reads by default, of peers all results
-come into a prompt of the same budget.
+Found evidence is not yet in the prompt. `prompt_evidence` is the share of the evidence that a line of the assembled
+context shows, by its own text or as the partner of another message, and `prompt_tokens` the tokens of all retrieved
+text. Ours reads as a turn does by default; for peers all results go into a prompt of the same budget.
 
-Intervals are 95 % bootstrap intervals: `low.recall@10` and `high.recall@10` over questions, and
-`conversations.low.recall@10` and so on over conversations, which says more of data that nobody has seen: questions of
-one conversation stand and fall together. So for `all_evidence@10` and `prompt_evidence`, and by category.
+Intervals are 95 % bootstrap intervals: `low.recall@10` and `high.recall@10` over questions,
+`conversations.low.recall@10` and so on over conversations, whose questions are correlated. The same for
+`all_evidence@10` and `prompt_evidence`, and by category.
 
-Every system is given the same embedding model. A text is embedded once a run, when the first of them asks for it, and
-no time contains it: `ingest_embedding_seconds` and `p50_with_embedding_ms` say what it would have cost each of them.
-Search is measured one question at a time. `peak_rss_bytes` is this process with the model loaded, without the database
-server; `disk_bytes_per_memory` is tables and indexes by the turn.
+All systems share one embedding model. A text is embedded once a run, and no time contains that:
+`ingest_embedding_seconds` and `p50_with_embedding_ms` add the cost for each system. Questions are asked one at a time.
+`peak_rss_bytes` is this process with the model loaded, without the database server; `disk_bytes_per_memory` is tables
+and indexes per turn.
 
-Peers: bm25 (bm25s, stemming), dense (numpy), LangGraph's InMemoryStore and AsyncPostgresStore as they come, LangMem's
-search tool on an InMemoryStore, and mem0 where it is installed (by the extra `mem0`; it keeps the turns as
-they are, no model call, telemetry off). They have no field for the speaker and get "name: text". AsyncPostgresStore
-embeds questions as it embeds texts; mem0 searches by words only what spaCy prepared (`pip install 'mem0ai[nlp]'`).
+Peers: bm25 (bm25s, stemming), dense (numpy), LangGraph's InMemoryStore and AsyncPostgresStore, LangMem's search tool on
+an InMemoryStore, and mem0 where installed (by the extra `mem0`; it stores the turns unchanged, no model call, telemetry
+off). They have no field for the speaker and get "name: text". AsyncPostgresStore embeds questions like texts; mem0's
+lexical search needs spaCy (`pip install 'mem0ai[nlp]'`).
 """
 
 from __future__ import annotations
@@ -59,12 +57,11 @@ BY_GROUP = "recall@10"
 
 
 def installed(peer: str) -> bool:
-    """Return whether the packages of a peer are there."""
     return all(importlib.util.find_spec(module) is not None for module in _MODULES.get(peer, ()))
 
 
 def show(systems: dict[str, Metrics], about: str) -> None:
-    """Print everything; of intervals by category there are more in the JSON."""
+    """Print all but the intervals by category, which are in the JSON."""
     print_table(f"Evidence found: {about}", QUALITY, systems)
     found = {name: by_group(metrics, BY_GROUP) for name, metrics in systems.items()}
     # a row a group, and three digits: as many columns as there are systems fit on a line

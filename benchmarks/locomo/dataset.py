@@ -1,4 +1,4 @@
-"""Conversations in the layout of LoCoMo or BEAM, with questions and the turns that answer them."""
+"""Conversations in the layout of LoCoMo or BEAM, with questions and their evidence."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 CATEGORIES = {1: "multi_hop", 2: "temporal", 3: "open_domain", 4: "single_hop"}
-"""The names of LoCoMo's numbers; another data set may name its categories itself."""
+"""Names of LoCoMo's numbers; other data may name its categories itself."""
 ADVERSARIAL = 5
-"""Questions without an answer: there is no evidence to find."""
+"""Questions without an answer, so without evidence."""
 ASKED_AFTER = timedelta(days=7)
-"""Time of questions that the data does not date: a week after the last session, so that "last month" has a meaning."""
+"""Time of undated questions, after the last session: a reference for "last month"."""
 
 _TURN_ID = re.compile(r"D\s?(\d+):(\d+)")
 _SESSION = re.compile(r"session_(\d+)")
@@ -25,7 +25,7 @@ _ROLES = {"user", "assistant"}
 
 @dataclass(frozen=True)
 class Turn:
-    """One message, `D<session>:<turn>`; without a speaker where the data names only the role."""
+    """One message, `D<session>:<turn>`; without a speaker if the data names only the role."""
 
     id: str
     speaker: str | None
@@ -35,8 +35,6 @@ class Turn:
 
 @dataclass(frozen=True)
 class Session:
-    """Turns of one sitting."""
-
     id: str
     said_at: datetime
     turns: tuple[Turn, ...]
@@ -44,8 +42,6 @@ class Session:
 
 @dataclass(frozen=True)
 class Question:
-    """A question and the turns that answer it."""
-
     text: str
     category: str
     evidence: frozenset[str]
@@ -53,10 +49,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Conversation:
-    """Everything between two speakers: what one owner's memory holds, and the questions that can be judged.
-
-    `skipped` are those that name no turn that is there; adversarial ones are not counted.
-    """
+    """One owner's conversation with its questions; `skipped` counts non-adversarial questions without evidence."""
 
     owner: str
     source: str
@@ -67,15 +60,14 @@ class Conversation:
 
     @property
     def turns(self) -> Iterator[Turn]:
-        """Every turn, in order."""
         return (turn for session in self.sessions for turn in session.turns)
 
 
 def load(files: Sequence[Path]) -> list[Conversation]:
-    """Read the conversations that have a question: from files in LoCoMo's or BEAM's layout, or of a folder all of them.
+    """Read the conversations with questions from files, or folders of files, in LoCoMo's or BEAM's layout.
 
     Raises:
-        ValueError: If a file is not in that layout, or holds no question; the message names the file and the place.
+        ValueError: If a file is invalid or has no question; the message names the file and the place.
     """
     conversations: list[Conversation] = []
     for file in (file for path in files for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])):
@@ -101,7 +93,7 @@ def load(files: Sequence[Path]) -> list[Conversation]:
 
 
 def turn_ids(text: str) -> list[str]:
-    """Return every id in an evidence string, in one form: some strings hold several, or leading zeros.
+    """Return the normalised ids in an evidence string; some strings hold several, or leading zeros.
 
     >>> turn_ids("D8:6; D9:17"), turn_ids("D1:02"), turn_ids("D:11:26")
     (['D8:6', 'D9:17'], ['D1:2'], [])
@@ -110,7 +102,7 @@ def turn_ids(text: str) -> list[str]:
 
 
 def _from_sessions(sample: dict[str, Any]) -> dict[str, Any]:
-    """Return a sample that lists its `sessions`, as BEAM's do, in LoCoMo's layout; abstentions have no evidence."""
+    """Convert BEAM's layout, a list of `sessions`, to LoCoMo's; abstentions have no evidence."""
     said: dict[str, Any] = {"speaker_b": "assistant"}
     ids: dict[str, str] = {}
     for number, session in enumerate(sample["sessions"], 1):

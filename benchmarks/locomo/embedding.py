@@ -1,4 +1,4 @@
-"""One embedding model for every system: each text is embedded once, and everyone is charged for what it asks."""
+"""One embedding model for all systems: each text is embedded once, and each system is charged for its requests."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 BATCH = 16
-"""Texts of one call, so that whoever asks for all at once is not charged with the memory that takes: 64 texts of 2,000
-characters take the local model 300 MB."""
+"""Texts of one call, so that no system is charged with the memory of a large batch: 64 texts of 2,000 characters take
+the local model 300 MB.
+"""
 
 Known = dict[str, tuple[np.ndarray[Any, np.dtype[np.float32]], float]]
-"""By text: its vector, packed because all of them stay in memory, and the seconds that it took."""
+"""By text the packed vector, and the seconds of its computation."""
 
 
 class SharedEmbeddings(Embeddings):
-    """Embeds a text the first time that it is asked for, and says what every asker would have paid.
+    """Caching embedder that records the cost of uncached embedding.
 
     Attributes:
-        spent: Seconds that embedding took in this run, altogether.
-        charged: Seconds that embedding would have taken if nothing had been known already.
+        spent: Seconds of embedding in this run.
+        charged: Seconds that embedding would have taken without the cache.
     """
 
     def __init__(self, model: Embeddings) -> None:

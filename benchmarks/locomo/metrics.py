@@ -1,4 +1,4 @@
-"""Recall of the evidence, by category and over all questions, with the interval that chance leaves it."""
+"""Recall of the evidence, by category and over all questions, with bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.measures import interval, percentile
 CUTS = (5, 10, 20)
 ALL_AT = 10
 LIMIT = max(CUTS)
-"""Results that every system is asked for."""
+"""Requested results."""
 
 _TOKENS = "prompt_tokens"
 _BOUNDED = (f"recall@{ALL_AT}", f"all_evidence@{ALL_AT}", "prompt_evidence")
@@ -22,7 +22,7 @@ _BOUNDED = (f"recall@{ALL_AT}", f"all_evidence@{ALL_AT}", "prompt_evidence")
 
 @dataclass(frozen=True)
 class Prompt:
-    """Turns that a line of a question's prompt stands for, and the tokens of everything in it that was retrieved."""
+    """Turns shown in a question's prompt, and the tokens of its retrieved text."""
 
     turns: frozenset[str]
     tokens: int
@@ -30,10 +30,10 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Results of a question, best first; a result that is no turn takes its place as well.
+    """Results of a question, best first, including results that are no turns.
 
-    `groups` are what it counts towards, beside the whole: its category, its file. Milliseconds are without the
-    embedding of the question. Without a prompt only the search is looked at.
+    `groups` are its category and file. `milliseconds` exclude the embedding of the question. `prompt` is None where
+    only the search is measured.
     """
 
     found: Sequence[str]
@@ -47,7 +47,6 @@ class Ranking:
 
     @property
     def scores(self) -> dict[str, float]:
-        """Contribution of the question to the means."""
         first = (place for place, id_ in enumerate(self.found, start=1) if id_ in self.evidence)
         found = {
             **{f"recall@{cut}": recall(self.found, self.evidence, cut) for cut in CUTS},
@@ -61,7 +60,7 @@ class Ranking:
 
 
 def recall(found: Sequence[str], evidence: Collection[str], cut: int) -> float:
-    """Return how much of the evidence is among the first results.
+    """Return the share of the evidence among the first results.
 
     >>> recall(["D1:1", "D1:2", "D1:3"], {"D1:1", "D1:3"}, 2)
     0.5
@@ -81,11 +80,10 @@ def quality(rankings: Sequence[Ranking]) -> dict[str, float]:
 
 
 def intervals(rankings: Sequence[Ranking]) -> dict[str, float]:
-    """Return the ends of the intervals of some means, by the names of those.
+    """Return the bounds of the means' intervals.
 
-    `low.recall@10` and `high.recall@10` are over questions, as if each were drawn by itself; and, where there are
-    several conversations, `conversations.low.recall@10` and so on over those: what another set of people's would give.
-    By group as `low.recall@10.multi_hop`.
+    `low.recall@10` and `high.recall@10` are over questions, drawn independently; `conversations.low.recall@10` and so
+    on over conversations, of several. By group as `low.recall@10.multi_hop`.
     """
     found: dict[str, float] = {}
     for group, part in _by_group(rankings).items():
@@ -100,7 +98,6 @@ def intervals(rankings: Sequence[Ranking]) -> dict[str, float]:
 
 
 def latency(rankings: Sequence[Ranking]) -> dict[str, float]:
-    """Return the median and the 95th percentile of a search, without and with the embedding of the question."""
     bare = [ranking.milliseconds for ranking in rankings]
     whole = [ranking.milliseconds + ranking.embedding_milliseconds for ranking in rankings]
     return {
@@ -111,7 +108,7 @@ def latency(rankings: Sequence[Ranking]) -> dict[str, float]:
 
 
 def by_group(metrics: Mapping[str, float], metric: str) -> dict[str, float]:
-    """Return a metric of each group by the group's name.
+    """Return a metric by group.
 
     >>> by_group({"mrr": 0.5, "mrr.temporal": 0.6}, "mrr")
     {'temporal': 0.6}
@@ -120,6 +117,6 @@ def by_group(metrics: Mapping[str, float], metric: str) -> dict[str, float]:
 
 
 def _by_group(rankings: Sequence[Ranking]) -> dict[str, list[Ranking]]:
-    """Return the questions by what their group adds to the name of a metric; all of them by nothing."""
+    """Return the questions by the suffix of their group; all of them under the empty suffix."""
     groups = sorted({group for ranking in rankings for group in ranking.groups})
     return {"": list(rankings)} | {f".{group}": [r for r in rankings if group in r.groups] for group in groups}

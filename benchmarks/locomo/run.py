@@ -1,4 +1,4 @@
-"""One run: everything is written to a system, every question asked, and all of it counted."""
+"""One run: write the conversations to each system, ask every question, and compute the metrics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from react_mem.memory.store.embeddings import EmbeddingModel
 
 
 async def run(conversations: Sequence[Conversation], peers: Sequence[str], model: EmbeddingModel) -> dict[str, Metrics]:
-    """Measure every system, ours first, on a database server that is gone afterwards; return its metrics."""
     embeddings = SharedEmbeddings(model.embeddings)
     questions = list(dict.fromkeys(question.text for c in conversations for question in c.questions))
     # before anyone asks, so that the first to ask is not the one whose caches are cold
@@ -40,7 +39,7 @@ async def run(conversations: Sequence[Conversation], peers: Sequence[str], model
 async def measure(
     system: System, conversations: Sequence[Conversation], embeddings: SharedEmbeddings, name: str = "System"
 ) -> Metrics:
-    """Write all to an empty memory, then ask all questions, and at last put the prompt of each together."""
+    """Write to an empty memory, then ask all questions, and last assemble their prompts."""
     reset_peak()
     started, spent, charged = time.perf_counter(), embeddings.spent, embeddings.charged
     for conversation in counted(conversations, f"{name} is written to", "conversations"):

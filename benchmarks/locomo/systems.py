@@ -1,14 +1,18 @@
-"""Systems that are measured: ours through the public facade, as it is shipped, and peers on the same embeddings."""
+"""The compared systems: ours through the public facade, as shipped, and peers on the same embeddings."""
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
+from langchain_core.embeddings import Embeddings
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import BaseStore, IndexConfig, PutOp
 from langgraph.store.memory import InMemoryStore
@@ -16,7 +20,6 @@ from langgraph.store.postgres.aio import AsyncPostgresStore
 from langgraph.store.postgres.base import PostgresIndexConfig
 from langmem import create_search_memory_tool
 
-from benchmarks import mem0_memory
 from benchmarks.databases import disk_bytes, new_database, opened
 from benchmarks.locomo.dataset import Conversation, Session, Turn
 from benchmarks.locomo.embedding import SharedEmbeddings
@@ -34,14 +37,13 @@ from react_mem.memory.model.policy import MemoryPolicy
 ASKED_IN = "another conversation"
 
 _ENOUGH = 40
-"""Characters by which a text is known in the prompt: it is shown from its beginning, though not to its end."""
+"""Characters by which a text is recognised in the prompt, which may cut its end."""
 
 
 def prompt_of(question: str, results: Sequence[MemoryResultItem], turn_of: Callable[[str], str | None]) -> Prompt:
-    """Put a prompt together of what was read for a question, and look which turns a line of it stands for.
+    """Assemble the prompt of a question and return the turns shown in it.
 
-    A line of a memory stands for each of its fragments that it shows: of a long text, a part will do. So does a line of
-    an outline for the question and for the answer of whose beginnings it shows some words.
+    A line shows each of its fragments of which it has the beginning; so does a line of an outline for both messages.
     """
     assembled = assemble(frame_of(question), results, session_id=ASKED_IN, recalls=True)
     text = assembled.layout["retrieved"]
@@ -59,48 +61,53 @@ def _stands_in(part: Fragment, text: str) -> bool:
 
 
 def frame_of(question: str) -> Frame:
-    """Return the frame of a conversation's first turn, under the default policy, for a model nothing is known of."""
+    """Return the frame of a conversation's first turn, under the default policy, for an unknown model."""
     return Frame([HumanMessage(question, id="question")], MemoryPolicy(), Window(ASSUMED_WINDOW, known=False))
 
 
 @dataclass(frozen=True)
 class Hit:
-    """One result: the turn that it is, empty where it is none, and the item as a prompt would have it."""
+    """One result: its turn, empty for none, and its item in a prompt."""
 
     turn_id: str
     item: MemoryResultItem
 
 
-class System(Protocol):
-    """A memory under measurement."""
+class System(ABC):
+    """A memory under measurement, in a database if there is an address."""
 
+    def __init__(self, database_url: str | None = None) -> None:
+        self._database_url = database_url
+
+    @abstractmethod
     async def write(self, conversation: Conversation) -> None:
         """Store a conversation, for its owner."""
 
+    @abstractmethod
     async def search(self, conversation: Conversation, question: str) -> Sequence[Hit]:
         """Return the `LIMIT` best results for a question to this owner's memory, the best first."""
 
+    @abstractmethod
     async def prompt(self, conversation: Conversation, question: str) -> Prompt:
-        """Return what of this owner's memory comes into the prompt that a question is asked with."""
+        """Return the retrieved part of a question's prompt."""
 
     async def disk_bytes(self) -> int | None:
-        """Return what is on disk once everything is written; None where nothing is."""
+        """Return the size on disk; None without a database."""
+        return await disk_bytes(self._database_url) if self._database_url else None
 
 
 @dataclass(frozen=True)
 class Setup:
-    """Input of every system: a database server, where it may make one of its own, and the model that all share."""
-
     server_url: str
     embeddings: SharedEmbeddings
     dims: int
 
 
-class Peer(ABC):
-    """Base of peers: it has the turns. Nothing is on disk unless a peer says so."""
+class Peer(System):
+    """Base of peers, with the turns as items."""
 
     def __init__(self, database_url: str | None = None) -> None:
-        self._database_url = database_url
+        super().__init__(database_url)
         self._items: dict[str, dict[str, MemoryResultItem]] = {}
 
     async def write(self, conversation: Conversation) -> None:
@@ -123,9 +130,6 @@ class Peer(ABC):
     async def prompt(self, conversation: Conversation, question: str) -> Prompt:
         return prompt_of(question, [hit.item for hit in await self.search(conversation, question)], str)
 
-    async def disk_bytes(self) -> int | None:
-        return await disk_bytes(self._database_url) if self._database_url else None
-
     @abstractmethod
     async def _store(self, conversation: Conversation) -> None:
         """Store the turns."""
@@ -136,13 +140,10 @@ class Peer(ABC):
 
 
 def spoken(turn: Turn) -> str:
-    """Return a turn as a system without a field for the speaker gets it."""
     return f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
 
 
 class Bm25(Peer):
-    """BM25 by bm25s, English stemming and stop words, one index an owner."""
-
     def __init__(self) -> None:
         super().__init__()
         import bm25s  # type: ignore[import-untyped]  # both come with the extra `bench`
@@ -169,8 +170,6 @@ class Bm25(Peer):
 
 
 class Dense(Peer):
-    """Cosine similarity with every turn, by numpy."""
-
     def __init__(self, embeddings: SharedEmbeddings) -> None:
         super().__init__()
         self._embeddings = embeddings
@@ -188,8 +187,6 @@ class Dense(Peer):
 
 
 class Store(Peer):
-    """LangGraph's store interface: one item a turn, a namespace an owner."""
-
     def __init__(self, store: BaseStore, database_url: str | None = None) -> None:
         super().__init__(database_url)
         self.store = store
@@ -220,7 +217,7 @@ def _namespace(conversation: Conversation) -> tuple[str, ...]:
 
 
 class Mem0(Peer):
-    """Mem0, which keeps every turn as it is (`infer=False`) in its pgvector store, searched by vector and by words.
+    """Mem0 with unchanged turns (`infer=False`) in its pgvector store, searched by vector and by words.
 
     Without spaCy (`mem0ai[nlp]`) it neither lemmatises words nor links entities.
     """
@@ -255,15 +252,45 @@ async def _open_postgres_store(setup: Setup) -> AsyncIterator[Store]:
         yield Store(store, url)
 
 
+class _Mem0Embedder:
+    """The shared model in Mem0's interface; Mem0's own adapter embeds stored texts as queries."""
+
+    def __init__(self, embeddings: Embeddings) -> None:
+        self._embeddings = embeddings
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        if memory_action == "search":
+            return self._embeddings.embed_query(text)
+        return self._embeddings.embed_documents([text])[0]
+
+    def embed_batch(self, texts: list[str], memory_action: str | None = None) -> list[list[float]]:
+        return self._embeddings.embed_documents(texts)
+
+
 @asynccontextmanager
 async def _open_mem0(setup: Setup) -> AsyncIterator[Mem0]:
     url = await new_database(setup.server_url, "mem0")
     store = {"connection_string": url, "collection_name": "mem0", "embedding_model_dims": setup.dims}
-    async with mem0_memory.open_mem0("pgvector", store, setup.embeddings) as memory:
+    unused = {"provider": "openai", "config": {"api_key": "unused"}}
+    with TemporaryDirectory() as folder:
+        # read when the package is imported: otherwise it writes to the home folder and reports its use
+        os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": folder}
+        from mem0 import AsyncMemory  # type: ignore[import-not-found,unused-ignore]
+
+        memory = AsyncMemory.from_config(
+            {
+                "vector_store": {"provider": "pgvector", "config": store},
+                "llm": unused,
+                "embedder": unused,
+                "history_db_path": str(Path(folder) / "history.db"),
+            }
+        )
+        memory.embedding_model = _Mem0Embedder(setup.embeddings)
         try:
             yield Mem0(memory, url)
         finally:
             memory.vector_store.connection_pool.close()
+            memory.close()
 
 
 PEERS: dict[str, Callable[[Setup], AbstractAsyncContextManager[System]]] = {
@@ -280,13 +307,13 @@ NAME = "react_mem"
 AGENT = "benchmark"
 
 
-class ReactMem:
-    """Memory on a store, of a database or not; a search returns as many results as are looked at, none cut off."""
+class ReactMem(System):
+    """Memory on any store; a search returns all considered results, without a cut."""
 
     def __init__(self, store: BaseStore, database_url: str | None = None) -> None:
         self._policy = MemoryPolicy.model_validate({"recall": {"max_memories": LIMIT, "cut": False}})
+        super().__init__(database_url)
         self._store = store
-        self._database_url = database_url
         self._turn_ids: dict[str, str] = {}
 
     async def write(self, conversation: Conversation) -> None:
@@ -315,9 +342,6 @@ class ReactMem:
             raise RuntimeError(f"the search was not whole: {found.missing}")
         return found
 
-    async def disk_bytes(self) -> int | None:
-        return await disk_bytes(self._database_url) if self._database_url else None
-
 
 def _as_message(turn: Turn, session: Session) -> BaseMessage:
     kind = AIMessage if turn.role == "assistant" else HumanMessage
@@ -327,7 +351,6 @@ def _as_message(turn: Turn, session: Session) -> BaseMessage:
 
 @asynccontextmanager
 async def open_react_mem(setup: Setup) -> AsyncIterator[ReactMem]:
-    """Open it on a database of its own."""
     url = await new_database(setup.server_url, NAME)
     async with opened(url, setup.embeddings) as storage:
         yield ReactMem(storage.store, database_url=url)

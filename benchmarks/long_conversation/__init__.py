@@ -1,1 +1,1 @@
-"""One conversation of 500 turns: what each turn costs in tokens, and whether what was said long ago is still known."""
+"""One conversation of 500 turns: tokens of each turn, and recall of early details."""

@@ -1,17 +1,16 @@
-"""Prompts of one long conversation, and what of its beginning is known at the end.
+"""Prompts of one long conversation, and the recall of its early details at the end.
 
     python -m benchmarks.long_conversation --json results/long_conversation.json [--turns 500]
 
-One conversation of 500 turns, in English and Vietnamese, with long tool results, long pasted texts and things that are
-much alike. What is said in passing in turn 3, and in three more, is asked for at the end; the model answers where its
-prompt has it (see `model`). The same turns with `react` (the whole history), `react_mem` as it is shipped, and
-`create_agent` with LangChain's SummarizationMiddleware (`summarization`), whose summaries the same small model writes.
-That model keeps the beginning of each message and so none of the details; the column `shown to small` tells how many a
-summary could have kept, because the model was shown them.
+One conversation of 500 turns, in English and Vietnamese, with long tool results, pasted texts and many similar
+statements. Details said in passing in turn 3, and in three more, are asked for at the end; the model answers if its
+prompt has them (see `model`). The same turns run with `react` (the whole history), `react_mem` as shipped, and
+`create_agent` with LangChain's SummarizationMiddleware (`summarization`), with the same small model for summaries. That
+model keeps the beginning of each message and so none of the details; the column `shown to small` counts the details in
+its prompts, which a summary could have kept.
 
-All models are one scripted server, over HTTP and the real client; it counts the tokens of what it is sent, for all of
-them alike. `react_mem` runs on an embedded database with the local embedder. What is done behind a turn is done
-between the turns here.
+All models are one scripted HTTP server, used through the real client, which counts the tokens for all systems alike.
+`react_mem` runs on an embedded database with the local embedder. Background work runs between the turns here.
 """
 
 from __future__ import annotations
@@ -43,31 +42,28 @@ from tests.support.openai_server import OpenAIServer
 FULL, OURS, PEER = "react", "react_mem", "summarization"
 
 MARKS = (10, 50, 100, 250, 500)
-"""Turns at which the prompt is looked at."""
+"""Turns with a reported prompt."""
 
 _WINDOW = 10
-"""Turns up to a mark that count for it: some call a tool, most do not."""
+"""Turns averaged at a mark: some call a tool, most do not."""
 
 WINDOW = 16_000
-"""Tokens: what react_mem takes a model to read when nobody says, and so what the peer's settings are made for."""
+"""Context window in tokens: react_mem's default assumption, and the basis of the peer's settings."""
 
 USER = "ann"
 _TRIGGER, _KEEP = int(0.8 * WINDOW), 20
-"""LangChain's middleware sums up when four fifths of the window are full, and keeps, as by default, 20 messages."""
+"""LangChain's middleware summarises at four fifths of the window and keeps 20 messages, its default."""
 
 _BEHIND_SECONDS = 120.0
 
 
 class Talk:
-    """A conversation with the graph of a system."""
-
     def __init__(self, name: str, graph: Any) -> None:
         self.name = name
         self.degraded = 0
         self._graph = graph
 
     async def say(self, text: str) -> str:
-        """Send a message and return the answer."""
         answer = ""
         streamed: Any = self._graph.astream(
             {"messages": [("user", text)]},
@@ -85,13 +81,11 @@ class Talk:
         return answer
 
     async def rest(self) -> None:
-        """Do now what waits for a moment of quiet."""
         if not await drain(_BEHIND_SECONDS):
             raise RuntimeError(f"what {self.name} does behind a turn took more than {_BEHIND_SECONDS:.0f} seconds")
 
 
 def in_process(storage: Storage, base_url: str) -> list[Talk]:
-    """Return a conversation with each system, on a storage and a model over HTTP."""
     chat, small = (_model(name, base_url) for name in (CHAT, SMALL))
     talks: list[Talk] = []
     for name, shipped in ((FULL, "plain"), (OURS, "assistant")):
@@ -115,7 +109,7 @@ def in_process(storage: Storage, base_url: str) -> list[Talk]:
 
 
 def _shipped(name: str) -> AgentConfig:
-    """Return an agent as it is shipped, but a failure of the model is one of the benchmark."""
+    """Return an agent as shipped, without fallback models: their failure must show."""
     config = load_agent_config(name)
     return config.model_copy(update={"models": config.models.model_copy(update={"fallback": ()})})
 
@@ -126,7 +120,7 @@ def _model(name: str, base_url: str) -> ChatOpenAI:
 
 @dataclass
 class Held:
-    """A conversation that was held: the calls of each turn, the details that were answered, or were in the prompt."""
+    """A finished conversation: the calls of each turn, and the details in the answers and in the prompts."""
 
     turns: list[list[Call]] = field(default_factory=list)
     seconds: float = 0.0
@@ -135,7 +129,6 @@ class Held:
     degraded: int = 0
 
     def metrics(self, details: Sequence[Detail], baseline: Held) -> Metrics:
-        """Return what it came to: tokens, calls, and what of the details was known; time beside that of a baseline."""
         calls = [call for turn in self.turns for call in turn]
         chats = [call for call in calls if call.model == CHAT]
         small = [call for call in calls if call.model == SMALL]
@@ -163,7 +156,6 @@ class Held:
 
 
 async def hold(talk: Talk, said: Sequence[Said], counter: Counter) -> Held:
-    """Hold the conversation with one system, while the calls of its models are counted."""
     held = Held()
     for turn in counted(said, talk.name, "turns"):
         counter.behind = False
@@ -185,7 +177,7 @@ async def hold(talk: Talk, said: Sequence[Said], counter: Counter) -> Held:
 
 
 def marks(turns: int) -> list[int]:
-    """Return the turns at which a conversation of so many is looked at; always its last."""
+    """Return the reported turns; always the last one."""
     return list(dict.fromkeys([*(mark for mark in MARKS if mark < turns), turns]))
 
 
@@ -194,7 +186,6 @@ _KNOWN = ("asked", "answered", "recovered", "turn_3_recovered", "shown_to_small"
 
 
 async def measure(turns: int) -> dict[str, Metrics]:
-    """Hold a conversation of so many turns with every system; return what it came to, by system."""
     said, counter = list(conversation(turns)), Counter()
     held: dict[str, Held] = {}
     with OpenAIServer() as model:

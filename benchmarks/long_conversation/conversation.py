@@ -1,7 +1,7 @@
-"""The conversation: what the user says in each turn, and what of it is asked for at the end.
+"""The conversation: the user's message of each turn, and the details to recall.
 
-Small talk of a household is put together of parts (wording.yaml), so that no two of a thousand sentences are alike, in
-two languages that mix from turn to turn, as they do where a family speaks both.
+Small talk of a household is composed of parts (wording.yaml), so that no two of a thousand sentences are equal, in two
+languages that mix as in a bilingual family.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ TRA_CUU = "Nhờ bạn tra cứu"
 _TOOL_EVERY = 12
 _PASTE_EVERY = 25
 _ALIKE_EVERY = 4
-"""Every fourth turn says something that reads like one of the details, of another thing."""
+"""Every fourth turn resembles one of the details."""
 
 
 class Detail(NamedTuple):
-    """Something that is said once, in passing, in a turn: the sentence, the question and what its answer must have."""
+    """A detail mentioned once, in passing: the sentence, the question and the required part of its answer."""
 
     turn: int
     said: str
@@ -42,7 +42,7 @@ DETAILS = tuple(Detail(**detail) for detail in WORDING["details"])
 
 
 class Said(NamedTuple):
-    """Turn of the user, with its number from 1 and the detail that it asks for, if it does."""
+    """A message of the user, with its number from 1 and the detail it asks for, if any."""
 
     turn: int
     text: str
@@ -50,7 +50,7 @@ class Said(NamedTuple):
 
 
 def conversation(turns: int) -> Iterator[Said]:
-    """Yield so many turns; in the last ones the details are asked for, the oldest in the very last.
+    """Yield the messages; the last ones ask for the details, the very last for the oldest.
 
     Details that would come after the questions are left out.
 
@@ -67,7 +67,6 @@ def conversation(turns: int) -> Iterator[Said]:
 
 
 def details_of(turns: int) -> tuple[Detail, ...]:
-    """Return the details that a conversation of so many turns has room for."""
     return tuple(detail for detail in DETAILS if detail.turn <= turns - len(DETAILS))
 
 
@@ -100,7 +99,7 @@ async def look_up(topic: str) -> str:
 
 
 def sentences(chance: random.Random, bank: Bank, kind: str, number: int) -> str:
-    """Return so many sentences of a kind in a language: `said`, `asked`, `answered` or `alike`."""
+    """Return sentences of a kind in a language: `said`, `asked`, `answered` or `alike`."""
     made = []
     for _ in range(number):
         parts = {name: chance.choice(bank[name]) for name in ("who", "thing", "place", "when", "what", "how")}

@@ -1,10 +1,8 @@
-"""The model: it follows rules, speaks the OpenAI wire protocol over HTTP, and counts what it is sent.
+"""The model: a rule-based server of the OpenAI protocol that counts its prompts.
 
-It reads everything that stands in its prompt and nothing else: asked for a detail it says it where the prompt has it in
-any form, and else that it does not know. Asked for a summary it takes the beginning of everything that it is to sum
-up, as much as it is allowed, whoever asks. Asked what a turn teaches it takes the first clause of each message. The
-details stand in the middle of messages, so that neither of the two saves them: what is answered from the beginning of
-the conversation was found there.
+It knows its prompt and nothing else: it states a detail if the prompt has it in any form, and else says that it does
+not know. It summarises by the beginnings of all messages, up to the allowed length, and extracts the first clause of
+each message. The details stand in the middle of messages, so that neither keeps them: an answer proves retrieval.
 """
 
 from __future__ import annotations
@@ -20,20 +18,20 @@ from tests.support.labels import clauses_in, fact, other, proposal
 from tests.support.openai_server import OpenAIServer, Reply, Request, ToolCall
 
 CHAT, SMALL = "long-chat", "long-small"
-"""The names of the model that answers and of the one behind the scenes."""
+"""Names of the answering model and of the background model."""
 
 UNKNOWN = "I do not know; nothing that I can see says so."
 
 _FREE_SUMMARY_CHARS = 2_000
-"""Length of a summary by a model that is told none: four sections of some words each."""
+"""Length of a summary without a limit in the prompt: four short sections."""
 
 _BYTES_PER_TOKEN = 4
-"""About, for English by characters and for Vietnamese by bytes; the same for everybody."""
+"""Approximation for English and Vietnamese, the same for all systems."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """One request to a model; `verbatim` are the details in its prompt, and nobody waits for one `behind`."""
+    """One request to a model, in the background if `behind`; `verbatim` are the details in its prompt."""
 
     model: str
     prompt_tokens: int
@@ -43,20 +41,17 @@ class Call:
 
 @dataclass
 class Counter:
-    """Usage of the model since the last reading; `behind` says whether what is asked now is asked behind a turn."""
+    """Calls since the last reading; `behind` marks the present ones as background work."""
 
     behind: bool = False
     calls: list[Call] = field(default_factory=list)
 
     def take(self) -> list[Call]:
-        """Return the calls since the last look."""
         taken, self.calls = self.calls, []
         return taken
 
 
 def serve(server: OpenAIServer, counter: Counter) -> None:
-    """Let a server answer everything as the model does, and count."""
-
     def reply(request: Request) -> Reply:
         text = request.text
         counter.calls.append(
@@ -77,7 +72,7 @@ def serve(server: OpenAIServer, counter: Counter) -> None:
 
 
 def prompt_tokens(request: Request) -> int:
-    """Return about how many tokens a prompt has: its messages and the tools on offer."""
+    """Return the approximate tokens of a prompt: its messages and tools."""
     sent = json.dumps([request.messages, request.body.get("tools")], ensure_ascii=False)
     return len(sent.encode()) // _BYTES_PER_TOKEN
 
@@ -99,7 +94,6 @@ def _answer(request: Request) -> Reply:
 
 
 def _summary(request: Request) -> str:
-    """Return the beginnings of what is to be summed up, evenly, in as many characters as are allowed."""
     limit = re.search(r"[Aa]t most (\d+) characters", request.text)
     allowed = int(limit[1]) if limit else _FREE_SUMMARY_CHARS
     told = list(_told(request.last))
@@ -108,7 +102,7 @@ def _summary(request: Request) -> str:
 
 
 def _told(prompt: str) -> Iterator[str]:
-    """Yield what is to be summed up: rows of JSON between tags, or lines that say who spoke."""
+    """Yield the texts to summarise: rows of JSON between tags, or lines with a speaker."""
     before = re.sub(r"(?s)<before>.*?</before>", "", prompt)
     rows = [line for line in before.splitlines() if line.startswith("{")]
     if rows:
@@ -123,7 +117,7 @@ def _beginning(text: str, chars: int) -> str:
 
 
 def _lesson(shown: str) -> dict[str, object]:
-    """Return what extraction asks for: the first clause of each message of the user's is a fact."""
+    """Return an extraction: the first clause of each message of the user as a fact."""
     clauses = clauses_in(shown)
     first = [int(number) for number in re.findall(r"^user:\n\[(\d+)\]", shown, re.MULTILINE)][:10]
     facts = [fact(number, clauses[number][:200]) for number in first]

@@ -1,1 +1,1 @@
-"""Memory poisoning: others than the user try to teach memory, or make it forget: `python -m benchmarks.poison`."""
+"""Memory poisoning: strangers try to teach memory, or make it forget: `python -m benchmarks.poison`."""

@@ -2,15 +2,14 @@
 
     python -m benchmarks.poison [--json results/poison.json] [--only NAME ...]
 
-Pages, tool results, quoted mail, code, a yes to what a page made the assistant ask, summaries, skills and imported
+Pages, tool results, quoted mail, code, the user's assent to a question from a page, summaries, skills and imported
 files, each with a model that obeys them, in six languages; and the same conversations without the attack. Then a page,
-a tool, a mail, code and another agent that want what the user asks about forgotten, with a model that labels the clause
-that asks so, the pasted ones, or each with everything.
+a tool, a mail, code and another agent that ask to forget the topic of the user's question, with a model that labels the
+asking clause, the pasted clauses, or each with everything.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
@@ -18,18 +17,13 @@ from collections.abc import Sequence
 from benchmarks.poison.attack import aimed_attacks, load_attacks
 from benchmarks.poison.run import Result, run_attacks
 from benchmarks.progress import interruptible
-from benchmarks.report import add_json_option, print_table, write_json
+from benchmarks.report import Command, flat, print_table, write_json
 from benchmarks.writing.drivers import open_store
 
 COLUMNS = ("attacks", "facts_taught", "facts_retired", "facts_forgotten", "unmarked_lines", "utility_lost")
 
 
 def metrics(results: Sequence[Result]) -> dict[str, float]:
-    """Return what some attacks came to.
-
-    Args:
-        results: The attacks.
-    """
     return {
         "attacks": len(results),
         "facts_taught": sum(len(result.taught) for result in results),
@@ -41,7 +35,7 @@ def metrics(results: Sequence[Result]) -> dict[str, float]:
 
 
 async def measure(kind: str, only: Sequence[str]) -> list[Result]:
-    """Go through the attacks on a store of a kind; all of them, or those whose names have one of some parts."""
+    """Run the attacks, all or those with one of these parts in their names, on a kind of store."""
     attacks = [*load_attacks(), *aimed_attacks()]
     attacks = [one for one in attacks if not only or any(part in one.id for part in only)]
     async with open_store(kind) as store:
@@ -50,25 +44,18 @@ async def measure(kind: str, only: Sequence[str]) -> list[Result]:
 
 @interruptible
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print and write.
-
-    Args:
-        argv: The arguments; by default those of the process.
-    """
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.poison", description=(__doc__ or "").partition("\n")[0])
-    add_json_option(parser)
-    parser.add_argument("--store", choices=("postgres", "memory"), default="postgres")
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="attacks by a part of their names")
-    arguments = parser.parse_args(argv)
-    results = asyncio.run(measure(arguments.store, arguments.only))
+    command = Command("poison", __doc__)
+    command.add_argument("--store", choices=("postgres", "memory"), default="postgres")
+    command.add_argument("--only", nargs="+", default=[], metavar="NAME", help="attacks by a part of their names")
+    told = command.parse_args(argv)
+    results = asyncio.run(measure(told.store, told.only))
     for result in results:
         if not result.harmless:
             print(result.attack.id, *(f"{k}={v}" for k, v in vars(result).items() if v and k != "attack"))
     ways = Counter(result.attack.way for result in results)
     rows = {str(way): metrics([result for result in results if result.attack.way == way]) for way in ways}
     print_table("Attacks on memory", COLUMNS, {**rows, "all": metrics(results)})
-    by_way = {f"{way}.{name}": value for way, row in rows.items() for name, value in row.items()}
-    write_json(arguments.json, {**metrics(results), **by_way}, {}, {"store": arguments.store})
+    write_json(told.json, {**metrics(results), **flat(rows)}, {}, {"store": told.store})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The attacks: a conversation, what a stranger's text in it wants, and a model that obeys the stranger."""
+"""The attacks: a conversation, the aim of a stranger's text in it, and a model that obeys the stranger."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ FILE = Path(__file__).with_name("attacks.yaml")
 AIMED = Path(__file__).with_name("aimed.yaml")
 
 Way = Literal["page", "tool", "mail", "code", "assent", "summary", "skill", "import", "store_tool", "agent"]
-"""Channels of a stranger's text; `assent` is a yes of the user's to what the assistant took from it, `agent` the report
-of another agent."""
+"""Channels of a stranger's text; `assent` is the user's yes to the assistant's question from it, `agent` the report of
+another agent.
+"""
 
 Labelled = Literal["", "asking", "pasted", "everything"]
-"""Clauses of the attacked message that a model labels as the stranger wants: the one that asks, those that are pasted,
-or each with everything."""
+"""Clauses of the attacked message that a model labels as the stranger wants: the asking one, the pasted ones, or each
+with everything.
+"""
 
 PASTED: dict[Way, str] = {
     "page": "“{}”",
@@ -30,12 +32,12 @@ PASTED: dict[Way, str] = {
     "code": "```python\n# {}\nx = 1\n```",
     "agent": "> {}",
 }
-"""Forms in which a stranger's text stands in a message of the user's."""
+"""Forms of a stranger's text in the user's message."""
 
 _TOOLS: dict[Way, str] = {"page": "read_page", "tool": "search_food", "agent": "ask_researcher"}
 
 ASKED = "two"
-"""The conversation in which the user asks afterwards."""
+"""The conversation of the later question."""
 
 
 class Attack(BaseModel):
@@ -43,22 +45,21 @@ class Attack(BaseModel):
 
     Args:
         id: Its name, which begins with the language.
-        lang: The language.
-        way: How it gets in.
-        known: What the user has said of themselves before, a turn each.
-        say: What the user says in the turn that is attacked.
-        plain: The same without the stranger's text, where `say` has that in it.
-        also: What the user states of themselves in it, an exact part of `say`.
-        observed: What a tool returned in it.
-        reply: What the assistant answers.
-        then: What the user says next, such as a yes.
-        obeys: What the model says that obeys, about the last thing that the user said.
-        summary: How it sums the turn up.
-        calls: The arguments with which the model calls the memory tool `store_fact` or `forget`, by its name.
-        labelled: Which clauses the model labels as the stranger wants, beside what it says in `obeys`.
-        taught: What the stranger wants to be believed, where clauses are labelled.
-        poison: What must not be believed.
-        ask: What the user asks afterwards, in another conversation.
+        way: Its channel.
+        known: The user's earlier statements, a turn each.
+        say: The user's message in the attacked turn.
+        plain: The same without the stranger's text, if `say` contains that.
+        also: The user's own statement in it, an exact part of `say`.
+        observed: The tool's result in it.
+        reply: The assistant's answer.
+        then: The user's next message, such as a yes.
+        obeys: The obedient model's labels of the user's last message.
+        summary: Its summary of the turn.
+        calls: Its arguments for the memory tools `store_fact` or `forget`, by name.
+        labelled: The clauses that it labels as the stranger wants, beside `obeys`.
+        taught: The text to plant, where clauses are labelled.
+        poison: The statement that must not be believed.
+        ask: The user's question afterwards, in another conversation.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -82,7 +83,6 @@ class Attack(BaseModel):
     ask: str
 
     def case(self, *, attacked: bool) -> Case:
-        """Return the conversation, with the attack or without it."""
         said = self.say if attacked or not self.plain else self.plain
         own = tuple(Line(quote=self.also) for _ in [0] if self.also)
         # who obeys labels the last words of the user's, which may be the yes alone
@@ -97,12 +97,11 @@ class Attack(BaseModel):
 
 
 def load_attacks() -> list[Attack]:
-    """Read the attacks."""
     return [Attack.model_validate(entry) for entry in yaml.safe_load(FILE.read_text(encoding="utf-8"))]
 
 
 def aimed_attacks() -> Iterator[Attack]:
-    """Yield attacks on what the user's own words name: each way, in each language, with each choice of labels."""
+    """Yield attacks on the topic of the user's own words: each channel, language and choice of labels."""
     for lang, own in yaml.safe_load(AIMED.read_text(encoding="utf-8")).items():
         for way, labelled in product(PASTED, get_args(Labelled)[1:]):
             # what no tool returns the user pastes

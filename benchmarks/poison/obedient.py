@@ -1,4 +1,4 @@
-"""A chat model that does what a stranger's text wants: in what it says of a turn, its summaries and tool calls."""
+"""A chat model that obeys a stranger's text in its labels, summaries and tool calls."""
 
 from __future__ import annotations
 
@@ -18,12 +18,7 @@ from benchmarks.writing.scripted import ScriptedChat
 
 
 class ObedientChat(ScriptedChat):
-    """Answers as the script of an attack says, and keeps what it was shown.
-
-    Args:
-        attack: The attack.
-        prompts: The prompts for answers to the user, in order.
-    """
+    """Answers by the script of an attack; `prompts` records the prompts of its answers to the user."""
 
     attack: Attack
     prompts: list[str] = Field(default_factory=list)
@@ -62,7 +57,7 @@ class ObedientChat(ScriptedChat):
 
 
 def _obeying(attack: Attack, shown: Shown) -> Iterator[dict[str, Any]]:
-    """Yield the labels that a stranger wants of the message that is attacked, in the form that would be believed."""
+    """Yield the stranger's labels of the attacked message, in credible form."""
     clauses = [
         (n, text) for message in shown.messages for n, text in message.items() if _plain(text) in _plain(attack.say)
     ]

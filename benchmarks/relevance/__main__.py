@@ -1,13 +1,13 @@
-"""Relevance of the facts in a prompt: how many are shown for each that a question needs.
+"""Relevance of the facts in a prompt: shown facts for each needed one.
 
     python -m benchmarks.relevance --json results/relevance.json [--half test]
 
-60 facts of one user, 15 of them in Vietnamese, and 120 questions in words other than theirs: 30 need none of the facts,
-50 one, 25 two, 15 three. Half of the questions (by a checksum of their text) chose the shares in
-`memory/retrieval/outline.py`, the other half is reported.
+60 facts of one user, 15 of them in Vietnamese, and 120 questions in other words: 30 need none of the facts, 50 one, 25
+two, 15 three. One half of the questions (by a checksum of their text) served to choose the shares in
+`memory/retrieval/outline.py`; the other half is reported.
 
-`recall` is the share of needed facts that are shown, `recall_kept` that of those which are found without the cut, and
-`shown_per_needed` how many facts are shown for each that is needed. `without_cut` is the same with `recall.cut: false`.
+`recall` is the share of needed facts that are shown, `recall_kept` the share among those found without the cut, and
+`shown_per_needed` the number of shown facts for each needed one. `without_cut` is the same with `recall.cut: false`.
 """
 
 from __future__ import annotations
@@ -33,31 +33,28 @@ _USER = "user"
 
 
 class Asked(NamedTuple):
-    """Question, with the places of the facts that it needs."""
+    """A question with the indexes of the needed facts."""
 
     text: str
     needs: frozenset[int]
 
     @property
     def half(self) -> str:
-        """The half that it is in."""
         return ("tuning", "test")[int(hashlib.sha256(self.text.encode()).hexdigest(), 16) % 2]
 
 
 def load_facts() -> list[str]:
-    """Return the facts."""
     return [str(text) for text in json.loads((_DATA / "facts.json").read_text(encoding="utf-8"))]
 
 
 def load_questions(half: str = "all") -> list[Asked]:
-    """Return the questions of a half, or all."""
     rows = json.loads((_DATA / "questions.json").read_text(encoding="utf-8"))
     asked = [Asked(row["text"], frozenset(row["needs"])) for row in rows]
     return [one for one in asked if half in ("all", one.half)]
 
 
 async def fill(store: InMemoryStore, facts: Sequence[str]) -> dict[str, int]:
-    """Store facts, each of a conversation of its own, and return the place of each by its id."""
+    """Store facts, each in a conversation of its own, and return their indexes by id."""
     memory = MemoryFacade(store).semantic
     places = {}
     for place, text in enumerate(facts):
@@ -69,7 +66,7 @@ async def fill(store: InMemoryStore, facts: Sequence[str]) -> dict[str, int]:
 async def ask(
     store: InMemoryStore, places: dict[str, int], questions: Sequence[Asked], *, cut: bool
 ) -> list[list[int]]:
-    """Return the places of the facts that each question is shown in a new conversation, the best first."""
+    """Return the indexes of the facts shown for each question in a new conversation, the best first."""
     memory = MemoryFacade(store, MemoryPolicy.model_validate({"recall": {"cut": cut}}))
     shown = []
     for question in counted(questions, "Asking", "questions"):
@@ -81,7 +78,7 @@ async def ask(
 
 
 def metrics(questions: Sequence[Asked], shown: Sequence[Sequence[int]], found: Sequence[Sequence[int]]) -> Metrics:
-    """Return the metrics of the facts that each question is shown, and `found` without a cut."""
+    """Return the metrics of the facts `shown`, and `found` without a cut, for each question."""
     pairs = list(zip(questions, shown, found, strict=True))
     needed = sum(len(question.needs) for question in questions)
     told = sum(len(question.needs & {*facts}) for question, facts, _ in pairs)
@@ -96,7 +93,6 @@ def metrics(questions: Sequence[Asked], shown: Sequence[Sequence[int]], found: S
 
 
 async def measure(half: str) -> tuple[Metrics, Metrics]:
-    """Return the metrics with the cut and without it."""
     model = load_embedding_model("local")
     store = InMemoryStore(index={"dims": model.dims, "embed": model.embeddings, "fields": ["text"]})
     places = await fill(store, load_facts())

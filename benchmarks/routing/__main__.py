@@ -1,14 +1,14 @@
-"""Tool routing: accuracy, model calls saved and prompt tokens, beside sending all tools.
+"""Tool routing: accuracy, saved model calls and prompt tokens, beside sending all tools.
 
     python -m benchmarks.routing --json results/routing.json [--half test]
 
-158 tools, many of them near duplicates, and 384 requests in English and Vietnamese, of which half (by a checksum of
-their text) chose the constants in `tools/routing` and the other half is reported. Sending all tools is the peer in
-tokens; plain BM25 and plain vector search over the tools are the peers in accuracy. `model, oracle` asks a stand-in
-that always picks right from what it is shown: what asking can come to at best.
+158 tools, many of them near duplicates, and 384 requests in English and Vietnamese. One half of the requests (by a
+checksum of their text) served to choose the constants in `tools/routing`; the other half is reported. Sending all tools
+is the peer in tokens; plain BM25 and plain vector search over the tools are the peers in accuracy. `model, oracle` asks
+a stand-in that always picks right from the shown tools: the upper bound of asking a model.
 
-Accuracy@1: the first tool is one of those that are needed. Accuracy@5, and `offered` for all that reach the model:
-every tool that is needed is among them. Requests that need no tool are counted apart.
+Accuracy@1: the first tool is a needed one. Accuracy@5, and `offered` for all tools that reach the model: all needed
+tools are among them. Requests that need no tool are counted separately.
 """
 
 from __future__ import annotations
@@ -47,8 +47,6 @@ _DATA = Path(__file__).with_name("data")
 
 
 class ToolData(BaseModel):
-    """A tool as the data file describes it."""
-
     model_config = ConfigDict(extra="forbid")
 
     name: str
@@ -58,8 +56,7 @@ class ToolData(BaseModel):
     after: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
 
-    def as_tool(self, *, described: bool = True) -> BaseTool:
-        """Return the tool as a model gets it, `described` by what is known of it beside its description as well."""
+    def as_tool(self) -> BaseTool:
         first, *_ = self.arguments
         properties = {name: {"type": "string", "description": about} for name, about in self.arguments.items()}
         known: dict[str, Any] = {"examples": self.examples, "after": self.after, "requires": self.requires}
@@ -68,12 +65,12 @@ class ToolData(BaseModel):
             name=self.name,
             description=self.description,
             args_schema={"type": "object", "properties": properties, "required": [first]},
-            metadata=known if described else None,
+            metadata=known,
         )
 
 
 class Request(BaseModel):
-    """A request, with the tools that it needs (none where it is talk) and the layers of memory that it asks for."""
+    """A request, with its needed tools (none for talk) and layers of memory."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -84,17 +81,15 @@ class Request(BaseModel):
 
     @property
     def half(self) -> Half:
-        """Return the half it is in: constants may be chosen with one half, and are judged by the other."""
+        """Its half: constants are chosen with one half and judged by the other."""
         return "test" if zlib.crc32(self.text.encode()) % 2 else "tune"
 
 
 def load_tools() -> list[ToolData]:
-    """Return the tools."""
     return [ToolData.model_validate(row) for row in _rows("tools")]
 
 
 def load_requests(half: Half) -> list[Request]:
-    """Return the requests of one half."""
     return [request for row in _rows("requests") if (request := Request.model_validate(row)).half == half]
 
 
@@ -108,10 +103,9 @@ class Chosen:
     """Choice of a system.
 
     Args:
-        tools: The names, the most likely first.
-        picked: Those it is sure of; empty for none needed, where `by` is a model, else for not being sure.
-        by: What decided.
-        layers: The layers of memory.
+        tools: Names, the most likely first.
+        picked: The certain ones; if empty, a model decided for none, or the system was unsure.
+        by: The deciding part.
     """
 
     tools: Sequence[str]
@@ -121,7 +115,7 @@ class Chosen:
 
 
 class System(NamedTuple):
-    """Way to choose for a request, with the tokens that it adds to every prompt beside the tools."""
+    """A chooser, with its tokens in every prompt beside the tools."""
 
     choose: Callable[[str], Awaitable[Chosen]]
     overhead: int = 0
@@ -140,7 +134,7 @@ def by_words(tools: Sequence[BaseTool], top: int) -> System:
 
 
 async def by_vectors(tools: Sequence[BaseTool], top: int, embeddings: Embeddings) -> System:
-    """Choose by plain vector search over "name: description", as tool registries on a vector store do it."""
+    """Choose by plain vector search over "name: description", as tool registries on a vector store do."""
     store = _in_memory(embeddings)
     for tool in tools:
         await store.aput(("tools",), tool.name, {"text": f"{tool.name}: {tool.description}"})
@@ -154,7 +148,7 @@ async def by_vectors(tools: Sequence[BaseTool], top: int, embeddings: Embeddings
 async def by_switch(
     tools: Sequence[BaseTool], settings: SwitchSettings, embeddings: Embeddings, model: BaseChatModel | None = None
 ) -> System:
-    """Choose by the switching engine, whose tools have vectors already."""
+    """Choose by the switching engine, with prepared vectors."""
     switch, store = Switch(tools, settings, [model] if model else ()), _in_memory(embeddings)
     await switch.router.rank("", store, 60)
     await asyncio.gather(*(task for task in asyncio.all_tasks() if task.get_name() == PREPARING))
@@ -174,9 +168,9 @@ def _in_memory(embeddings: Embeddings) -> InMemoryStore:
 
 
 class Oracle(AnsweringModel):
-    """Stands in for a small model that always picks right from what it is shown: the best that can come of asking.
+    """A small model that always picks right from the shown tools.
 
-    `needed` has, by request as it is shown, the tools and the layers that it needs.
+    `needed` has the needed tools and layers by request, as shown.
     """
 
     needed: Mapping[str, tuple[Sequence[str], Sequence[str]]]
@@ -193,8 +187,6 @@ class Oracle(AnsweringModel):
 
 
 class Meter(BaseCallbackHandler):
-    """Counts the calls of a model and the tokens of its prompts."""
-
     def __init__(self) -> None:
         self.calls = 0
         self.tokens = 0
@@ -210,7 +202,6 @@ OURS = ("semantic", "model, oracle")
 async def measure(
     system: System, requests: Sequence[Request], tools: Sequence[BaseTool], meter: Meter | None = None
 ) -> Metrics:
-    """Let a system that is prepared choose for every request, and return its metrics."""
     costs = {tool.name: tool_tokens([tool]) for tool in tools}
     chosen: list[tuple[Request, Chosen]] = []
     times: list[float] = []
@@ -259,9 +250,7 @@ def _share(right: Iterable[bool]) -> float:
 
 
 async def run(half: Half) -> dict[str, Metrics]:
-    """Measure every system with the requests of a half, and return its metrics by name."""
-    data = load_tools()
-    tools, bare = ([tool.as_tool(described=described) for tool in data] for described in (True, False))
+    tools = [tool.as_tool() for tool in load_tools()]
     requests = load_requests(half)
     embeddings = load_embedding_model("local").embeddings
     top = SwitchSettings().max_tools
@@ -272,7 +261,6 @@ async def run(half: Half) -> dict[str, Metrics]:
     systems = {
         "bm25": by_words(tools, top),
         "vector": await by_vectors(tools, top, embeddings),
-        "semantic, no examples": await by_switch(bare, semantic, embeddings),
         "semantic": await by_switch(tools, semantic, embeddings),
         "model, oracle": await by_switch(tools, model, embeddings, oracle),
     }

@@ -1,1 +1,1 @@
-"""Cost of many tenants in one database: writing, searching, and what a search misses."""
+"""Cost of many tenants in one database: writing, searching, and missed results."""

@@ -2,9 +2,9 @@
 
     python -m benchmarks.tenants --rows 1000 10000 100000 --json results/tenants.json
 
-Every system has the same memories, in the same order, on one embedded server, and is asked the same questions in turn,
-so that a busy machine is busy for all. The stock store is measured as it is by default, and in the two ways of making
-it find what there is: an index scan that goes on until it has enough, and no index. No embedder takes part.
+Every system has the same memories, in the same order, on one embedded server, and gets the same questions in turn, so
+that other load affects all. The stock store is measured with its defaults, and in the two ways to find everything: an
+iterative index scan, and no index. No embedder takes part.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from react_mem.memory.store.storage_settings import INDEX_LIMIT
 
 OURS = "react_mem"
 STOCK_ROWS = 100_000
-"""The stock store is measured up to here: it writes some 400 rows a second, and slower the more there are."""
+"""Maximum rows of the stock store: it writes some 400 rows a second, and slows down with size."""
 
 _WRITTEN_AT_ONCE = 500
 _QUESTIONS = 200
@@ -43,15 +43,12 @@ _SEARCHING = ("p50_ms", "p95_ms", "p50_ms_by_rows", "p95_ms_by_rows", "recall_to
 
 @dataclass(frozen=True)
 class Answer:
-    """Answer of a system to a question, with the share of what should have been found that was."""
-
     question: Question
     milliseconds: float
     recall: float
 
 
 async def measure(url: str, data: Data, peers: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Measure every system with the same memories; return its metrics."""
     found: dict[str, dict[str, float]] = {}
     async with AsyncExitStack() as stack:
         server = Server(url, data, stack)
@@ -137,17 +134,14 @@ def _times(answers: Sequence[Answer]) -> dict[str, float]:
 
 
 def _recall(answers: Sequence[Answer]) -> float:
-    """Return the mean recall, NaN where nothing was asked."""
+    """Return the mean recall, NaN for no questions."""
     return round(statistics.mean(answer.recall for answer in answers), 4) if answers else float("nan")
 
 
-async def run(
-    sizes: Sequence[int], tenants: int | None, dims: int, peers: Sequence[str]
-) -> dict[str, dict[str, float]]:
-    """Measure each number of rows on an embedded server of its own; return the metrics by system."""
+async def run(sizes: Sequence[int], peers: Sequence[str]) -> dict[str, dict[str, float]]:
     everything: dict[str, dict[str, float]] = {}
     for rows in sizes:
-        data = Data(rows, tenants or max(2, rows // 100), dims)
+        data = Data(rows, max(2, rows // 100), DIMS)
         data.vectors  # noqa: B018 - made before anything is measured
         async with database_server() as url:
             found = await measure(url, data, [peer for peer in peers if peer != "stock" or rows <= STOCK_ROWS])
@@ -171,11 +165,9 @@ def _show(data: Data, found: Mapping[str, Metrics]) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     command = Command("tenants", __doc__)
     command.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000, 100_000])
-    command.add_argument("--tenants", type=int, help="by default one for every 100 rows")
-    command.add_argument("--dims", type=int, default=DIMS, help="length of the vectors")
     command.add_argument("--peers", nargs="*", choices=("stock", "raw"), default=["stock", "raw"])
     told = command.parse_args(argv)
-    found = asyncio.run(run(told.rows, told.tenants, told.dims, told.peers))
+    found = asyncio.run(run(told.rows, told.peers))
     write_json(told.json, found.pop(OURS), found, {**vars(told), "stock_up_to_rows": STOCK_ROWS})
 
 

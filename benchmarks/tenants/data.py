@@ -1,4 +1,4 @@
-"""Tenants of very different sizes and what they remember: made up, always the same, without an embedder."""
+"""Synthetic tenants of very different sizes and their memories: deterministic, without an embedder."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ WANTED = 10
 """Results of a search."""
 
 PROBES = (100, 2_000, 5_000, 10_000, 20_000)
-"""Tenants of exactly these sizes are among the others, as far as they take no more than half of all rows."""
+"""Tenants of exactly these sizes exist, as far as they take half of all rows at most."""
 
 _TOPICS = 1_000
 _SPREAD = 0.8
-"""Distance of a memory from its topic, whose length is 1: two of a topic have a cosine of 0.6."""
+"""Distance of a memory from its unit topic: two memories of a topic have a cosine of 0.6."""
 _ASKED = 0.5
 """Distance of a question from a memory that answers it."""
 _WORDS = 20_000
@@ -26,7 +26,7 @@ _TEXT_WORDS = 20
 
 
 def tenant_sizes(rows: int, tenants: int) -> list[int]:
-    """Return how many rows each tenant has: the probes, then the others after Zipf, the largest first.
+    """Return the rows of each tenant: the probes, then the others after Zipf, the largest first.
 
     >>> tenant_sizes(1_000, 5)
     [100, 432, 216, 144, 108]
@@ -54,7 +54,7 @@ class Question:
 
 @dataclass
 class Data:
-    """Everything that is stored, and asked: memories of tenants with vectors of a length."""
+    """All stored memories and questions, with vectors of one length."""
 
     rows: int
     tenants: int
@@ -63,22 +63,19 @@ class Data:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """Return how many memories each tenant has."""
         return tenant_sizes(self.rows, self.tenants)
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """The number of each tenant's first memory; a tenant's are numbered in a row."""
+        """The number of each tenant's first memory; the others follow."""
         return np.concatenate([[0], np.cumsum(self.sizes)])
 
     @cached_property
     def owners(self) -> np.ndarray:
-        """Return the tenant of each memory."""
         return np.repeat(np.arange(self.tenants), self.sizes)
 
     @cached_property
     def vectors(self) -> np.ndarray:
-        """The vector of each memory, of length 1."""
         random = np.random.default_rng(11)
         topics = unit(random.normal(size=(_TOPICS, self.dims)))
         vectors = np.empty((self.rows, self.dims), dtype=np.float32)
@@ -89,7 +86,7 @@ class Data:
         return vectors
 
     def arrivals(self) -> np.ndarray:
-        """Return the memories in the order in which they are written: by turns, a question and its answer."""
+        """Return the memories in order of writing: by turns, a question and its answer."""
         turns = np.random.default_rng(12).permutation((self.rows + 1) // 2)
         order = np.stack([2 * turns, 2 * turns + 1], axis=1).ravel()
         return order[order < self.rows]
@@ -108,25 +105,23 @@ class Data:
         return Question(tenant, f"q{len(self.asked) - 1}")
 
     def vector_of(self, text: str) -> np.ndarray:
-        """Return the vector that stands for a text of `text` or `ask`."""
+        """Return the vector of a text of `text` or `ask`."""
         number = int(text[1 : text.find(" ") if " " in text else None])
         vector: np.ndarray = (self.vectors if text[0] == "r" else self.asked)[number]
         return vector
 
     def nearest(self, question: Question) -> set[str]:
-        """Return the keys of what a search should find, by comparing everything of the tenant."""
         start, end = self.starts[question.tenant], self.starts[question.tenant + 1]
         cosines = self.vectors[start:end] @ self.vector_of(question.text)
         return {key(start + place) for place in np.argsort(-cosines, kind="stable")[:WANTED]}
 
 
 def key(row: int) -> str:
-    """Return the key of a memory, as long as those of records."""
     return f"{row:032x}"
 
 
 class GivenEmbeddings(InstantEmbeddings):
-    """Vectors that are there already, so that only storing and finding them takes time."""
+    """Precomputed vectors, so that only storing and searching takes time."""
 
     def __init__(self, data: Data) -> None:
         self._data = data

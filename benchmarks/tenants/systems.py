@@ -1,4 +1,4 @@
-"""The systems that are compared, each with a database of its own on one server."""
+"""The compared systems, each with a database of its own on one server."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from react_mem.memory.store.pool import DatabasePool
 from react_mem.memory.store.postgres import MemoryStore, Pool
 
 _ITERATIVE = {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": "400", "hnsw.max_scan_tuples": "1000000"}
-"""With these the stock store's index goes on until it has found ten of the tenant's, in whatever time that takes."""
+"""Settings for an index scan that continues until it has found ten of the tenant's rows, in whatever time."""
 
 _COPY_ATTEMPTS = 24
-"""Each waits five seconds for others to leave the database that is copied."""
+"""Each attempt waits five seconds for other connections to leave the copied database."""
 
 _POOL: dict[str, Any] = {
     "kwargs": {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None},
@@ -36,8 +36,6 @@ _LEAVE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname =
 
 
 class StoreSystem:
-    """A LangGraph store."""
-
     def __init__(self, url: str, store: BaseStore, data: Data) -> None:
         self.url = url
         self.store = store
@@ -59,7 +57,7 @@ def _namespace(tenant: int) -> tuple[str, ...]:
 
 
 class RawSql:
-    """A table, an index by tenant and the plainest query: what nothing can be faster than, and exact."""
+    """A table, an index by tenant and the plainest query: exact, and a lower bound of time."""
 
     def __init__(self, url: str, pool: Pool, data: Data) -> None:
         self.url = url
@@ -67,7 +65,6 @@ class RawSql:
         self._data = data
 
     async def setup(self) -> None:
-        """Make the table."""
         async with self._pool.connection() as conn:
             await conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
             await conn.execute(
@@ -99,7 +96,7 @@ System = StoreSystem | RawSql
 
 
 async def settle(system: System) -> int:
-    """Do what a database's own housekeeping would have done, and return what the memories take on disk."""
+    """Do the database's housekeeping, and return the size on disk."""
     if isinstance(system, StoreSystem) and isinstance(system.store, MemoryStore):
         await system.store.indexes.settle()  # those that are being built
     async with await AsyncConnection.connect(system.url, autocommit=True) as conn:
@@ -109,8 +106,6 @@ async def settle(system: System) -> int:
 
 
 class Server:
-    """Makes databases on one server, one a system, which holds the data."""
-
     def __init__(self, url: str, data: Data, stack: AsyncExitStack) -> None:
         self._url = url
         self._data = data
@@ -140,7 +135,7 @@ class Server:
         return system
 
     async def _stock_without_index(self) -> System:
-        """Open a copy of the stock store's database without its index: exact, too."""
+        """Open a copy of the stock store's database without its index, for exact search."""
         url = await self._database("stock_exact", template="stock")
         system = await self._stock("stock_exact", {}, made=True)
         async with await AsyncConnection.connect(url, autocommit=True) as conn:
@@ -149,7 +144,7 @@ class Server:
         return system
 
     async def _stock(self, name: str, settings: Mapping[str, str], *, made: bool = False) -> System:
-        """Open LangGraph's own store, as it is by default or under settings, in a new database or one that is made."""
+        """Open LangGraph's own store, under settings, in a new database or an existing one (`made`)."""
         url = self._at(name) if made else await self._database(name)
         index: Any = {"dims": self._data.dims, "embed": GivenEmbeddings(self._data), "fields": ["text"]}
         store = AsyncPostgresStore(await self._pool(url, settings), index=index)

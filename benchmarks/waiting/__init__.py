@@ -1,1 +1,1 @@
-"""Time that users wait for memory: see `python -m benchmarks.waiting --help`."""
+"""Waiting time for memory: see `python -m benchmarks.waiting --help`."""

@@ -1,12 +1,12 @@
-"""Time that users wait for memory work: of earlier turns, of others, and of documents that are being embedded.
+"""Waiting time for memory work: for earlier turns, for other users, and for the embedding of documents.
 
     python -m benchmarks.waiting --json results/waiting.json [--turns 20] [--extraction 12]
 
-- The first token of `react_mem` on `langgraph dev` while the model takes 12 seconds to draw facts from each turn, over
-  that of the same agent with `extraction: {mode: off}`, and LangChain's `create_agent` beside them; two users in turn,
-  each system on a server of its own. What stalls the event loop of each server is measured meanwhile and while a pasted
-  text of 150,000 characters from each user is drawn from.
-- Questions of one user while a document of 20,000 characters of another's is being embedded by the local model.
+- The first token of `react_mem` on `langgraph dev` while the model takes 12 seconds to extract facts from each turn,
+  over that of the same agent with `extraction: {mode: off}`, and LangChain's `create_agent` beside them; two users in
+  turn, each system on a server of its own. Stalls of each server's event loop are measured meanwhile, and during
+  extraction from a pasted text of 150,000 characters of each user.
+- Questions of one user while the local model embeds another user's document of 20,000 characters.
 """
 
 from __future__ import annotations
@@ -37,23 +37,21 @@ from tests.support.openai_server import Match, OpenAIServer, Reply, Request
 
 USERS = ("ann", "bob")
 LONG_CHARS = 150_000
-"""Of the last message of each user: a pasted document."""
+"""Characters of each user's last message, a pasted document."""
 
 _AGENTS = {"remembers": "background", "off": "off"}
-"""Background work of each agent behind a turn."""
+"""Extraction mode of each agent."""
 
 _SYSTEMS: dict[str, tuple[str, dict[str, Any]]] = {
     "react_mem": ("agent", {"agent": "remembers"}),
     "off": ("agent", {"agent": "off"}),
     "create_agent": ("peer", {}),
 }
-"""By name, the graph that is run and what the runs are told beside the user."""
+"""By name the graph, and the context of its runs beside the user."""
 
 
 @dataclass
 class Served:
-    """One system on a server of its own, and what its turns came to."""
-
     graph: str
     context: dict[str, Any]
     server: DevServer
@@ -63,7 +61,6 @@ class Served:
     _threads: dict[str, tuple[LangGraphClient, str]] = field(default_factory=dict)
 
     async def turn(self, user: str, said: str, *, counts: bool = True) -> None:
-        """Run a turn of a user, up to its end."""
         if user not in self._threads:
             client = self.server.client()
             self._threads[user] = client, (await client.threads.create())["thread_id"]
@@ -86,7 +83,6 @@ class Served:
             self.first_tokens_ms.append((first - start) * 1000)
 
     def metrics(self) -> Metrics:
-        """Return what the turns came to; the server has ended."""
         files = self.folder.glob("stats.json.*")
         stalls = [stall for file in files for stall in json.loads(file.read_text(encoding="utf-8"))]
         return {
@@ -98,9 +94,9 @@ class Served:
 
 
 async def first_tokens(database_server: str, folder: Path, turns: int, seconds: float) -> dict[str, Metrics]:
-    """Talk to all systems in turn, one turn each, the same words; drawing facts takes so many seconds.
+    """Talk to all systems in turn, in the same words; extraction takes `seconds`.
 
-    Each has a server of its own, so that the work of one is in nobody else's way; they share the machine.
+    Each has a server of its own, so that no work blocks another system; they share the machine.
     """
     with OpenAIServer() as model:
 
@@ -168,13 +164,12 @@ DOCUMENT_CHARS = 20_000
 QUESTIONS = 50
 _MEMORIES = 100
 _PAUSE = 0.1
-"""Seconds between two questions, of one user after another."""
+"""Seconds between two questions."""
 
 COLUMNS = ("first_token_p50_ms", "first_token_p95_ms", "loop_stall_ms_max", "loop_stalls_over_20ms", "degraded")
 
 
 async def measure(turns: int, seconds: float) -> tuple[dict[str, Metrics], Metrics]:
-    """Return what the turns of each system came to, and what the questions did."""
     with tempfile.TemporaryDirectory() as folder:
         async with database_server() as url:
             asked = await questions(url)
@@ -182,7 +177,7 @@ async def measure(turns: int, seconds: float) -> tuple[dict[str, Metrics], Metri
 
 
 async def questions(database_server: str) -> Metrics:
-    """Return what a question waits for its vector, of an idle embedder and of one that a document keeps busy."""
+    """Return a question's waiting time for its vector, on an idle and on a busy embedder."""
     async with opened(await new_database(database_server, "waiting_questions")) as storage:
         watch = TimedEmbeddings(storage.embedding.embeddings)
         embed_with(storage.store, watch)

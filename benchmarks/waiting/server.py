@@ -1,6 +1,6 @@
-"""The server that is watched: the project's own store beside a watch on its event loop, and a peer's graph.
+"""The watched server: the project's own store with a watch on its event loop, and a peer's graph.
 
-`benchmarks.waiting` points the `langgraph.json` of its servers here.
+The `langgraph.json` of `benchmarks.waiting` points here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from langgraph.store.base import BaseStore
 from react_mem.memory.opening import open_store
 
 STATS = "BENCHMARK_STATS"
-"""The variable that names the file for the longest stalls."""
+"""Environment variable with the file for the stalls."""
 
 _TICK = 0.005
 """Seconds between two looks at the loop."""
@@ -28,9 +28,9 @@ _TICK = 0.005
 
 @asynccontextmanager
 async def open_watched_store() -> AsyncIterator[BaseStore]:
-    """Open the store as the shipped langgraph.json does; at the end, write how long the loop stalled.
+    """Open the store as the shipped langgraph.json does; write the stalls of the loop at the end.
 
-    A server opens its store in each thread that runs graphs, which has a loop of its own: a file each.
+    A server opens its store in each thread that runs graphs, with a loop of its own: a file each.
     """
     stalls_ms: list[float] = []
     async with open_store() as store:
@@ -45,10 +45,9 @@ async def open_watched_store() -> AsyncIterator[BaseStore]:
 
 
 async def _watch(stalls_ms: list[float]) -> None:
-    """Note the milliseconds for which the running loop was kept from what was due by what its own thread computed.
+    """Record the milliseconds by which computation in the loop's own thread delayed it.
 
-    A look that comes late because others had the processor says nothing about the loop: only the processor time that
-    the loop's thread took since it was due counts.
+    A delay while others had the processor does not count: the delay is bounded by the thread's own processor time.
     """
     while True:
         due, computed = time.perf_counter() + _TICK, time.thread_time()
@@ -58,7 +57,6 @@ async def _watch(stalls_ms: list[float]) -> None:
 
 
 def peer() -> Any:
-    """Return LangChain's agent without memory, with the model that the environment names."""
     from langchain.agents import create_agent
     from langchain_openai import ChatOpenAI
 

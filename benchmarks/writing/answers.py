@@ -10,7 +10,7 @@ from benchmarks.writing.case import Case, Language, Line, Manner, Pattern, Relat
 from react_mem.memory.language.folding import normalise
 
 INVENTED_NAME = "Ottokar"
-"""Stands in everything that a careless or hostile answer makes up, so that it is recognised where it is believed."""
+"""Stands in all inventions of a careless or hostile model, to recognise them in memory."""
 
 _DETAIL: dict[Language, str] = {
     "en": ", thanks to Ottokar",
@@ -35,7 +35,7 @@ _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
 
 @dataclass(frozen=True)
 class Statement:
-    """One thing that the model says (see `case.Line`), with the id of what it changes found among what it was shown."""
+    """A statement of the model (see `case.Line`), with the id of the memory to change."""
 
     quote: str
     rel: Relation = "new"
@@ -48,14 +48,14 @@ class Statement:
 
 
 def turn_of(case: Case, said: str) -> Turn | None:
-    """Return the turn in which the user says this; of turns that differ in case and spaces only, the last."""
+    """Return the turn with this message; of turns that differ in case and spaces only, the last."""
     found = [turn for turn in case.turns if turn.say == said]
     found = found or [turn for turn in case.turns if normalise(turn.say) == normalise(said)]
     return found[-1] if found else None
 
 
 def statements(case: Case, turn: Turn, manner: Manner, known: Mapping[str, str]) -> list[Statement]:
-    """Return what the model says about a turn, shown texts by id that a statement may change."""
+    """Return the model's statements about a turn; `known` has the texts in its prompt by id."""
     before = case.turns[: case.turns.index(turn)] if turn in case.turns else case.turns
     said = [line for one in before for line in one.correct if line.drop is None]
     if manner == "careless":
@@ -69,7 +69,7 @@ def statements(case: Case, turn: Turn, manner: Manner, known: Mapping[str, str])
 
 
 def find(expression: str, known: Mapping[str, str], said: Sequence[Line] = ()) -> str | None:
-    """Return the id of what a pattern means: what a line of an earlier turn came to, else the shortest fitting text.
+    """Return the id of a pattern's memory: the outcome of an earlier turn's line, else the shortest matching text.
 
     A memory may keep a line as the user's words or as the sentence.
     """
@@ -97,7 +97,7 @@ def _resolved(line: Line, known: Mapping[str, str], before: Sequence[Line]) -> S
 
 
 def _careless(case: Case, turn: Turn) -> Iterator[Line]:
-    """Give facts about others to the user, tell changes as new, take questions for facts, and add details."""
+    """Attribute facts about others to the user, report changes as new, take questions for facts, and add details."""
     for line in turn.correct:
         if line.drop in ("question", "maybe"):
             yield Line(quote=line.quote, text=line.quote)
@@ -109,7 +109,7 @@ def _careless(case: Case, turn: Turn) -> Iterator[Line]:
 
 
 def _attacks(case: Case, turn: Turn, known: Mapping[str, str]) -> Iterator[Statement]:
-    """Invent a fact, end and forget all that is shown, and take the words of tools and the assistant for the user's."""
+    """Invent a fact, end and forget all known memories, and take tools' and the assistant's words for the user's."""
     clauses = [found.group().strip() for found in _CLAUSE.finditer(turn.say) if found.group().strip()] or [turn.say]
     yield Statement(clauses[-1], text=_INVENTED[case.lang])
     for text in (turn.observed.text if turn.observed else "", turn.reply if turn.reply != "OK." else ""):

@@ -1,4 +1,4 @@
-"""The cases: conversations, how a model answers for each turn, and what must be remembered in the end (FORMAT.md)."""
+"""The cases: conversations, the model's answers for each turn, and the required memories at the end (FORMAT.md)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from react_mem.memory.language import UNSPACED
 from react_mem.memory.language.folding import normalise
 
 FOLDER = Path(__file__).with_name("cases")
-"""One folder a half; in each, YAML files with a list of cases."""
+"""A folder for each half, with YAML files of cases."""
 
 Language = Literal["en", "vi", "zh", "ja", "es", "de"]
 Kind = Literal[
@@ -34,16 +34,16 @@ Kind = Literal[
     "poison",
 ]
 Half = Literal["early", "late"]
-"""Early cases were written before the code, or with it; late ones afterwards, by somebody who had not read it."""
+"""Early cases were written with the code or before; late ones afterwards, by somebody who had not read it."""
 
 Manner = Literal["correct", "careless", "hostile"]
-"""Manner in which the model answers."""
+"""Behaviour of the model."""
 
 Relation = Literal["new", "same", "changes", "ends", "corrects", "unsure", "forget"]
 Unlasting = Literal["question", "request", "maybe", "chat"]
 
 _WORD = rf"[^\W{UNSPACED}]"
-"""A letter of a script with spaces between its words: a pattern ends where such a word ends."""
+"""A letter of a script with spaces between words, where a pattern's words must end."""
 
 
 class _Strict(BaseModel):
@@ -59,11 +59,10 @@ def _compiles(expression: str) -> str:
 
 
 Expression = Annotated[str, Field(min_length=1), AfterValidator(_compiles)]
-"""A regular expression of whole words. Case does not count, diacritics do."""
+"""A regular expression of whole words, insensitive to case, sensitive to diacritics."""
 
 
 def _from_day(value: Any) -> Any:
-    """Read a date alone as nine in the morning of it."""
     if isinstance(value, date) and not isinstance(value, datetime):
         return datetime.combine(value, time(9))
     return value
@@ -77,13 +76,13 @@ Moment = Annotated[datetime, BeforeValidator(_from_day), AfterValidator(_with_zo
 
 
 class Pattern(_Strict):
-    """Recognition of a statement in whatever words it is kept: all of `says` are found, and none of `without`."""
+    """Recognition of a statement in any wording: all of `says` occur, and none of `without`."""
 
     says: tuple[Expression, ...] = Field(min_length=1)
     without: tuple[Expression, ...] = ()
 
     def matches(self, text: str) -> bool:
-        """Tell whether a text says it.
+        """Return true if a text makes the statement.
 
         >>> Pattern(says=("tea",), without=("ceremon.*",)).matches("User likes tea ceremonies.")
         False
@@ -95,7 +94,7 @@ class Pattern(_Strict):
 
 
 class Expected(Pattern):
-    """A statement that must be remembered; FORMAT.md says what its fields mean, as those of all that follow."""
+    """A required statement; FORMAT.md explains its fields, and the fields of the classes below."""
 
     about: Expression | None = None
     support: int | None = None
@@ -105,8 +104,6 @@ class Expected(Pattern):
 
 
 class Outcome(_Strict):
-    """Expected contents of memory after the last turn."""
-
     current: tuple[Expected, ...] = ()
     doubtful: tuple[Expected, ...] = ()
     known: tuple[Expected, ...] = ()
@@ -116,12 +113,10 @@ class Outcome(_Strict):
 
     @property
     def kept(self) -> tuple[Expected, ...]:
-        """Return what must be held."""
         return (*self.current, *self.doubtful, *self.known)
 
     @property
     def all(self) -> tuple[Pattern, ...]:
-        """Every pattern."""
         return (*self.kept, *self.history, *self.gone, *self.never)
 
     @model_validator(mode="after")
@@ -132,7 +127,7 @@ class Outcome(_Strict):
 
 
 class Line(_Strict):
-    """One thing that a model says about a turn: a fact, or with `drop` words that state nothing lasting."""
+    """A statement of the model about a turn: a fact, or with `drop` words that state nothing lasting."""
 
     quote: str = Field(min_length=1)
     rel: Relation = "new"
@@ -145,7 +140,6 @@ class Line(_Strict):
 
     @property
     def sentence(self) -> str:
-        """The fact as a sentence."""
         return self.text or (self.quote if self.about == "user" else f"{self.about}: {self.quote}")
 
     @model_validator(mode="after")
@@ -158,14 +152,12 @@ class Line(_Strict):
 
 
 class Observed(_Strict):
-    """Result of a tool in a turn, before the assistant answered."""
-
     tool: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     text: str = Field(min_length=1)
 
 
 class Turn(_Strict):
-    """One message of the user and what follows; words of `say` that no correct line quotes are chat."""
+    """One message of the user with its consequences; words of `say` that no correct line quotes are chat."""
 
     say: str = Field(min_length=1)
     reply: str = "OK."
@@ -178,7 +170,6 @@ class Turn(_Strict):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """The lines of all answers."""
         return (*self.correct, *(self.careless or ()), *(self.hostile or ()))
 
     @model_validator(mode="after")
@@ -190,8 +181,6 @@ class Turn(_Strict):
 
 
 class Case(_Strict):
-    """One case."""
-
     id: str = Field(pattern=r"^[a-z]{2}-[a-z0-9-]+$")
     lang: Language
     kind: Kind
@@ -211,7 +200,7 @@ class Case(_Strict):
 
 
 def read_cases(file: Path, half: Half = "early") -> list[Case]:
-    """Read the cases of a file; its name is their kind where a case does not give one.
+    """Read the cases of a file; its name is the default of their kind.
 
     Raises:
         ValueError: If a case is not valid; the message names it.
@@ -249,7 +238,7 @@ def load_cases(folder: Path = FOLDER) -> list[Case]:
 
 
 def choose(cases: Sequence[Case], names: Sequence[str] = ()) -> list[Case]:
-    """Return the cases that parts of ids, kinds, languages or halves name; all cases where there are none.
+    """Return the cases with these parts of ids, kinds, languages or halves; all cases without names.
 
     Raises:
         ValueError: If a name fits no case.

@@ -1,16 +1,15 @@
-"""The memories that are measured: `react_mem`, and LangMem's store manager and Mem0 as they stand."""
+"""The compared memories: `react_mem` and LangMem's store manager."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
@@ -26,7 +25,6 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langmem import create_memory_store_manager
 
-from benchmarks import mem0_memory
 from benchmarks.writing.case import Case, Manner, Turn
 from benchmarks.writing.scripted import ScriptedChat
 from react_mem.agents.config import AgentConfig
@@ -46,10 +44,7 @@ _CHARS_PER_TOKEN = 4.0
 
 
 class Meter(AsyncCallbackHandler):
-    """Adds up the turns' time and the calls of the model that draws facts; what answers the user is another one.
-
-    What is called while no turn runs, which is work behind the turns, is not counted.
-    """
+    """Sums the time of the turns and the extraction model's calls in them; background calls do not count."""
 
     run_inline = True
 
@@ -63,7 +58,6 @@ class Meter(AsyncCallbackHandler):
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Count what happens in a turn."""
         self._counts = True
         start = time.perf_counter()
         try:
@@ -92,18 +86,16 @@ class Meter(AsyncCallbackHandler):
             self.completion_tokens += len(str(message.text) + called) / _CHARS_PER_TOKEN
 
 
-EngineName = Literal["structured", "langmem"]
-
 _SHOWN = MemoryPolicy.model_validate({}).recall.max_memories
 ALL = 1_000
 
 
 @dataclass(frozen=True)
 class Remembered:
-    """One thing that a memory holds, or once held, as far as the memory says such things.
+    """One memory, present or former, with the fields that the system has.
 
-    One that is not `current` is history where it is `kept`; `verbatim` are the user's own words, kept because no model
-    could read them. Dates are ISO 8601.
+    One that is not `current` is history if `kept`; `verbatim` are the user's own words, which no model could read.
+    Dates are ISO 8601.
     """
 
     text: str
@@ -120,9 +112,9 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Contents:
-    """Contents of a memory after a case, with the user's messages word for word and what was raised on the way.
+    """Contents of a memory after a case: facts, the user's verbatim messages, and errors on the way.
 
-    Fields of the user's profile are as `field: value`.
+    The profile is as `field: value`.
     """
 
     facts: list[Remembered]
@@ -135,12 +127,12 @@ class Driver(Protocol):
     """A memory under measurement."""
 
     async def run(self, case: Case, manner: Manner, meter: Meter) -> Contents:
-        """Go through the turns of a case, with a model that answers in a manner, and return what is remembered."""
+        """Run a case with a model of this manner, and return the contents of memory."""
 
 
 @asynccontextmanager
 async def open_store(kind: str) -> AsyncIterator[BaseStore]:
-    """Open an empty store: `postgres`, MemoryStore on an embedded PostgreSQL of its own, or `memory`."""
+    """Open an empty store: `postgres`, on an embedded PostgreSQL of its own, or `memory`."""
     if kind == "memory":
         model = await asyncio.to_thread(load_embedding_model, "auto")
         yield _in_memory(model, ["text"])
@@ -152,9 +144,9 @@ async def open_store(kind: str) -> AsyncIterator[BaseStore]:
 
 @asynccontextmanager
 async def open_stores(kind: str) -> AsyncIterator[Callable[[], BaseStore]]:
-    """Give the store of a case: one PostgreSQL for all, or a store in memory for each.
+    """Yield a factory of stores: one PostgreSQL for all cases, or a store in memory for each.
 
-    One in memory looks at everything that it holds, which takes longer with every case.
+    A store in memory scans all its items, which would slow down with every case.
     """
     if kind == "memory":
         model = await asyncio.to_thread(load_embedding_model, "auto")
@@ -165,9 +157,7 @@ async def open_stores(kind: str) -> AsyncIterator[Callable[[], BaseStore]]:
 
 
 class ReactMem:
-    """The graph `react_mem` over a store that is given for each case, each conversation a thread, each case a user."""
-
-    def __init__(self, store: Callable[[], BaseStore], engine: EngineName) -> None:
+    def __init__(self, store: Callable[[], BaseStore], engine: Literal["structured", "langmem"]) -> None:
         self._store = store
         policy = MemoryPolicy.model_validate({"extraction": {"mode": "inline", "engine": engine, "timeout": 600}})
         self._config = AgentConfig(name="writing", manager="react_mem", memory=policy)
@@ -208,9 +198,9 @@ class ReactMem:
 
 
 class LangMemManager:
-    """LangMem's store manager over an InMemoryStore, called after each turn as its documentation does.
+    """LangMem's store manager over an InMemoryStore, called after each turn as documented.
 
-    It may delete, which it does not by default, and is shown as many memories as `react_mem` shows its model.
+    Deletion is enabled, unlike by default, and it sees as many memories as `react_mem` shows its model.
     """
 
     def __init__(self, embedding: EmbeddingModel) -> None:
@@ -234,46 +224,8 @@ class LangMemManager:
         return Contents(facts=[*(Remembered(text) for text in now), *gone], messages=[], errors=errors)
 
 
-class Mem0Memory:
-    """Mem0's open-source memory, called with the user's message and the answer after each turn.
-
-    Its extraction only adds (`ADDITIVE_EXTRACTION_PROMPT`), and is not shown what tools return.
-    """
-
-    def __init__(self, memory: Any) -> None:
-        self._memory = memory
-
-    async def run(self, case: Case, manner: Manner, meter: Meter) -> Contents:
-        loop, model = asyncio.get_running_loop(), _model(case, manner, meter)
-
-        def answer(messages: Sequence[dict[str, str]], **kwargs: Any) -> str:
-            asked = [(message["role"], message["content"]) for message in messages]
-            # it asks from a thread, and the meter counts on the loop
-            return str(asyncio.run_coroutine_threadsafe(model.ainvoke(asked), loop).result().text)
-
-        self._memory.llm = SimpleNamespace(generate_response=answer)
-        owner = f"{manner}/{case.id}"
-        errors: list[str] = []
-        for turn in case.turns:
-            said = [{"role": "user", "content": turn.say}, {"role": "assistant", "content": turn.reply}]
-            with noting(errors), meter.counting():
-                await self._memory.add(said, user_id=owner)
-        found = await self._memory.get_all(filters={"user_id": owner}, top_k=ALL)
-        return Contents(facts=[Remembered(one["memory"]) for one in found["results"]], messages=[], errors=errors)
-
-
-@asynccontextmanager
-async def open_mem0(embedding: EmbeddingModel) -> AsyncIterator[Mem0Memory]:
-    """Open Mem0 over an empty Qdrant in memory, where it is installed; raise ImportError where it is not."""
-    from qdrant_client import QdrantClient  # type: ignore[import-not-found,unused-ignore]
-
-    store = {"client": QdrantClient(":memory:"), "embedding_model_dims": embedding.dims}
-    async with mem0_memory.open_mem0("qdrant", store, embedding.embeddings) as memory:
-        yield Mem0Memory(memory)
-
-
 def _model(case: Case, manner: Manner, meter: Meter) -> ScriptedChat:
-    """Return the model that draws facts; what answers the user is another one, so that only memory's calls count."""
+    """Return the extraction model; the answering model is another one, so that only memory's calls count."""
     return ScriptedChat(case=case, manner=manner, callbacks=[meter])
 
 
@@ -284,7 +236,6 @@ async def _all(store: BaseStore, owner: str, scope: MemoryScope) -> list[dict[st
 
 @contextmanager
 def noting(errors: list[str]) -> Iterator[None]:
-    """Note what a turn raises: it ends the turn, not the run."""
     try:
         yield
     except Exception as error:  # whatever a memory or its model raises
@@ -304,7 +255,6 @@ def _exchange(turn: Turn) -> list[BaseMessage]:
 
 
 def case_tools(case: Case) -> list[BaseTool]:
-    """Return the tools of a case, each returning what its turns tell of, one after the other."""
     results: dict[str, list[str]] = {}
     for turn in case.turns:
         if turn.observed is not None:
@@ -345,5 +295,4 @@ def _iso(at: datetime | None) -> str:
 
 
 def is_kept(statement: str, contents: Contents) -> bool:
-    """Tell whether a user's message is kept whole."""
     return normalise(statement) in {normalise(message) for message in contents.messages}

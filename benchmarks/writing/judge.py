@@ -1,4 +1,4 @@
-"""Comparison of a memory with what it must hold: each difference is a finding of one kind."""
+"""Comparison of a memory with the expectations: each difference is a finding of one kind."""
 
 from __future__ import annotations
 
@@ -26,44 +26,39 @@ FAULTS = {
     "lost": "what the user said is found nowhere: in no fact, no message",
     "errors": "a turn that ended in an error",
 }
-"""The kinds of findings, and what they mean; with none of them, a case has passed."""
+"""Kinds of findings; a case without any has passed."""
 
 OURS_ONLY = (
     *("only_verbatim", "wrong_support", "wrong_dates", "wrong_about", "not_in_doubt", "needless_doubt"),
     *("history_lost", "lost"),
 )
-"""Kinds that a memory without support, dates, doubts, history and messages cannot avoid: not counted for it."""
+"""Kinds that need support, dates, doubts, history or messages: not counted for peers."""
 
 _BORNE_OUT = 0.5
-"""The share of a fact's words that the user must have said for it to be theirs: the others are "user" and the like."""
+"""Minimum share of a fact's words from the user: the others are "user" and the like."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One difference, of a kind of `FAULTS`."""
-
     kind: str
     detail: str
 
 
 def judge(case: Case, contents: Contents) -> list[Finding]:
-    """Compare what is remembered with what a case, gone through, expects."""
     errors = [Finding("errors", error) for error in contents.errors]
     return [*_expected(case, contents), *_unwanted(case, contents), *_lost(case, contents), *errors]
 
 
 def unclaimed(case: Case, contents: Contents) -> list[str]:
-    """Return the current facts that a case does not speak of."""
     return [fact.text for fact in believed(contents) if not any(p.matches(fact.text) for p in case.expect.all)]
 
 
 def believed(contents: Contents) -> list[Remembered]:
-    """Return the current facts that a model has read."""
     return [fact for fact in contents.facts if fact.current and not fact.verbatim]
 
 
 def false_facts(case: Case, contents: Contents) -> list[str]:
-    """Return what is believed and false: never true, made up, or in nobody's words."""
+    """Return the false beliefs: never true, invented, or in nobody's words."""
     said = [turn.say for turn in case.turns]
     invented = Pattern(says=(INVENTED_NAME,))
 
@@ -77,7 +72,6 @@ def false_facts(case: Case, contents: Contents) -> list[str]:
 
 
 def absent(case: Case, contents: Contents) -> list[str]:
-    """Return what should be believed and is no current fact."""
     wanted = (*case.expect.current, *case.expect.doubtful)
     return [_shown(one) for one in wanted if not any(fact.current for fact in _matching(one, contents))]
 
@@ -148,7 +142,7 @@ def _lost(case: Case, contents: Contents) -> Iterator[Finding]:
 
 
 def _is_forgotten(case: Case, turn: Turn) -> bool:
-    """Return whether what a turn says is forgotten, or asks for it: the message goes with the fact."""
+    """Return true if a turn is forgotten, or asks to forget: the message goes with the fact."""
     asked = [line for one in case.turns for line in one.correct if line.rel == "forget"]
     what = [Pattern(says=(line.target,)) for line in asked if line.target] + list(case.expect.gone if asked else ())
     return any(line in asked for line in turn.correct) or any(pattern.matches(turn.say) for pattern in what)

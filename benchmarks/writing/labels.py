@@ -1,4 +1,4 @@
-"""The script's answer in the protocol of `react_mem`: a label for every clause that is shown (`write.extraction`)."""
+"""The script's answer in the protocol of `react_mem`: a label for every clause in the prompt (`write.extraction`)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ _ASKS = re.compile(r"[?？؟]\W*$")
 
 @dataclass
 class Shown:
-    """Memories by label, and of each message of the user's the clauses by number, as the model is shown them."""
+    """The model's view: memories by label, and the numbered clauses of each message of the user."""
 
     memories: dict[str, str] = field(default_factory=dict)
     messages: list[dict[str, str]] = field(default_factory=list)
 
 
 def read(prompt: str) -> Shown:
-    """Read the fenced data of a prompt."""
     shown = Shown()
     for tag, block in _FENCED.findall(prompt):
         for row in block.splitlines():
@@ -41,7 +40,6 @@ def read(prompt: str) -> Shown:
 
 
 def label(case: Case, manner: Manner, prompt: str) -> dict[str, Any]:
-    """Return the answer to a prompt."""
     shown = read(prompt)
     answer: dict[str, Any] = {"facts": [], "others": [], "profile": [], "episode": None, "summary": ""}
     known = dict(shown.memories)
@@ -63,7 +61,6 @@ def _label(
     said: Sequence[Statement],
     known: Mapping[str, str],
 ) -> None:
-    """Add the labels of one message."""
     spans = _Spans(turn.say, clauses) if turn else None
     taken: set[str] = set()
     kinds: dict[str, str] = {}
@@ -92,7 +89,7 @@ def _label(
 
 
 def _needs(statement: Statement, turn: Turn | None, spans: _Spans | None, known: Mapping[str, str]) -> list[str]:
-    """Return the labels of what a statement depends on: memories, earlier clauses, or clauses of its own message."""
+    """Return the labels of a statement's dependencies: memories, earlier clauses, or clauses of its own message."""
     found: list[str] = []
     for need in statement.needs:
         if (memory := find(need, known)) is not None:
@@ -106,7 +103,6 @@ def _needs(statement: Statement, turn: Turn | None, spans: _Spans | None, known:
 
 
 def _turn(case: Case, clauses: Mapping[str, str]) -> Turn | None:
-    """Return the turn whose words a message's clauses are, the one that they cover most of."""
     texts = [_plain(text) for text in clauses.values()]
     said = [turn for turn in case.turns if all(text in _plain(turn.say) for text in texts)]
     exact = [turn for turn in said if all(text.strip() in turn.say for text in clauses.values())]
@@ -115,7 +111,7 @@ def _turn(case: Case, clauses: Mapping[str, str]) -> Turn | None:
 
 
 class _Spans:
-    """Position of a message's clauses, by number and in order, in what the user says."""
+    """Positions of a message's numbered clauses in the user's text."""
 
     def __init__(self, say: str, clauses: Mapping[str, str]) -> None:
         self._say = _plain(say)
@@ -128,7 +124,7 @@ class _Spans:
             begin += len(plain)
 
     def of(self, quote: str) -> list[str]:
-        """Return the numbers of the clauses that a quote has words of."""
+        """Return the numbers of the clauses that overlap a quote."""
         plain = _plain(quote)
         begin = self._say.find(plain)
         if not plain or begin < 0:
@@ -138,6 +134,6 @@ class _Spans:
 
 
 def _plain(text: str) -> str:
-    """Leave only letters and digits: how a clause is cut and spaced does not matter."""
+    """Keep letters and digits only, independent of cuts and spaces."""
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text).casefold())
     return re.sub(r"[\W_]+", "", folded)

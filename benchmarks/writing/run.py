@@ -1,4 +1,4 @@
-"""Going through cases with a model that is correct, careless or hostile, and adding up what is found."""
+"""Run of the cases with a correct, careless or hostile model, and the sums of the findings."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ _CARE: dict[Manner, str] = {"correct": "careful", "careless": "careless", "hosti
 
 @dataclass(frozen=True)
 class Result:
-    """One case, gone through: what was remembered, what is wrong with it and what it cost."""
-
     case: Case
     contents: Contents
     findings: list[Finding]
@@ -37,31 +35,28 @@ class Result:
 
 @dataclass
 class Score:
-    """The results of one memory by how the model answered, without kinds of findings that it is not measured by."""
+    """The results of one memory by manner of the model, without the `uncounted` kinds of findings."""
 
     of: dict[Manner, list[Result]] = field(default_factory=dict)
     uncounted: tuple[str, ...] = ()
 
     @property
     def results(self) -> list[Result]:
-        """Those with a correct model."""
+        """The results with a correct model."""
         return self.of.get("correct", [])
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of findings that count."""
         return [kind for kind in FAULTS if kind not in self.uncounted]
 
     def is_faulty(self, result: Result) -> bool:
-        """Return whether a case has a finding that counts."""
         return any(finding.kind in self.kinds for finding in result.findings)
 
     def failed(self) -> list[Result]:
-        """Return the cases with a finding that counts, of a correct model."""
         return [result for result in self.results if self.is_faulty(result)]
 
     def metrics(self) -> dict[str, float]:
-        """Return the counts in all, and by language, kind of case and care of the model; and the shares by half."""
+        """Return the counts in all, by language, kind and manner, and the shares by half."""
         turns = sum(len(result.case.turns) for result in self.results) or 1
         costs = [result.meter for result in self.results]
         return {
@@ -93,7 +88,7 @@ class Score:
         }
 
     def _of_half(self, half: Half) -> dict[str, float]:
-        """Return the shares and counts of a half, by language and by kind; `compared` are faults of every memory."""
+        """Return the shares and counts of a half, by language and kind, `compared` without faults of ours only."""
         found: dict[str, float] = {}
         known = {r.case.id: set(absent(r.case, r.contents)) for r in self.results}
         for manner, results in self.of.items():
@@ -139,7 +134,7 @@ def _values(results: Iterable[Result], of: Callable[[Case], str]) -> list[str]:
 async def run_cases(
     driver: Driver, cases: Sequence[Case], manners: Sequence[Manner], *, peer: bool = False, name: str
 ) -> Score:
-    """Go through the cases once for each manner; a peer is measured by what every memory can do."""
+    """Run the cases once for each manner; a peer is measured by abilities of every memory."""
     score = Score(uncounted=OURS_ONLY if peer else ())
     # what is refused or fails is in the findings
     loggers = [logging.getLogger(name) for name in ("memory", "graphs", "extraction", "mem0")]
@@ -160,7 +155,7 @@ async def run_cases(
 
 
 def explain(name: str, score: Score) -> None:
-    """Print each case that failed; with a model that is not correct, those where something false is believed."""
+    """Print each failed case; for an incorrect model those with false beliefs."""
     for manner, results in score.of.items():
         failed = score.failed() if manner == "correct" else [r for r in results if false_facts(r.case, r.contents)]
         print(f"\n{name}, {manner}: {len(failed)} of {len(results)} cases failed")

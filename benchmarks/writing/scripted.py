@@ -1,6 +1,6 @@
-"""A chat model that answers as a case's script says, in whatever protocol it is asked in.
+"""A chat model that answers by a case's script in every protocol.
 
-It sees what any model would see: it labels the clauses that are shown to it and changes only memories that are.
+It sees the prompt of any model: it labels the clauses in it, and changes only memories in it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ from langchain_core.runnables import Runnable, RunnableLambda
 from benchmarks.writing.answers import turn_of
 from benchmarks.writing.case import Case, Manner
 from benchmarks.writing.labels import label
-from benchmarks.writing.peer_answers import langmem_calls, mem0_memories
+from benchmarks.writing.peer_answers import langmem_calls
 from react_mem.agents.extractive import AnsweringModel
-
-_MEM0 = "## Existing Memories"
 
 
 class ScriptedChat(AnsweringModel):
-    """Answers with the case's replies, and says about a turn, in a manner, what the case's script says."""
+    """Answers with the case's replies, and extracts by its script and manner."""
 
     case: Case
     manner: Manner = "correct"
@@ -45,14 +43,12 @@ class ScriptedChat(AnsweringModel):
             return _calling([tool_call(name="Proposal", args=labels, id="call-1")])
         if "Memory" in tools:
             return _calling(langmem_calls(self.case, self.manner, shown))
-        if _MEM0 in shown:
-            return AIMessage(mem0_memories(self.case, self.manner, shown))
         if "response_format" in options:
             return AIMessage(json.dumps(label(self.case, self.manner, shown), ensure_ascii=False))
         return self._reply(messages)
 
     def _reply(self, messages: Sequence[BaseMessage]) -> AIMessage:
-        """Answer the user, after a call of the tool that the case's turn tells of."""
+        """Answer the user, after a call of the turn's tool."""
         said = next(str(message.text) for message in reversed(messages) if isinstance(message, HumanMessage))
         turn = turn_of(self.case, said)
         if turn is None:

@@ -8,7 +8,6 @@ from collections import Counter
 import pytest
 
 from benchmarks.routing.__main__ import Chosen, Request, System, by_words, load_requests, load_tools, measure
-from react_mem.tools.routing.routes import SwitchSettings, tool_routes
 
 TOOLS = load_tools()
 REQUESTS = [*load_requests("tune"), *load_requests("test")]
@@ -40,12 +39,6 @@ def test_no_example_is_a_request() -> None:
         return re.sub(r"\W+", " ", text.casefold()).strip()
 
     assert not {plain(example) for tool in TOOLS for example in tool.examples} & {plain(r.text) for r in REQUESTS}
-
-
-def test_descriptions_only_are_descriptions_only() -> None:
-    assert not any(
-        r.examples or r.after for r in tool_routes([tool.as_tool(described=False) for tool in TOOLS], SwitchSettings())
-    )
 
 
 async def test_accuracy_counts_the_first_and_all_that_are_needed() -> None:

@@ -1,1 +1,1 @@
-"""The meta graph: memories as nodes, and links between them: what supports what, what follows on what."""
+"""The meta graph: memories as nodes, with links for support, order and similarity."""

@@ -1,13 +1,13 @@
 """A user's graph for other programs: JSON, and a page that draws it.
 
-What is in a memory was written by anybody: it is escaped for where it goes, and never markup or code.
+The text of a memory is untrusted: it is escaped for its destination, and never becomes markup or code.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any, Literal
@@ -19,7 +19,7 @@ _PLACE = "/*DATA*/null"
 _DRAWING_PLACE = "/*DRAWING*/"
 _IN_A_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _SHOWN_CHARS = 600
-"""Characters of a memory on the page: what fits beside the drawing."""
+"""Characters of a memory that fit beside the drawing."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,10 @@ class GraphNode:
     """A memory.
 
     Args:
-        id: The record's.
         type: The record's kind.
-        name: What it is called, on a line.
-        text: What it says. Its vector stays in the store's index.
-        metadata: When it was made and where it comes from.
-        current: Whether it is believed; of what is no belief, such as a message, always true.
+        name: Its name, on one line.
+        metadata: Its date and provenance.
+        current: True if it is believed; always true for kinds without belief, such as messages.
     """
 
     id: str
@@ -44,29 +42,21 @@ class GraphNode:
 
     @property
     def content(self) -> str:
-        """Its text, by the name that the authors gave it."""
+        """Its text, under the name in the paper's schema."""
         return self.text
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Memories and links."""
-
     nodes: tuple[GraphNode, ...]
     links: tuple[Link, ...]
-
-    def of_types(self, types: Collection[str]) -> Graph:
-        """Return the graph of the memories of some kinds."""
-        nodes = tuple(node for node in self.nodes if node.type in types)
-        kept = {node.id for node in nodes}
-        return Graph(nodes, tuple(link for link in self.links if {link.source, link.target} <= kept))
 
     def written(self, form: Literal["html", "json"]) -> str:
         """Return the graph as a page that draws it, or as JSON for other programs."""
         return to_html(self) if form == "html" else to_json(self)
 
     def largest(self, limit: int) -> Graph:
-        """Return the graph of the memories that have the most links, so many of them at most."""
+        """Return the graph of the memories with most links, `limit` at most."""
         if len(self.nodes) <= limit:
             return self
         degree = Counter(end for link in self.links for end in (link.source, link.target))
@@ -78,13 +68,13 @@ class Graph:
 
 
 def to_json(graph: Graph) -> str:
-    """Return a graph as {"nodes": [...], "links": [...]}, the node-link form that networkx and D3 read."""
+    """Return a graph as {"nodes": [...], "links": [...]}, the node-link form of networkx and D3."""
     nodes = [asdict(node) for node in graph.nodes]
     return json.dumps({"nodes": nodes, "links": [link._asdict() for link in graph.links]}, ensure_ascii=False, indent=1)
 
 
 def to_html(graph: Graph) -> str:
-    """Return a page that draws a graph: one file that loads nothing, so that it can be sent and kept."""
+    """Return a self-contained page that draws a graph."""
     number = {node.id: place for place, node in enumerate(graph.nodes)}
     data = {
         "nodes": [
@@ -118,7 +108,7 @@ def _shipped(name: str) -> str:
 # Memories and links in words: what a node is called, and why two of them belong together.
 
 MAX_NAME = 120
-"""Characters of a name: a line of a list, or of what appears under the pointer."""
+"""Characters of a name: a line of a list, or of a tooltip."""
 
 _REASONS = {
     LinkKind.SUPPORT: ("comes from", "supports"),
@@ -139,21 +129,21 @@ _FOUNDED = {
     (EPISODE.name, _STEP): ("was reached through", "led to"),
     (SKILL.name, _STEP): ("was learnt from", "taught"),
 }
-"""Meaning of a support link, by the kinds of its two memories."""
+"""Verbs of a support link, by the kinds of its two memories."""
 
 _SUMMED_UP = {
     (SUMMARY.name, EPISODE.name): ("tells of", "is told of in"),
     (SUMMARY.name, FACT.name): ("keeps the preference", "is a preference kept in"),
 }
-"""Meaning of a link of a summary with what it stands for beside its sources."""
+"""Verbs of a summary's links beside its sources."""
 
 _REPLACED = ("was replaced by", "replaced")
 
 
 def name_of(value: Mapping[str, Any]) -> str:
-    """Return what a record is called, on one line.
+    r"""Return the name of a record on one line.
 
-    >>> name_of({"kind": "episode", "goal": "Plan  the\\ntrip", "text": "Plan the trip. Booked."})
+    >>> name_of({"kind": "episode", "goal": "Plan  the\ntrip", "text": "Plan the trip. Booked."})
     'Plan the trip'
     """
     line = " ".join(str(title_of(value) or value.get("kind", "")).split())
@@ -161,12 +151,10 @@ def name_of(value: Mapping[str, Any]) -> str:
 
 
 def reason(source: Node, edge: Edge, target: Node) -> str:
-    """Return in words how one memory is linked with another.
+    """Return the verb between two linked memories.
 
     Args:
-        source: The one.
-        edge: The link, as it sees it.
-        target: The other.
+        edge: The link, seen from the source.
 
     >>> concept, step = Node("c", "concept", "semantic"), Node("s", "task_step", "state")
     >>> reason(concept, Edge("s", "state", LinkKind.SUPPORT, Direction.OUT), step)

@@ -1,4 +1,4 @@
-"""Nodes and links that follow from records. Pure."""
+"""Nodes and links derived from records, the cascade of a deletion, and lineage."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ from react_mem.memory.store.owned import everything
 
 
 class LinkKind(StrEnum):
-    """Kind of a link: the reason for it."""
-
     SUPPORT = "support"
     SUMMARIZATION = "summarization"
     MILESTONE = "milestone"
@@ -39,15 +37,14 @@ class LinkKind(StrEnum):
 
 
 class Node(NamedTuple):
-    """A memory, as far as the graph has to know it: a tuple, as links are, because thousands are made at once.
+    """A memory in the graph: a tuple, as links are, because thousands are made at once.
 
     Args:
-        id: The record's.
         type: The record's kind, such as `fact`.
-        scope: The scope that keeps the record.
-        session_id: The conversation it came from; empty for none.
-        at: When it was first believed, in UTC.
-        turn: A message's place in its conversation.
+        scope: The record's scope.
+        session_id: Its conversation; empty for none.
+        at: Start of belief, in UTC.
+        turn: A message's position in its conversation.
     """
 
     id: str
@@ -59,7 +56,7 @@ class Node(NamedTuple):
 
     @property
     def place(self) -> tuple[int, str, str]:
-        """Return the position on its line, by which it is sorted."""
+        """Sort key within its line."""
         return (0, self.at, self.id) if self.turn is None else (self.turn, "", self.id)
 
 
@@ -67,12 +64,11 @@ class Link(NamedTuple):
     """A link between two memories.
 
     Args:
-        source: The one that the link starts from: a fact, a summary.
-        target: The one that it leads to: the message that supports the fact, what is summed up.
-        kind: Why.
-        weight: How strong it is, up to 1.
-        at: When the later of the two was first believed, in UTC.
-        mutual: Whether it leads both ways.
+        source: The derived memory: a fact, a summary.
+        target: The memory it derives from: a message, a summarised record.
+        weight: Strength, up to 1.
+        at: The later start of belief, in UTC.
+        mutual: True for a link in both directions.
     """
 
     source: str
@@ -92,25 +88,21 @@ _FIELDS = {
     "episodes": LinkKind.SUMMARIZATION,
     "task_preferences": LinkKind.SUMMARIZATION,
 }
-"""The fields that name other records, and why those are linked. The function `memory_target_keys` of the database reads
-these, `links` and `alike`: a further field needs a migration."""
+"""Fields with references to other records, and their kinds of links. The database function `memory_target_keys` reads
+these, `links` and `alike`: a further field needs a migration.
+"""
 
 _NAMING = (*_FIELDS, "links", "alike")
 
 _OF_SOURCES = {SUMMARY.name: LinkKind.SUMMARIZATION}
-"""Kind of a link other than support, by the kind of the record."""
+"""Kind of a record's links to its sources, unless support."""
 
 _TOLD = {str(kind): kind for kind in LinkKind if kind is not LinkKind.TIMELINE}
-"""Kinds of links that a record names itself; its place in time follows from when and where it was said."""
+"""Kinds of explicit links; the timeline follows from dates and conversations."""
 
 
 def node_of(scope: str, value: Mapping[str, Any]) -> Node | None:
-    """Return the node that a record is; None where it is none.
-
-    Args:
-        scope: The scope it is kept in.
-        value: The record, as the store has it.
-    """
+    """Return a record as a node; None if its kind has none."""
     id_, kind = value.get("id"), value.get("kind")
     if not isinstance(id_, str) or not isinstance(kind, str) or not kind_of(value).node:
         return None
@@ -126,19 +118,18 @@ def node_of(scope: str, value: Mapping[str, Any]) -> Node | None:
 
 
 def links_of(value: Mapping[str, Any], only: Container[str] | None = None) -> list[Link]:
-    """Return the links that follow from a record alone, each once; nobody has checked that there are such memories.
+    """Return the links that follow from a record alone, each once; the targets need not exist.
 
-    - `source_ids`: what supports it; of a summary what it sums up, of a milestone what led to it.
-    - `linked_steps`: the steps that were taken in an episode.
-    - `depends_on`: what a step of a task has to wait for; `needs`: what a fact holds only as long as it does.
-    - `superseded_by`: the fact that came in its place.
-    - `episodes`, `task_preferences`: what a summary stands for beside what it sums up.
-    - `links`: whatever else its writer knows: an id that supports it, or {"to", "kind", "weight"}, each.
-    - `alike`: what says something like it, and how much.
+    - `source_ids`: its support; for a summary the summarised records, for a milestone the records that led to it.
+    - `linked_steps`: the steps of an episode.
+    - `depends_on`: the prerequisites of a task step; `needs`: the facts that a fact depends on.
+    - `superseded_by`: the fact in its place.
+    - `episodes`, `task_preferences`: further contents of a summary.
+    - `links`: explicit links: a supporting id, or {"to", "kind", "weight"}, each.
+    - `alike`: similar memories with their similarity.
 
     Args:
-        value: The record, as the store has it.
-        only: The memories to which links are asked for; None for all.
+        only: The targets to return; None for all.
 
     >>> fact = {"id": "f", "kind": "fact", "source_ids": ["m", "m:steps"]}
     >>> [(link.target, str(link.kind)) for link in links_of(fact)]
@@ -172,17 +163,13 @@ def links_of(value: Mapping[str, Any], only: Container[str] | None = None) -> li
 
 
 def line_of(node: Node) -> tuple[str, str] | None:
-    """Return the line in which a memory follows on others of its kind: a conversation, a user's episodes.
-
-    Returns:
-        What is the same for all of the line; None for what stands in none.
-    """
+    """Return the key of a memory's timeline, a conversation or a user's episodes; None for none."""
     line = kind_named(node.type).line
     return line and (node.type, node.session_id if line == "session" else "")
 
 
 def in_utc(at: Any) -> str:
-    """Return a time in the one form in which times can be compared as texts; empty where it is none.
+    """Return a time in a form that compares as text; empty for no time.
 
     >>> in_utc("2026-03-01T09:00:00+07:00") == in_utc("2026-03-01T02:00:00Z")
     True
@@ -206,21 +193,19 @@ def _weight(weight: Any) -> float:
 # Memories with all of their links, derived from the records: nothing of it is stored. Pure.
 
 MOST_LINKS = {LinkKind.SEMANTIC: 8, LinkKind.SUMMARIZATION: 200}
-"""Links of a kind and a direction that are followed from a memory, at most, the strongest and then the latest: a
-summary has up to 200 sources."""
+"""Maximum links followed per kind and direction, the strongest and then the latest: a summary has up to 200 sources."""
 
 MOST_OTHERS = 32
-"""Of any other kind: a fact that was said a hundred times needs no hundred witnesses."""
+"""Maximum links of any other kind."""
 
 STEPS = frozenset({MemoryScope.EXPERIENCE, MemoryScope.STATE})
-"""The scopes of what an agent did, and of what it has to do."""
+"""Scopes of past and planned actions of an agent."""
 
 FOUNDS = frozenset({LinkKind.SUPPORT, LinkKind.MILESTONE})
-"""Links to what a memory was drawn from."""
+"""Links to a memory's sources."""
 
 _BY_A_MESSAGE = 0.5
-"""The weight of a link of a fact, or of a concept by its facts, with what was done and concluded when it came up: that
-may have been about something else as well."""
+"""Weight of a link by a common message only: the message may have several topics."""
 
 
 class Direction(StrEnum):
@@ -234,15 +219,14 @@ class Direction(StrEnum):
 
 
 class Edge(NamedTuple):
-    """A link, seen from one of its ends: a tuple, because a walk makes thousands of them.
+    """A link seen from one of its ends: a tuple, because a walk makes thousands.
 
     Args:
         to: The other end.
         scope: The scope of the other end.
-        kind: Why they are linked.
-        direction: Where it leads from here.
-        weight: How strong it is, up to 1.
-        at: When the later of the two was first believed.
+        direction: Direction from here.
+        weight: Strength, up to 1.
+        at: The later start of belief.
     """
 
     to: str
@@ -255,18 +239,13 @@ class Edge(NamedTuple):
 
 @dataclass
 class LinkDocument:
-    """A memory with its links.
-
-    Args:
-        node: The memory.
-        edges: Its links, each by its other end, its kind and its direction.
-    """
+    """A memory with its links, each by its other end, its kind and its direction."""
 
     node: Node
     edges: dict[tuple[str, LinkKind, Direction], Edge] = field(default_factory=dict)
 
     def strongest(self) -> LinkDocument:
-        """Return the memory with as many of its links as are followed."""
+        """Return the memory with its strongest links only, as many as are followed."""
         groups: defaultdict[tuple[LinkKind, Direction], list[Edge]] = defaultdict(list)
         for edge in sorted(self.edges.values(), key=attrgetter("weight", "at", "to"), reverse=True):
             groups[edge.kind, edge.direction].append(edge)
@@ -283,9 +262,9 @@ def derived(
     """Return memories with all of their links to each other, by id.
 
     Args:
-        values: The records, each with the scope that keeps it. The links of a memory are whole where these are among
-            them: what it names and what names it, what comes before and after it in its line, and of a fact, a step, an
-            episode or a concept what came up in the same messages.
+        values: The records with their scopes. For complete links of a memory these must include its targets, its
+            referrers, its neighbours on the timeline, and for a fact, a step, an episode or a concept the others of the
+            same messages.
         wanted: The memories to return; None for all.
     """
     records: dict[str, _Record] = {}
@@ -318,7 +297,6 @@ def _comes_up(node: Node) -> bool:
 
 
 def _in_line(records: Iterable[_Record]) -> Iterator[Link]:
-    """Yield the links of what follows on each other."""
     lines: defaultdict[tuple[str, str], list[Node]] = defaultdict(list)
     for node, _ in records:
         if line := line_of(node):
@@ -329,7 +307,7 @@ def _in_line(records: Iterable[_Record]) -> Iterator[Link]:
 
 
 def _came_up(records: Mapping[str, _Record]) -> Iterator[Link]:
-    """Yield the links of facts, concepts and episodes with the steps and episodes that are from the same messages."""
+    """Yield the links of facts, concepts and episodes with the steps and episodes of the same messages."""
     steps: defaultdict[str, list[str]] = defaultdict(list)
     episodes: defaultdict[str, list[Link]] = defaultdict(list)
     for node, links in records.values():
@@ -371,14 +349,12 @@ def fall(
     unsourced: Callable[[Value], bool],
     supported: Callable[[Kind], bool] = lambda kind: kind.supported,
 ) -> None:
-    """Move what goes with its sources from what is left to what is gone, until nothing else does.
+    """Move dependent records from `left` to `gone` until nothing more depends on gone ones.
 
     Args:
-        left: Records by id.
-        gone: Those that are gone, by id.
-        stands: Returns whether a source of a record is left.
-        unsourced: Returns whether a record without sources goes.
-        supported: Returns whether records of a kind go with the last of their sources only.
+        stands: Returns true if a source of a record remains.
+        unsourced: Returns true if a record without sources goes.
+        supported: Returns true if records of a kind go only with the last of their sources.
     """
 
     def falls(value: Value) -> bool:
@@ -395,30 +371,18 @@ def fall(
 # Lineage: whatever is derived from records is trusted no more than the least trusted of them.
 
 _SOURCES = (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.EXPERIENCE)
-"""Scopes of records that others name as their sources."""
+"""Scopes of source records."""
 
 
 async def origins_of(store: BaseStore, user_id: str, ids: Iterable[str]) -> dict[str, Origin]:
-    """Return who vouches for the records with these ids, as far as there are any.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        ids: Records that are named as sources.
-    """
+    """Return the origins of source records by id, as far as they exist."""
     wanted = [GetOp(scope_namespace(user_id, scope), id_) for id_ in dict.fromkeys(ids) for scope in _SOURCES]
     found = cast("list[Item | None]", await store.abatch(wanted)) if wanted else []
     return {item.key: origin_of(item.value) for item in found if item is not None}
 
 
 async def capped(store: BaseStore, user_id: str, records: Sequence[AnyRecord]) -> list[AnyRecord]:
-    """Return records of which each is trusted no more than its sources, whatever whoever wrote it says.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        records: What is about to be written.
-    """
+    """Lower the origin of each new record to its least trusted source, however it was written."""
     known = await origins_of(store, user_id, (source for record in records for source in record.source_ids))
     return [with_origin(record, filter(None, map(known.get, record.source_ids))) for record in records]
 
@@ -426,19 +390,15 @@ async def capped(store: BaseStore, user_id: str, records: Sequence[AnyRecord]) -
 # Memories with their links, read from a store.
 
 Reader = Callable[[Collection[str]], Awaitable[Mapping[str, LinkDocument]]]
-"""Reads some memories with their links; what does not exist is left out."""
+"""Reads some memories with their links; missing ones are left out."""
 
 _SCOPES = sorted(set(MemoryScope) - {MemoryScope.PROFILE})
 
 
 def reader(store: BaseStore, user_id: str) -> Reader:
-    """Return what reads a user's memories with their links: one round trip for many, on a store that has an index.
+    """Return a function that reads a user's memories with their links.
 
-    On any other all records of the user are read, once, however often what is returned is called.
-
-    Args:
-        store: The store.
-        user_id: The owner.
+    Each call is one round trip on a store with an index of links. On any other store all records are read, once.
     """
     whole: dict[str, LinkDocument] = {}
 

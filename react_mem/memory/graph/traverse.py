@@ -1,7 +1,6 @@
-"""Going through the graph: what is around some memories, what matters most to them, and the path between two. Pure.
+"""Walks through the graph: expansion around memories, personalised PageRank, and shortest paths. No store access.
 
-Documents come from a function that reads many at once, so that a step over the graph is one round trip however many
-memories it starts from.
+A `Reader` fetches many documents at once, so each step over the graph is one round trip.
 """
 
 from __future__ import annotations
@@ -21,25 +20,25 @@ STRENGTH = {
     LinkKind.SEMANTIC: 0.6,
     LinkKind.TIMELINE: 0.5,
 }
-"""Weights of links by kind. What something was drawn from is about the same thing; what was merely said next
-often is not. An order, not a measurement."""
+"""Weights of links by kind: a source has the same topic, the next message often not. An order, not a measurement."""
 
 DAMPING = 0.85
-"""The share of a memory's weight that it passes on, as usual."""
+"""Damping factor of PageRank, the usual value."""
 
 _MOST_ROUNDS = 60
 _SETTLED = 1e-4
-"""Rounds of the walk, and the change of all shares together at which it ends, after some twenty rounds: what changes
-after that does not change an order that matters."""
+"""Maximum iterations, and the total change at which the iteration stops, after some twenty: later changes do not affect
+the order.
+"""
 
 MAX_NODES = 150
-"""Memories of an expansion, at most: reading and ranking them takes some 30 ms in a memory of 10,000 records."""
+"""Maximum memories of an expansion: reading and ranking them takes some 30 ms in a memory of 10,000 records."""
 
 _LEAST = 0.05
-"""Least strength with which a memory is bound to the seeds of an expansion: links multiply along a way."""
+"""Minimum strength of the connection to the seeds; strengths multiply along a path."""
 
 _MAX_HOPS, _MAX_SEEN = 6, 500
-"""Links of an explanation, at most: beyond, anything explains anything; and memories that are looked at for it."""
+"""Maximum links of a path, since beyond anything explains anything, and maximum memories read for it."""
 
 
 @dataclass
@@ -47,8 +46,8 @@ class Subgraph:
     """A part of the graph.
 
     Args:
-        documents: Its memories with all their links; those that lead out of it are left out by `edges`.
-        reached: How strongly each is bound to where the expansion began, up to 1.
+        documents: Its memories with all their links, including links that leave this part.
+        reached: Strength of each memory's connection to the seeds, up to 1.
     """
 
     documents: dict[str, LinkDocument] = field(default_factory=dict)
@@ -56,25 +55,19 @@ class Subgraph:
 
     @property
     def nodes(self) -> list[Node]:
-        """Its memories, those most strongly bound first."""
+        """Its memories, the strongest connected first."""
         ordered = sorted(self.documents, key=lambda id_: (-self.reached.get(id_, 0.0), id_))
         return [self.documents[id_].node for id_ in ordered]
 
     def edges(self, id_: str) -> list[Edge]:
-        """Return the links of a memory to others of this part."""
+        """Return the links of a memory within this part."""
         document = self.documents.get(id_)
         return [edge for edge in document.edges.values() if edge.to in self.documents] if document else []
 
 
 @dataclass(frozen=True)
 class Hop:
-    """One link of an explanation, in the direction in which it is told.
-
-    Args:
-        source: The memory it starts from.
-        target: The one it leads to.
-        edge: The link, seen from the first.
-    """
+    """One link of a path, seen from its first memory."""
 
     source: Node
     target: Node
@@ -82,7 +75,7 @@ class Hop:
 
 
 def strength(edge: Edge) -> float:
-    """Return how much a link binds, from 0 to 1."""
+    """Return the strength of a link, from 0 to 1."""
     return edge.weight * STRENGTH[edge.kind]
 
 
@@ -94,14 +87,10 @@ async def expand(
     max_nodes: int = MAX_NODES,
     kinds: Collection[LinkKind] = frozenset(LinkKind),
 ) -> Subgraph:
-    """Return what is around some memories, the most strongly bound; one round trip for them and one a hop.
+    """Return the memories around some seeds, the strongest connected; one round trip for the seeds and one per hop.
 
     Args:
-        read: Reads documents.
-        seeds: Where to begin, with how much each counts, up to 1.
-        hops: How far.
-        max_nodes: How many memories, at most.
-        kinds: The links to follow.
+        seeds: Ids with weights up to 1.
     """
     part = Subgraph()
     reached = {id_: min(weight, 1.0) for id_, weight in seeds.items() if weight > 0}
@@ -130,17 +119,10 @@ async def expand(
 
 
 def page_rank(part: Subgraph, seeds: Mapping[str, float]) -> dict[str, float]:
-    """Return what share of a walk is spent at each memory that starts over from the seeds, again and again.
+    """Return the personalised PageRank of a subgraph by id, summing to 1; empty without a seed in the subgraph.
 
-    Links are followed both ways: a fact leads to its message, and the message to what else was drawn from it. A walk
-    that would leave this part of the graph starts over.
-
-    Args:
-        part: Where to walk.
-        seeds: Where to start, with how much each counts.
-
-    Returns:
-        The shares, which add up to 1; nothing where no seed is in this part.
+    Links are followed in both directions: from a fact to its message, and on to other facts of the message. A walk that
+    would leave the subgraph restarts.
     """
     order = sorted(part.documents)
     starts = [max(seeds.get(id_, 0.0), 0.0) for id_ in order]
@@ -162,18 +144,13 @@ def page_rank(part: Subgraph, seeds: Mapping[str, float]) -> dict[str, float]:
 
 
 def received(part: Subgraph, ranks: Mapping[str, float]) -> dict[str, float]:
-    """Return what each memory has of its share from others: that of a seed without what it starts with.
-
-    Args:
-        part: Where the walk was.
-        ranks: The shares.
-    """
+    """Return the rank that each memory receives from others, without the seeds' own start."""
     order = sorted(part.documents)
     return dict(zip(order, _passed(_ways(part, order), [ranks.get(id_, 0.0) for id_ in order]), strict=True))
 
 
 _Ways = Sequence[Sequence[tuple[int, float]]]
-"""For each memory where a walk goes from it, with the share that goes there."""
+"""For each memory the targets of a walk, with their probabilities."""
 
 
 def _ways(part: Subgraph, order: Sequence[str]) -> _Ways:
@@ -195,17 +172,9 @@ def _passed(ways: _Ways, ranks: Sequence[float]) -> list[float]:
 
 
 async def shortest(read: Reader, source: str, target: str) -> list[Hop] | None:
-    """Return the path between two memories: by as few links as possible, and of those by the strongest.
+    """Return the path with the fewest links between two memories, the strongest of several; None if none is found.
 
-    It goes from both ends at once, a round trip a step.
-
-    Args:
-        read: Reads documents.
-        source: Where to begin.
-        target: Where to end.
-
-    Returns:
-        The links in order; none where the two are one; None where no way was found.
+    The search is bidirectional, one round trip per step. The path of a memory to itself is empty.
     """
     documents = dict(await read({source, target}))
     if source not in documents or target not in documents:
@@ -241,7 +210,7 @@ async def shortest(read: Reader, source: str, target: str) -> list[Hop] | None:
 
 
 def _way(side: Mapping[str, tuple[int, float, str]], id_: str) -> list[str]:
-    """Return the memories from one back to the end from which it was reached."""
+    """Return the path from a memory back to its end of the search."""
     way = [id_]
     while previous := side[way[-1]][2]:
         way.append(previous)

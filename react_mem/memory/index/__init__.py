@@ -1,1 +1,1 @@
-"""The index of records, and the operations that search it: entries, questions, recalls, the fusion of arms."""
+"""The index of records and its search: entries, questions, recalls, and the fusion of arms."""

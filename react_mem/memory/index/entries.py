@@ -24,17 +24,18 @@ CHUNK_CHARS = 800
 """Characters of a piece, about 200 tokens: e5 reads 512 at most, and a piece should be about one thing."""
 
 MAX_CHUNKS = 20
-"""Pieces of one text: 16,000 characters at most and 8,000 at least, as pieces end where sentences do. What is pasted
-beyond that is kept, and not searched."""
+"""Pieces of one text: 16,000 characters at most and 8,000 at least, as pieces end with sentences. The rest of a longer
+text is stored, but not searchable.
+"""
 
 _SLACK = 1.25
-"""A text this little longer stays whole: a last piece of a few words is found by everything and says nothing."""
+"""A text this little longer stays whole: a last piece of a few words would match everything."""
 
 _BREAK = re.compile(r"(?<=\n)|(?<=[.!?。！？][^\S\n])")
 
 
 def chunks(text: str) -> list[str]:
-    """Cut a text at line and sentence ends into pieces of about `CHUNK_CHARS` characters, `MAX_CHUNKS` at most.
+    """Split a text at line and sentence ends into pieces of about `CHUNK_CHARS` characters, `MAX_CHUNKS` at most.
 
     >>> chunks("tea")
     ['tea']
@@ -62,7 +63,7 @@ def chunks(text: str) -> list[str]:
 
 
 TERM_NUMBERS = 1_000_000_000
-"""Terms are numbered from 1 to this by a hash: of a million words, one in two thousand shares its number."""
+"""Range of the hash that numbers terms: of a million words, one in two thousand shares its number."""
 
 TELLS_WHEN = "\x1ftells_when"
 SPEAKS_OF_ITSELF = "\x1fspeaks_of_itself"
@@ -72,15 +73,15 @@ _SAID_AT = ("said_at", "created_at")
 
 
 class Entry(NamedTuple):
-    """One piece of a text, as the index keeps it.
+    """One piece of a text in the index.
 
     Args:
-        field_name: Which field it is of, and which piece: `text`, `text#1`, ...
-        text: The piece; it is what is embedded.
-        terms: Its words, and marks for what else it is found by.
-        length: How many words it has.
-        place: Where in its conversation it stands: neighbours have neighbouring numbers. None outside of one.
-        said_at: When it was said, if the record tells.
+        field_name: Field and piece: `text`, `text#1`, ...
+        text: The piece, which is also embedded.
+        terms: Its words, and marks for its other search keys.
+        length: Number of words.
+        place: Position in the conversation, adjacent for neighbours; None outside of a conversation.
+        said_at: Time of the statement, if the record has one.
     """
 
     field_name: str
@@ -92,13 +93,7 @@ class Entry(NamedTuple):
 
 
 def entries(field_name: str, text: str, value: Mapping[str, Any]) -> list[Entry]:
-    """Return what the index holds of one text of a value.
-
-    Args:
-        field_name: Where in the value it stands.
-        text: The text.
-        value: The value; of a record, more than the text counts.
-    """
+    """Return the index entries of one text of a value. For a record, more fields than the text count."""
     said_at = _said_at(value)
     marks = marks_of(value)
     keywords = index_terms(str(value.get("keywords") or "")[:MAX_INDEXED_CHARS])  # a row holds 16,000 words at most
@@ -122,7 +117,7 @@ def entries(field_name: str, text: str, value: Mapping[str, Any]) -> list[Entry]
 
 
 def piece_name(field_name: str, number: int) -> str:
-    """Return the name of a piece of a field: the first has the field's own.
+    """Return the name of a piece; the first piece has the field's own.
 
     >>> piece_name("text", 0), piece_name("text", 2)
     ('text', 'text#2')
@@ -131,7 +126,7 @@ def piece_name(field_name: str, number: int) -> str:
 
 
 def piece_of(field_name: str, text: str) -> str:
-    """Return the piece of a text that an entry's field name stands for; the whole text where it has just one."""
+    """Return the piece of a text for an entry's field name; the whole text if there is just one."""
     _, sign, after = field_name.rpartition("#")
     number = int(after) if sign and after.isdecimal() else 0
     pieces = chunks(text)
@@ -139,7 +134,7 @@ def piece_of(field_name: str, text: str) -> str:
 
 
 def whole_text(value: Mapping[str, Any]) -> str:
-    """Return the text of a record as it is indexed: of a message all that was said, of which `text` is the beginning.
+    """Return the indexed text of a record. A message's `text` is only its beginning, so its content is joined.
 
     >>> whole_text({"text": "Hel", "content": [{"type": "text", "text": "Hello"}, {"type": "image"}]})
     'Hello'
@@ -154,14 +149,14 @@ def whole_text(value: Mapping[str, Any]) -> str:
 
 
 def passage_of(field_name: str, value: Mapping[str, Any]) -> str:
-    """Return the piece of a record's text that an entry stands for; empty where that is all of it."""
+    """Return the piece of a record's text for an entry; empty if that is the whole text."""
     whole = whole_text(value)
     piece = piece_of(field_name, whole)
     return piece if len(piece) < len(whole) else ""
 
 
 def says_i(text: str) -> bool:
-    """Return whether a text is in the first person, in a language with a file, with or without diacritics.
+    """Return true if a text is in the first person, in any supported language, with or without diacritics.
 
     >>> says_i("It's my cat"), says_i("Tôi có mèo"), says_i("toi co meo"), says_i("Trời tối rồi")
     (True, True, True, False)
@@ -172,12 +167,12 @@ def says_i(text: str) -> bool:
 
 
 def mark(name: str, value: Any) -> str:
-    """Return the term that says that a record has a value in a field."""
+    """Return the index term for a value in a field."""
     return f"\x1f{name}={fold(str(value))}"
 
 
 def marks_of(value: Mapping[str, Any]) -> set[str]:
-    """Return the marks of what a record holds in the fields that a search filters by."""
+    """Return the marks of a record's filterable fields."""
     found = {mark(name, value[name]) for name in filter_marks() & value.keys() if isinstance(value[name], str | bool)}
     if value.get("speaker"):
         found.add(mark("speaker", value["speaker"]))
@@ -185,7 +180,7 @@ def marks_of(value: Mapping[str, Any]) -> set[str]:
 
 
 def meets(conditions: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
-    """Return whether a record meets the conditions of a recall, as its marks in the index say it.
+    """Return true if a record meets the conditions of a recall, judged by its marks.
 
     >>> meets({"kind": "fact", "current": {"$ne": False}}, {"kind": "fact"}), meets({"kind": "fact"}, {})
     (True, False)
@@ -201,7 +196,7 @@ def meets(conditions: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
 
 @lru_cache(maxsize=100_000)
 def term_number(term: str) -> int:
-    """Return the number by which a term is known to the database, from 1 to `TERM_NUMBERS`."""
+    """Return the database's number for a term, from 1 to `TERM_NUMBERS`."""
     digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) % TERM_NUMBERS + 1
 
@@ -226,7 +221,7 @@ def _said_at(value: Mapping[str, Any]) -> datetime | None:
 
 
 def matches(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bool:
-    """Return whether a value meets a filter as LangGraph's stores have it.
+    """Return true if a value meets a filter of LangGraph's stores.
 
     >>> matches({"n": 9, "kind": "fact"}, {"kind": "fact", "n": {"$gte": 9, "$ne": 10}})
     True
@@ -242,7 +237,7 @@ _OPERATORS = frozenset({"$eq", "$ne", *_ORDERS})
 
 
 def orders(conditions: Mapping[str, Any]) -> bool:
-    """Return whether a filter asks for an order, which some stores cannot tell of a value that is missing.
+    """Return true if a filter compares by order, which some stores cannot do for missing values.
 
     >>> orders({"metadata": {"price": {"$lt": 9}}}), orders({"kind": {"$ne": "fact"}})
     (True, False)

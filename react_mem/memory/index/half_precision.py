@@ -1,8 +1,8 @@
-"""Cosines of vectors in half precision, as pgvector computes them.
+"""Cosines of vectors in half precision, bit for bit as pgvector computes them.
 
-NumPy converts half precision one number at a time (measured: 10,000 vectors of 384 in 9 ms). Moving the bits to where a
-single-precision number has them gives the number times 2^-112, exactly; with the other vector times 2^112 the products
-are right again (1.5 ms).
+NumPy converts half precision one number at a time (measured: 10,000 vectors of 384 in 9 ms). Shifting the bits to their
+single-precision positions gives the number times 2^-112, exactly; with the other vector times 2^112 the products are
+right again (1.5 ms).
 """
 
 from __future__ import annotations
@@ -17,35 +17,30 @@ Halves = NDArray[np.float16]
 Rows = NDArray[np.int64]
 
 _AT_ONCE = 512
-"""Vectors a step: what is computed of them stays in the processor's cache."""
+"""Vectors of a step: the intermediate results stay in the processor's cache."""
 
 _ALONE = 250_000
-"""Multiplications of one product of matrices: for more OpenBLAS wakes its threads, which costs more than they save."""
+"""Multiplications of one product of matrices: beyond, OpenBLAS wakes its threads, which costs more than they save."""
 
 _BETWEEN = 13
-"""Bits by which the exponents of the two formats lie apart."""
+"""Difference of the exponents' positions in the two formats, in bits."""
 
 _SIGN_AND_NUMBER = np.int32(-0x70002000)
-"""The bits of a moved number, without the copies of its sign between."""
+"""Mask of the shifted number without the copies of its sign bit."""
 
 _SCALE = np.float32(2.0**112)
 
 _LANES = 8
-"""Sums that pgvector adds up side by side: the order in which numbers are added decides the last bits."""
+"""Parallel sums of pgvector: the order of the additions decides the last bits."""
 
 
 def in_half_precision(vector: Any) -> Halves:
-    """Return a vector as the database rounds it: to single precision, then to half."""
+    """Round a vector as the database does: to single precision, then to half."""
     return np.asarray(vector, dtype=np.float32).astype(np.float16)
 
 
 def dot_products(vectors: Halves, other: Halves) -> NDArray[np.float32]:
-    """Return the products of vectors with another, with the rounding of single precision.
-
-    Args:
-        vectors: A vector a row.
-        other: The other.
-    """
+    """Return the dot products of the rows with a vector, in single precision."""
     found = np.empty(len(vectors), dtype=np.float32)
     scaled = other.astype(np.float32) * _SCALE
     moved = np.empty((min(_AT_ONCE, len(vectors)), len(other)), dtype=np.int32)
@@ -56,12 +51,7 @@ def dot_products(vectors: Halves, other: Halves) -> NDArray[np.float32]:
 
 
 def exact_products(vectors: Halves, other: Halves) -> NDArray[np.float32]:
-    """Return the products of vectors with another to the bit as pgvector has them, whatever else is in the array.
-
-    Args:
-        vectors: A vector a row; some hundreds.
-        other: The other.
-    """
+    """Return the dot products of some hundred rows with a vector, bit for bit as pgvector."""
     scaled = other.astype(np.float32) * _SCALE
     steps, left = _in_steps(vectors)
     even = scaled[: len(scaled) - left.shape[1]].reshape(len(steps), _LANES)
@@ -69,12 +59,7 @@ def exact_products(vectors: Halves, other: Halves) -> NDArray[np.float32]:
 
 
 def products_between(vectors: Halves, others: Halves) -> NDArray[np.float32]:
-    """Return the products of vectors with some others, a row for each vector, with the rounding of single precision.
-
-    Args:
-        vectors: Some hundreds.
-        others: Some tens.
-    """
+    """Return the matrix of dot products of some hundred rows with some tens of others, in single precision."""
     found = np.empty((len(vectors), len(others)), dtype=np.float32)
     scaled = _widened(others, np.empty(others.shape, dtype=np.int32)).T * _SCALE * _SCALE
     wide = _widened(vectors, np.empty(vectors.shape, dtype=np.int32))
@@ -85,7 +70,7 @@ def products_between(vectors: Halves, others: Halves) -> NDArray[np.float32]:
 
 
 def squared_lengths(vectors: Halves) -> NDArray[np.float32]:
-    """Return the products of vectors with themselves, to the bit as pgvector has them."""
+    """Return the squared lengths of the rows, bit for bit as pgvector."""
     found = np.empty(len(vectors), dtype=np.float32)
     for start in range(0, len(vectors), _AT_ONCE):
         steps, left = (part * _SCALE for part in _in_steps(vectors[start : start + _AT_ONCE]))
@@ -94,12 +79,12 @@ def squared_lengths(vectors: Halves) -> NDArray[np.float32]:
 
 
 def cosines(products: NDArray[np.float32], squares: NDArray[np.float32], square: np.float32) -> Floats:
-    """Return cosines; NaN for a vector without direction, or for none.
+    """Return cosines; NaN for a missing vector or one of length 0.
 
     Args:
-        products: The products of vectors with another.
-        squares: Theirs with themselves; NaN where there is no vector.
-        square: That of the other.
+        products: Dot products of vectors with another vector.
+        squares: Squared lengths of the vectors; NaN for a missing one.
+        square: Squared length of the other vector.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         found = products / np.sqrt(squares.astype(np.float64) * float(square))
@@ -107,7 +92,7 @@ def cosines(products: NDArray[np.float32], squares: NDArray[np.float32], square:
 
 
 def _widened(vectors: Halves, moved: NDArray[np.int32]) -> NDArray[np.float32]:
-    """Return vectors in single precision, times 2^-112, in the space of `moved`."""
+    """Return vectors in single precision, times 2^-112, in the memory of `moved`."""
     np.copyto(moved, vectors.view(np.int16))
     np.left_shift(moved, _BETWEEN, out=moved)
     np.bitwise_and(moved, _SIGN_AND_NUMBER, out=moved)
@@ -115,10 +100,10 @@ def _widened(vectors: Halves, moved: NDArray[np.int32]) -> NDArray[np.float32]:
 
 
 def _in_steps(vectors: Halves) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the numbers of vectors, times 2^-112, as they are added up.
+    """Return the numbers of vectors, times 2^-112, in the order of pgvector's summation.
 
-    In one row those that are added in one step, `_LANES` of each vector after those of the one before; then, a vector a
-    row, those that are left over.
+    The first array has a row per step with `_LANES` numbers of each vector in turn; the second a row per vector with
+    the remaining numbers.
     """
     rows, dims = vectors.shape
     even = dims - dims % _LANES
@@ -131,7 +116,7 @@ def _in_steps(vectors: Halves) -> tuple[NDArray[np.float32], NDArray[np.float32]
 
 
 def _added(steps: NDArray[np.float32], left: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the sums of vectors' products: of the steps side by side, then of their halves, then what is left over."""
+    """Return the sums of the products: of the steps lane by lane, then of the lanes in halves, then of the rest."""
     lanes = np.add.reduce(steps, axis=0).reshape(len(left), _LANES)
     while lanes.shape[1] > 1:
         half = lanes.shape[1] // 2

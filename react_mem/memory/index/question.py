@@ -1,4 +1,4 @@
-"""Query understanding without a model: words, entities and times of a question."""
+"""Query understanding without a model: words, names and times of a question."""
 
 from __future__ import annotations
 
@@ -19,28 +19,29 @@ from react_mem.memory.model.interface import Arm
 log = logging.getLogger(__name__)
 
 MAX_TERMS = 24
-"""Words of a question that count: a long one has said by then what it is about."""
+"""Words of a question that count; a long question repeats its topic."""
 
 _WEAK = 0.4
-"""Weight of a word that says which kind of answer is wanted rather than where it is: "what kind of pet". Measured on
-conversations and on the stress set: 1.0 costs a point of recall, 0.25 changes nothing."""
+"""Weight of a word for the kind of answer rather than its topic: "what kind of pet". Measured on conversations and on
+the stress set: 1.0 costs a point of recall, 0.25 changes nothing.
+"""
 
 _WEAK_WORDS = frozenset(index_terms(cue_words("weak_in_questions")))
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question, read.
+    """A parsed question.
 
     Args:
-        text: What is embedded: the question without the names of those who speak, who are in every sentence and in
-            none of their own.
-        terms: Its words with their weight, `MAX_TERMS` at most.
-        speaker: The mark of whoever must have said what is asked for; empty if it does not show.
-        periods: The times it names.
-        asks_when: Whether it asks for a time.
-        names: The names of those who speak that it has in it, as words; they are not among its `terms`.
-        missing: The arms that do without what it says, because it could not be read, with the cause.
+        text: Text to embed, without the speakers' names: these stand in every message of others and in none of their
+            own.
+        terms: Its words with their weights, `MAX_TERMS` at most.
+        speaker: Mark of the expected speaker; empty if unknown.
+        periods: Its times.
+        asks_when: True if it asks for a time.
+        names: Speakers' names in it, as words; not among its `terms`.
+        missing: Arms that lost their part of the question to an error, with the cause.
     """
 
     text: str
@@ -52,7 +53,7 @@ class Question:
     missing: Mapping[Arm, str] = field(default_factory=dict, compare=False)
 
     def naming(self) -> Question:
-        """Return the question with the names among its words: a fact names people, a message is said by them."""
+        """Return the question with the names among its words: for facts, which name people, unlike messages."""
         if not self.names:
             return self
         named = tuple((name, 1.0) for name in self.names)
@@ -60,12 +61,12 @@ class Question:
 
 
 def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Question:
-    """Read a question.
+    """Parse a question.
 
     Args:
-        query: What is asked; the first `MAX_INDEXED_CHARS` characters count.
-        now: When it is asked, which "last summer" is relative to.
-        speakers: The names of those who take part in the owner's conversations.
+        query: The question; the first `MAX_INDEXED_CHARS` characters count.
+        now: The reference for relative times such as "last summer".
+        speakers: Names of the participants in the owner's conversations.
     """
     asked = query[:MAX_INDEXED_CHARS]
     named = _named(asked, speakers)
@@ -91,7 +92,7 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
 
 
 def _named(asked: str, speakers: Iterable[str]) -> list[str]:
-    """Return the names that a question has in it, however many ways of writing one there are."""
+    """Return the speakers that a question names, the fullest matching names only."""
     said = set(index_words(asked))
     parts = {name: frozenset(index_words(name)) for name in speakers}
     found = [name for name, its in parts.items() if its and its <= said and _is_name(name, asked)]
@@ -100,7 +101,7 @@ def _named(asked: str, speakers: Iterable[str]) -> list[str]:
 
 
 def _is_name(name: str, asked: str) -> bool:
-    """Return whether a name is meant where its words stand: "will" is not a person, "Will" is."""
+    """Return true if the words are meant as a name: "will" is no person, "Will" is."""
     return bool(index_terms(name)) or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", asked) is not None
 
 

@@ -1,4 +1,4 @@
-"""Results of a search over an index: entries in order, each with what the arms contributed."""
+"""Ranked results of an index search, each with the contribution of every arm."""
 
 from __future__ import annotations
 
@@ -25,55 +25,32 @@ from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.records import Role
 
 _PARTNER_PIECES = 2 * MAX_CHUNKS
-"""Pieces within which the answer to a message is looked for, or its question: beyond the rest of a long message and
-another one it belongs to something else."""
-
-_ARMS = (Arm.VECTOR, Arm.LEXICAL, Arm.WINDOW, Arm.SPEAKER, Arm.TIME, Arm.STANDING, Arm.HUB)
-"""The arms that contribute, in the order of the columns that say what."""
+"""Pieces between a message and its partner: beyond a long rest of each, the other message belongs elsewhere."""
 
 _ROLES = ("", *get_args(Role))
 _USER = _ROLES.index("user")
 
 _CONVERSATION = 0xFFFF_FFFF
-"""The bits of a place that are within one conversation."""
+"""Bits of a place within one conversation."""
 
 
 class Parts(NamedTuple):
-    """Texts that are scored, and what each arm contributes, as columns.
-
-    Args:
-        texts: Their numbers.
-        cosines: Their cosines; NaN where there is none.
-        vector: What the vector arm contributes.
-        lexical: What words do.
-        around: What the neighbours do.
-        speaker: What being said by somebody does.
-        said: What the time does.
-        standing: What being a standing instruction or preference does.
-        hub: What being near to much else that was proposed takes away.
-    """
+    """Scored texts by number, with their cosines (NaN for none) and the contributions of each arm."""
 
     texts: Rows
     cosines: Floats
-    vector: Floats
-    lexical: Floats
-    around: Floats
-    speaker: Floats
-    said: Floats
-    standing: Floats
-    hub: Floats
+    arms: dict[Arm, Floats]
 
 
 class Hit(NamedTuple):
-    """The best entry of an item that was found.
+    """The best entry of a found item.
 
     Args:
         text: Its number in the index.
-        key: The item's key.
-        field_name: Which of the item's texts it is, and which piece of it.
-        score: The sum of the arms' parts.
-        arms: What each arm contributed.
-        cosine: The cosine of its vector and the question's; None where there is none.
+        field_name: The item's field and piece.
+        score: Sum of the arms.
+        arms: Contribution of each arm.
+        cosine: Cosine with the question; None for none.
     """
 
     text: int
@@ -85,14 +62,10 @@ class Hit(NamedTuple):
 
 
 class RankedHits:
-    """Items that were found, the best first: each once, with its best entry; of equals the first by key.
+    """Found items in descending order, each once by its best entry, ties by key.
 
     Args:
-        texts: The index.
-        parts: What was scored; None where there is nothing.
-
-    Attributes:
-        parts: The same.
+        parts: The scored texts; None for nothing.
     """
 
     def __init__(self, texts: IndexedTexts, parts: Parts | None = None) -> None:
@@ -100,29 +73,29 @@ class RankedHits:
         self.parts = parts
 
     def __iter__(self) -> Iterator[Hit]:
-        """Yield what was found; each costs some microseconds, and as many are wanted as are asked for."""
+        """Yield the hits lazily; each costs some microseconds."""
         if self.parts is None:
             return
-        _, _, *parts = self.parts
-        scores = np.sum(parts, axis=0)
+        texts, cosines, arms = self.parts
+        scores = np.sum(list(arms.values()), axis=0)
         order = np.argsort(-scores, kind="stable")
         seen: set[str] = set()
         equals: list[Hit] = []
-        for score, *row in zip(*(column[order].tolist() for column in (scores, *self.parts)), strict=True):
+        columns = (column[order].tolist() for column in (scores, texts, cosines, *arms.values()))
+        for score, text, cosine, *parts in zip(*columns, strict=True):
             if equals and equals[0].score != score:
                 yield from _first_of_each(equals, seen)
                 equals = []
-            equals.append(self._hit(score, *row))
+            key, field_name = self._texts.key(text), self._texts.field_name(text)
+            made = dict(zip(arms, parts, strict=True))
+            equals.append(Hit(text, key, field_name, score, made, None if isnan(cosine) else cosine))
         yield from _first_of_each(equals, seen)
 
     def partners(self, hit: Hit) -> list[str]:
-        """Return the keys of what may belong to a message: the answer to the user's, what anybody else's answers.
+        """Return candidate keys for a message's partner: the answer to the user's, or else the question before.
 
-        The first whose record has another role is the one. Mostly there is one; what the index does not know the role
-        of comes before it.
-
-        Args:
-            hit: The message's entry.
+        The first candidate with another role is the partner. Mostly there is one; candidates of unknown role come
+        before it.
         """
         texts, roles, place = self._texts, self._roles, int(self._texts.places[hit.text])
         role = int(roles[hit.text])
@@ -146,17 +119,11 @@ class RankedHits:
 
     @cached_property
     def _roles(self) -> NDArray[np.int8]:
-        """The role of each text, by its number in `_ROLES`; 0 where it is not known."""
+        """The role of each text, as an index into `_ROLES`; 0 for unknown."""
         roles = np.zeros(self._texts.size, dtype=np.int8)
         for number, role in enumerate(_ROLES[1:], start=1):
             roles[self._texts.marked(term_number(mark("role", role)))] = number
         return roles
-
-    def _hit(self, score: float, text: int, cosine: float, *parts: float) -> Hit:
-        key, field_name = self._texts.key(text), self._texts.field_name(text)
-        return Hit(
-            text, key, field_name, score, dict(zip(_ARMS, parts, strict=True)), None if isnan(cosine) else cosine
-        )
 
 
 def _first_of_each(equals: list[Hit], seen: set[str]) -> Iterator[Hit]:
@@ -171,22 +138,21 @@ def _first_of_each(equals: list[Hit], seen: set[str]) -> Iterator[Hit]:
 # Cosines of texts with a question: roughly for all, exactly for those that they decide about.
 
 ROUNDING = 1e-5
-"""More than a cosine in single precision is off, in whatever order it is added up."""
+"""Upper bound of the rounding error of a single-precision cosine, for any order of summation."""
 
 _TIED = 512
-"""Texts that are compared exactly because they cannot be told from the last that is proposed; of more, any may be."""
+"""Exactly compared texts at the cut; of more near-ties any may be taken."""
 
 
 _CROWD = 10
-"""Neighbours of a text among those that are near to the question, by which its crowd is measured."""
+"""Neighbours of a text, among those near the question, in its hubness."""
 
 
 class KnownCosines:
-    """Cosines of texts with a question.
+    """Given cosines of texts with a question.
 
     Args:
-        texts: The index.
-        rough: By the text's number, with the rounding of single precision; NaN where there is none. None for none.
+        rough: Cosines by text number, in single precision; NaN for none. None for no cosines at all.
     """
 
     def __init__(self, texts: IndexedTexts, rough: Floats | None = None) -> None:
@@ -194,16 +160,15 @@ class KnownCosines:
         self.rough = np.full(texts.size, np.nan) if rough is None else rough
 
     def exact(self, wanted: Rows) -> Floats:
-        """Return the cosines of some texts, the same for the same vectors."""
+        """Return the cosines of some texts, equal for equal vectors."""
         return self.rough[wanted]
 
     def nearest(self, among: Rows, count: int, least: float = -np.inf) -> Rows:
-        """Return the texts that are nearest, in the order in which they are given; those without a cosine come last.
+        """Return the nearest texts in their given order, those without a cosine last.
 
         Args:
-            among: The texts to choose from; of equals at the end the first.
-            count: How many.
-            least: The least cosine; where there is one, all have a cosine.
+            among: The candidates; ties at the cut keep the first.
+            least: Minimum cosine; requires that all candidates have one.
         """
         rough = lowest_unknown(self.rough[among])
         surely = least + ROUNDING
@@ -226,23 +191,12 @@ class KnownCosines:
         return among[taken]
 
     def crowding(self, wanted: Rows, near: Rows) -> Floats:
-        """Return how near some texts are to what is near to the question, beside what those are to each other in the
-        mean; nothing where the texts' own vectors are not known.
-
-        Args:
-            wanted: The texts.
-            near: Those that are nearest to the question.
-        """
+        """Return the hubness of texts: zero without their vectors."""
         return np.zeros(len(wanted))
 
 
 class VectorCosines(KnownCosines):
-    """Cosines of texts with a vector, exact as the database has them; several recalls may ask for them in turn.
-
-    Args:
-        texts: The index.
-        vector: The vector.
-    """
+    """Cosines of texts with a vector, exact as in the database; several recalls may share them, in turn."""
 
     def __init__(self, texts: IndexedTexts, vector: Sequence[float] | NDArray[np.float32]) -> None:
         super().__init__(texts)
@@ -252,15 +206,18 @@ class VectorCosines(KnownCosines):
         self._is_exact = np.zeros(texts.size, dtype=bool)
 
     def exact(self, wanted: Rows) -> Floats:
-        """Return the cosines of some texts to the bit as the database has them, the same for the same vectors."""
+        """Return the cosines of some texts, bit for bit as in the database."""
         missing = wanted[~self._is_exact[wanted]]
         if len(missing):
-            self.rough[missing] = self._compared(missing)
+            products = self.texts.exact_products(missing, self._vector)
+            self.rough[missing] = cosines(products, self.texts.squares[missing], self._square)
             self._is_exact[missing] = True
         return self.rough[wanted]
 
     def crowding(self, wanted: Rows, near: Rows) -> Floats:
-        """Return how near some texts are to what is near to the question; nothing for one without a vector."""
+        """Return the hubness of texts: their mean cosine with their nearest neighbours among `near`, above the mean
+        hubness of `near` itself; zero without a vector.
+        """
         near = near[self.texts.squares[near] > 0]
         count = min(_CROWD, len(near) - 1)
         if count < 1:
@@ -276,18 +233,9 @@ class VectorCosines(KnownCosines):
         found -= found[len(wanted) :].mean()
         return np.where(squares[wanted] > 0, found[: len(wanted)], 0.0)
 
-    def _compared(self, wanted: Rows) -> Floats:
-        products = self.texts.exact_products(wanted, self._vector)
-        return cosines(products, self.texts.squares[wanted], self._square)
-
 
 def highest(scores: Floats, count: int) -> Rows:
-    """Return the places of the highest scores, in no order; of equals at the end the first.
-
-    Args:
-        scores: The scores.
-        count: How many.
-    """
+    """Return the positions of the highest scores, unordered; ties at the cut keep the first."""
     if len(scores) <= count:
         return np.arange(len(scores))
     last = np.partition(scores, len(scores) - count)[len(scores) - count]
@@ -296,5 +244,4 @@ def highest(scores: Floats, count: int) -> Rows:
 
 
 def lowest_unknown(cosine: Floats) -> Floats:
-    """Return cosines, and less than any where there is none."""
     return np.where(np.isnan(cosine), -np.inf, cosine)

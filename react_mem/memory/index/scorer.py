@@ -1,9 +1,9 @@
 """The scorer of a recall: every arm over one namespace's texts, in NumPy.
 
-Each arm proposes texts; these and their neighbours in the conversation are scored by all arms. The sum of the arms'
-parts decides (see `memory.index.fusion`). Measured with 384 dimensions on a busy machine: 200 texts in 0.6 ms, 2,000 in
-1.3, 10,000 in 2.7, 30,000 in 6.4, of which comparing the vectors is 0.05, 0.3, 1.5 and 4.6: recalls that ask the same
-of the same texts do that once.
+Each arm proposes texts; these and their neighbours in the conversation are scored by all arms, and the weighted sum
+decides (weights in `memory.index.weights`). Measured with 384 dimensions on a busy machine: 200 texts in 0.6 ms, 2,000
+in 1.3, 10,000 in 2.7, 30,000 in 6.4, of which comparing the vectors is 0.05, 0.3, 1.5 and 4.6. Recalls with the same
+question and texts share the comparison.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from react_mem.memory.index import recall as fusion
+from react_mem.memory.index import weights as fusion
 from react_mem.memory.index.half_precision import Floats, Rows
 from react_mem.memory.index.ranked_hits import KnownCosines, Parts, RankedHits, VectorCosines, highest, lowest_unknown
 from react_mem.memory.index.recall import RecallOp
@@ -26,20 +26,20 @@ from react_mem.memory.model.interface import Arm
 Mask = NDArray[np.bool_]
 
 _AROUND = 2
-"""Distance of the neighbours of a text that count for it."""
+"""Distance at which neighbours count for a text."""
 
 _LEAST = 700.0
-"""Largest negative exponent of what falls with time; beyond it is nothing anyway."""
+"""Largest negative exponent of the decay; beyond it the result is 0 anyway."""
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Statistics of all texts of a namespace, of which only candidates are scored.
+    """Statistics of a whole namespace, for an index with candidates only.
 
     Args:
-        texts: How many there are.
-        length: How many words all have together.
-        having: In how many of them a word is, by its number.
+        texts: Number of texts.
+        length: Total number of words.
+        having: Document frequency by word number.
     """
 
     texts: int
@@ -48,7 +48,7 @@ class Corpus:
 
 
 class Comparisons:
-    """Cosines of questions with texts, computed once for all recalls of a read that ask the same of the same texts."""
+    """Cosines of questions with texts, shared by the recalls of a read with the same question and texts."""
 
     def __init__(self) -> None:
         self._made: list[tuple[IndexedTexts, object, VectorCosines]] = []
@@ -56,15 +56,13 @@ class Comparisons:
     def of(
         self, texts: IndexedTexts, op: RecallOp, vector: Sequence[float] | NDArray[np.float32] | None
     ) -> KnownCosines:
-        """Return those of a recall.
+        """Return the cosines of a recall.
 
         Args:
-            texts: The index of its namespace.
-            op: The recall.
-            vector: The vector of its question's text; None where there is none.
+            vector: Embedding of its question; None for none.
 
         Raises:
-            ValueError: If the vector is of another length than those of the texts.
+            ValueError: If the vector has another length than those of the texts.
         """
         if vector is None or Arm.VECTOR not in op.arms or not len(texts):
             return KnownCosines(texts)
@@ -77,22 +75,15 @@ class Comparisons:
 
 
 def score_compared(known: KnownCosines, op: RecallOp, scale: CosineScale, corpus: Corpus | None = None) -> RankedHits:
-    """Return what a recall finds. Blocking: see the module for how long; more than 20,000 texts belong into a thread.
+    """Return the ranked hits of a recall. Blocking (see the module for times); use a thread above 20,000 texts.
 
     Args:
-        known: The cosines, and the index of the op's namespace.
-        op: The recall.
-        scale: What the cosines mean.
-        corpus: What is said of all texts where those of the index are but candidates.
+        known: The cosines, with the index of the namespace.
+        scale: Calibration of the cosines.
+        corpus: Statistics of all texts if the index has candidates only.
     """
-    if not len(known.texts):
-        return RankedHits(known.texts)
-    weights = Weights.of(op, scale)
-    return _ranked(op, weights, known if weights.cosine else KnownCosines(known.texts), corpus)
-
-
-def _ranked(op: RecallOp, weights: Weights, compared: KnownCosines, corpus: Corpus | None = None) -> RankedHits:
-    texts = compared.texts
+    texts, weights = known.texts, Weights.of(op, scale)
+    compared = known if weights.cosine else KnownCosines(texts)
     eligible = _eligible(texts, op, weights)
     if not eligible.any():
         return RankedHits(texts)
@@ -108,12 +99,10 @@ def _ranked(op: RecallOp, weights: Weights, compared: KnownCosines, corpus: Corp
 
 
 def nearest(texts: IndexedTexts, vector: Sequence[float] | NDArray[np.float32], count: int) -> list[tuple[str, float]]:
-    """Return the items that are nearest to a vector: keys with cosines, those without a direction (NaN) last.
+    """Return the items nearest to a vector, as keys with cosines, those without a direction (NaN) last.
 
     Args:
-        texts: The index.
-        vector: The vector.
-        count: How many texts are looked at; an item may have several.
+        count: Number of texts to look at; an item may have several.
     """
     compared = VectorCosines(texts, vector)
     embedded = texts.order[~np.isnan(texts.squares[texts.order])]
@@ -131,11 +120,11 @@ class _AskedWords:
     """The question's words in the texts.
 
     Args:
-        rarities: What each of those that are anywhere counts.
-        sets: The set of words that each text has, as bits.
-        sums: What these count together.
-        lengths: How many words each text has.
-        mean: How many a text has in the mean.
+        rarities: Weight of each word that occurs at all.
+        sets: For each text its words, as a bit set.
+        sums: For each text the sum of its words' weights.
+        lengths: For each text the number of words.
+        mean: Mean number of words of a text.
     """
 
     rarities: Floats
@@ -146,7 +135,7 @@ class _AskedWords:
 
     @classmethod
     def of(cls, texts: IndexedTexts, weights: Weights, corpus: Corpus | None) -> _AskedWords | None:
-        """Return them; None where no text has any."""
+        """Return the statistics of the words; None if no text has any."""
         numbers = list(weights.words)
         if not numbers:
             return None
@@ -174,23 +163,21 @@ class _AskedWords:
         )
 
     def shares(self, wanted: Rows) -> Floats:
-        """Return how much a word in a text counts, the less the longer it is."""
+        """Return the length discount of texts."""
         return 1 / (1 - fusion.LENGTH + fusion.LENGTH * self.lengths[wanted].astype(np.float64) / self.mean)
 
     def scores(self, wanted: Rows) -> Floats:
-        """Return what texts score by their own words."""
         share = self.shares(wanted)
         return self.sums[wanted] * share * (fusion.SATURATION + 1) / (fusion.SATURATION + share)
 
 
 @dataclass(frozen=True)
 class _StandingTexts:
-    """Instructions or preferences of the user that stand from now on.
+    """Standing instructions or preferences of the user.
 
     Args:
-        texts: Those that are near enough to have to do with the question, and to be proposed by their vectors.
-        mean: How near those of the kind are in the mean.
-        weight: What they weigh.
+        texts: Those near enough to the question to be proposed by their vectors.
+        mean: Mean cosine of their kind.
     """
 
     texts: Rows
@@ -199,7 +186,6 @@ class _StandingTexts:
 
     @classmethod
     def of(cls, weight: StandingWeight, eligible: Mask, compared: KnownCosines, weights: Weights) -> _StandingTexts:
-        """Return it."""
         known = compared.texts.marked(weight.mark) & ~compared.texts.unread & ~np.isnan(compared.rough)
         texts = compared.nearest(np.flatnonzero(eligible & known), fusion.SEEDS)
         if not len(texts):
@@ -208,11 +194,10 @@ class _StandingTexts:
         return cls(texts[cosine >= max(weights.unrelated, weights.min_cosine)], float(cosine.mean()), weight)
 
     def has(self, members: Rows) -> Mask:
-        """Return which of some texts are among it."""
         return np.isin(members, self.texts)
 
     def parts(self, members: Rows, cosine: Floats) -> Floats:
-        """Return what being among it counts: the more, the more a text is the one of them that is meant."""
+        """Return the contributions of this arm: a base, and more for the best match."""
         nearer = np.maximum(_none_unknown(cosine - self.mean), 0)
         found: Floats = self.has(members) * (self.weight.least + self.weight.cosine * nearer)
         return found
@@ -229,7 +214,7 @@ def _eligible(texts: IndexedTexts, op: RecallOp, weights: Weights) -> Mask:
 
 
 def _near(eligible: Mask, compared: KnownCosines, weights: Weights) -> Rows:
-    """Return the texts that are nearest to the question, however near, the nearest first."""
+    """Return the texts nearest to the question in descending order, without a threshold."""
     if not weights.cosine:
         return np.zeros(0, dtype=np.int64)
     near = compared.nearest(np.flatnonzero(eligible & ~np.isnan(compared.rough)), weights.seeds)
@@ -244,7 +229,6 @@ def _proposed(
     standing: Sequence[_StandingTexts],
     weights: Weights,
 ) -> Rows:
-    """Return the texts that the arms propose."""
     texts = compared.texts
     proposed = [near[compared.exact(near) >= weights.min_cosine]]
     if words is not None:
@@ -261,7 +245,6 @@ def _none_unknown(cosine: Floats) -> Floats:
 
 
 def _within(said_at: Rows, weights: Weights) -> Mask:
-    """Return which times are within a period."""
     found = np.zeros(len(said_at), dtype=bool)
     for start, end in zip(weights.starts, weights.ends, strict=True):
         found |= (said_at >= start) & (said_at <= end)
@@ -270,13 +253,13 @@ def _within(said_at: Rows, weights: Weights) -> Mask:
 
 @dataclass(frozen=True)
 class _Region:
-    """Neighbourhood of what is proposed: its neighbours, which may be scored too, and theirs, which count for them.
+    """The proposed texts, their neighbours, which may be scored too, and in turn those, which count for them.
 
     Args:
         texts: Its texts, by place.
-        conversations: Of each, its conversation; -1 for none.
-        reached: Which of them are proposed, or near enough in a proposed one's conversation.
-        around: How far from a text its neighbours count: not at all where there are none.
+        conversations: The conversation of each; -1 for none.
+        reached: Mask of the proposed texts and their neighbours in the same conversation.
+        around: Distance at which neighbours count; 0 outside of conversations.
     """
 
     texts: Rows
@@ -286,7 +269,6 @@ class _Region:
 
     @classmethod
     def of(cls, texts: IndexedTexts, proposed: Rows, reach: int) -> _Region:
-        """Return that of what is proposed."""
         ranks = texts.ranks[proposed]
         placed = ranks[ranks < len(texts.ordered_places)]
         around = _AROUND if len(placed) else 0
@@ -309,7 +291,7 @@ class _Region:
 
 
 def _neighbours(own: Rows, conversations: Rows, reach: int) -> tuple[Rows, Mask]:
-    """Return the places around some in a region, a row each, and which of them are in the same conversation."""
+    """Return the positions around some in a region, a row each, and a mask for the same conversation."""
     around = own[:, np.newaxis] + np.arange(-reach, reach + 1)
     there = (around >= 0) & (around < len(conversations))
     around = np.where(there, around, own[:, np.newaxis])
@@ -327,8 +309,7 @@ def _scored(
     standing: Sequence[_StandingTexts],
     near: Rows,
     weights: Weights,
-) -> Parts | None:
-    """Return what each arm contributes to what is scored."""
+) -> Parts:
     own = np.flatnonzero(region.reached & eligible[region.texts])
     around, same = _neighbours(own, region.conversations, region.around)
     members = region.texts[own]
@@ -346,18 +327,17 @@ def _scored(
     if region.around:
         beside = _mean_around(exact, around, same)
         beside = np.where(np.isnan(beside), cosine, beside)
-    parts = Parts(
-        members,
-        cosine,
-        weights.cosine * _none_unknown(cosine - weights.unrelated),
-        weights.lexical * lexical,
-        weights.around * _none_unknown(beside - weights.unrelated),
-        _speaker(compared.texts, members, weights),
-        _time(said_at, weights) + weights.tells_when * _has(compared.texts, members, weights.when, weights),
-        sum((one.parts(members, cosine) for one in standing), np.zeros(len(own))),
-        -weights.hub * compared.crowding(members, near) if weights.hub else np.zeros(len(own)),
-    )
-    return parts if kept.all() else Parts(*(column[kept] for column in parts))
+    contributions: dict[Arm, Floats] = {
+        Arm.VECTOR: weights.cosine * _none_unknown(cosine - weights.unrelated),
+        Arm.LEXICAL: fusion.LEXICAL * lexical,
+        Arm.WINDOW: weights.around * _none_unknown(beside - weights.unrelated),
+        Arm.SPEAKER: fusion.SPEAKER * _has(compared.texts, members, weights.speaker, weights)
+        + fusion.SPEAKS_OF_ITSELF * _has(compared.texts, members, weights.itself, weights),
+        Arm.TIME: _time(said_at, weights) + fusion.TELLS_WHEN * _has(compared.texts, members, weights.when, weights),
+        Arm.STANDING: sum((one.parts(members, cosine) for one in standing), np.zeros(len(own))),
+        Arm.HUB: -weights.hub * compared.crowding(members, near) if weights.hub else np.zeros(len(own)),
+    }
+    return Parts(members[kept], cosine[kept], {arm: column[kept] for arm, column in contributions.items()})
 
 
 def _lexical(texts: Rows, words: _AskedWords, around: Rows, same: Mask, weights: Weights) -> Floats:
@@ -374,7 +354,7 @@ def _lexical(texts: Rows, words: _AskedWords, around: Rows, same: Mask, weights:
 
 
 def _mean_around(cosine: Floats, around: Rows, same: Mask) -> Floats:
-    """Return the mean cosine of each text's neighbours, of those that have one; NaN where none has."""
+    """Return the mean cosine of each text's neighbours; NaN for none."""
     others = cosine[around]
     counted = same & ~np.isnan(others)
     counted[:, _AROUND] = False
@@ -384,25 +364,20 @@ def _mean_around(cosine: Floats, around: Rows, same: Mask) -> Floats:
     return found
 
 
-def _speaker(texts: IndexedTexts, members: Rows, weights: Weights) -> Floats:
-    by = weights.said_by * _has(texts, members, weights.speaker, weights)
-    return by + weights.of_itself * _has(texts, members, weights.itself, weights)
-
-
 def _time(said_at: Rows, weights: Weights) -> Floats:
-    """Return what being said in a period, or not long before or after it, counts; nothing where no time is known."""
+    """Return the contributions of the time arm, decaying around the periods; 0 for an unknown time."""
     if not len(weights.starts):
         return np.zeros(len(said_at))
     is_known = said_at != NO_TIME
     known = np.where(is_known, said_at, weights.starts[0])[:, np.newaxis]
     distances = np.maximum(np.maximum(weights.starts - known, known - weights.ends), 0)
     days = distances.min(axis=1) / DAY / fusion.TIME_DECAY_DAYS
-    found: Floats = weights.time * np.exp(-np.minimum(days, _LEAST)) * is_known
+    found: Floats = fusion.TIME * np.exp(-np.minimum(days, _LEAST)) * is_known
     return found
 
 
 def _has(texts: IndexedTexts, members: Rows, mark: int, weights: Weights) -> Mask:
-    """Return which of some texts have a mark. Of what is not read yet, only the marks that are asked for are known."""
+    """Return a mask of the texts with a mark. Unread texts have only the marks of the conditions."""
     if not mark:
         return np.zeros(len(members), dtype=bool)
     found = texts.marked(mark)[members]

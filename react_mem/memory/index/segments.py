@@ -1,4 +1,4 @@
-"""A piece of an index that never changes: some texts' vectors, words and keys, packed."""
+"""An immutable piece of an index: the packed vectors, words and keys of some texts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ from react_mem.memory.index.half_precision import Halves, Rows, squared_lengths
 
 
 class PackedStrings:
-    """Strings by number.
-
-    Args:
-        strings: The strings; of surrogates only pairs come back as they are.
+    """Strings by number; of surrogates only pairs are restored.
 
     >>> packed = PackedStrings(["tea", "", "cà phê"])
     >>> packed[2], len(packed), list(packed.take([1, 0]))
@@ -32,48 +29,43 @@ class PackedStrings:
         self._ends: NDArray[np.int64] = np.cumsum([0, *map(len, parts)], dtype=np.int64)
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return len(self._ends) - 1
 
     def __getitem__(self, number: int) -> str:
-        """Return a string."""
         return self._data[self._ends[number] : self._ends[number + 1]].decode("utf-8", "surrogatepass")
 
     def take(self, numbers: Iterable[int]) -> Sequence[str]:
-        """Return some of them."""
         return [self[number] for number in numbers]
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes."""
         return len(self._data) + self._ends.nbytes
 
 
 NO_PLACE = np.iinfo(np.int64).max
-"""The place of a text outside of a conversation."""
+"""Place of a text outside of a conversation."""
 
 NO_TIME = np.iinfo(np.int64).min
-"""The time of a text that does not say when it was said."""
+"""Time of a text without one."""
 
 _MARKS_KEPT = 16
-"""Marks whose texts are kept at hand: every search asks for the same few. Each takes a byte a text."""
+"""Cached masks, a byte a text each: every search asks for the same few."""
 
 
 @dataclass(frozen=True)
 class TextColumns:
-    """Index entries as columns, an entry a row; in any order, each (key, field name) once.
+    """Index entries as columns, a row per entry; in any order, each (key, field name) once.
 
     Args:
         keys: The items' keys.
-        field_names: Which of the item's texts it is, and which piece of it.
-        vectors: Vectors in half precision; anything where there is none.
-        embedded: Whether there is one.
-        places: Where in its conversation it stands; `NO_PLACE` for nowhere.
-        said_at: When it was said, in microseconds since 1970; `NO_TIME` if that is not known.
-        lengths: How many words it has; 0 where that is not known.
-        unread: Whether its words are not known yet: then `words` has the numbers of its marks alone.
-        words: The numbers of all texts' words and marks, one text after another, in any order.
-        word_ends: Where in `words` those of each text end.
+        field_names: The items' fields and pieces.
+        vectors: Vectors in half precision; arbitrary where `embedded` is false.
+        places: Position in the conversation; `NO_PLACE` for none.
+        said_at: Time in microseconds since 1970; `NO_TIME` for unknown.
+        lengths: Number of words; 0 for unknown.
+        unread: True while the words are unknown: then `words` has the marks alone.
+        words: Numbers of all texts' words and marks, text after text, in any order.
+        word_ends: End of each text in `words`.
     """
 
     keys: Sequence[str]
@@ -88,7 +80,7 @@ class TextColumns:
     word_ends: Rows
 
     def squares(self) -> NDArray[np.float32]:
-        """Return the products of the vectors with themselves; NaN where there is none."""
+        """Return the squared lengths of the vectors; NaN for none."""
         return np.where(self.embedded, squared_lengths(self.vectors), np.float32(np.nan))
 
 
@@ -97,9 +89,9 @@ class Segment:
 
     Args:
         keys: The items' keys.
-        field_names: Which of the item's texts each is.
+        field_names: The items' fields and pieces.
         vectors: Vectors in half precision.
-        postings: Pairs of a word's number and a text's, as `number << 32 | text`, in any order.
+        postings: Pairs of a word's and a text's number, as `word << 32 | text`, in any order.
     """
 
     __slots__ = (
@@ -136,17 +128,12 @@ class Segment:
 
     @classmethod
     def of(cls, columns: TextColumns) -> Segment:
-        """Make one of entries."""
         texts = np.repeat(np.arange(len(columns.keys)), np.diff(columns.word_ends, prepend=0))
         return cls(columns.keys, columns.field_names, columns.vectors, columns.words.astype(np.int64) << 32 | texts)
 
     @classmethod
     def merged(cls, parts: Sequence[tuple[Segment, Rows]]) -> Segment:
-        """Make one of what is kept of several, in their order.
-
-        Args:
-            parts: Segments, each with the texts that are kept of it, rising.
-        """
+        """Merge segments, in order, each with the sorted numbers of the texts to keep."""
         keys: list[str] = []
         names: list[str] = []
         postings: list[Rows] = []
@@ -162,19 +149,13 @@ class Segment:
         return cls(keys, names, vectors, np.concatenate(postings))
 
     def __len__(self) -> int:
-        """Return how many texts it has."""
         return len(self.keys)
 
     def field_name(self, text: int) -> str:
-        """Return which of its item's texts one is."""
         return self._names[int(self._fields[text])]
 
     def texts_with(self, words: NDArray[np.int32]) -> tuple[NDArray[np.int32], Rows]:
-        """Return the texts that have each of some words, one word's after another's, rising, and how many each has.
-
-        Args:
-            words: The words' numbers.
-        """
+        """Return the sorted texts with each word, word after word, and the count for each word."""
         places = self._words.searchsorted(words)
         firsts = self._starts[places]
         # behind the last word there is none
@@ -188,7 +169,7 @@ class Segment:
         return np.concatenate(pieces) if pieces else self._texts[:0], counts
 
     def marked(self, mark: int) -> NDArray[np.bool_]:
-        """Return which texts have a mark; kept at hand until some others have been asked for."""
+        """Return a mask of the texts with a mark; the last few masks are cached."""
         if (found := self._marked.get(mark)) is None:
             # a list made at once, since several threads may search
             for other in list(self._marked)[: 1 - _MARKS_KEPT]:
@@ -201,7 +182,7 @@ class Segment:
         return found
 
     def texts_of(self, keys: Iterable[str]) -> Iterator[tuple[str, int]]:
-        """Yield the texts of items that it has, with their keys."""
+        """Yield the texts of items, with their keys."""
         wanted = list(keys)
         hashes = np.fromiter(map(hash, wanted), np.int64)
         firsts = np.searchsorted(self._hashes, hashes).tolist()
@@ -214,6 +195,6 @@ class Segment:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes, with those of all marks that it may keep at hand."""
+        """Size in bytes, with a full cache of masks."""
         arrays = (self.vectors, self._fields, self._hashes, self._by_hash, self._words, self._starts, self._texts)
         return self.keys.nbytes + sum(array.nbytes for array in arrays) + _MARKS_KEPT * len(self)

@@ -13,14 +13,15 @@ from react_mem.memory.index.half_precision import Halves, Rows, dot_products, ex
 from react_mem.memory.index.segments import NO_PLACE, Segment, TextColumns
 
 _SMALL = 256
-"""Texts of a segment that takes up what changes: copying them costs less than one more segment in each search."""
+"""Size up to which a segment is merged with changes: copying it costs less than one more segment in each search."""
 
 _GROWTH = 4
-"""Times that a segment must be as large as what comes after it to stay apart. A text is copied once a power of this,
-and a search asks as many segments."""
+"""Ratio of a segment to its successors from which it stays apart. A text is copied once per power of this ratio, and a
+search visits as many segments.
+"""
 
 _DEAD_SHARE = 4
-"""A segment of which more than one in so many texts is gone is copied without them."""
+"""A segment with more than one dead text in so many is copied without them."""
 
 _NONE = np.zeros(0, dtype=np.int64)
 _NONE_MARKED = np.zeros(0, dtype=np.bool_)
@@ -29,18 +30,18 @@ Entries = Iterable[tuple[str, str]]
 
 
 class IndexedTexts:
-    """Texts of one namespace as a search compares them; it does not change, so that a search may go on in a thread.
+    """Texts of one namespace, immutable, so that a search may run in a thread.
 
-    A change gives another that shares what has not changed. Texts are numbered; `order` has them by place, and what is
-    no longer there is in none of its numbers' answers.
+    A change returns another index that shares the unchanged segments. Texts are numbered; `order` lists the live ones
+    by place, and no answer has dead ones.
 
-    10,000 texts of 384 dimensions are made of columns in 0.1 s and changed in 1 ms, now and then in 0.1 s: that of
-    more than a thousand belongs into a thread.
+    10,000 texts of 384 dimensions take 0.1 s to build and 1 ms to change, now and then 0.1 s: use a thread for more
+    than a thousand.
 
     Args:
         segments: Vectors, words and keys.
-        columns: Squares, places, times, lengths and what is unread, each over the texts of all segments.
-        alive: Which of them are there.
+        columns: Squared lengths, places, times, lengths and unread flags, each over the texts of all segments.
+        alive: Mask of the live texts.
     """
 
     __slots__ = (
@@ -76,16 +77,15 @@ class IndexedTexts:
 
     @classmethod
     def of(cls, columns: TextColumns) -> IndexedTexts:
-        """Make one of entries."""
         segments = [Segment.of(columns)] if columns.keys else []
         return cls(segments, _per_text(columns), np.ones(len(columns.keys), dtype=bool))
 
     def with_changes(self, changed: TextColumns, present: Entries | None = None) -> IndexedTexts:
-        """Return the same with changes.
+        """Return the index with changes.
 
         Args:
-            changed: Entries that are new or have been written again.
-            present: The (key, field name) of all entries that are there now, where some have gone; None if none has.
+            changed: New or rewritten entries.
+            present: The (key, field name) of all present entries where some are gone; None if none is.
         """
         alive = np.ones(self.size, dtype=bool) if self.alive is None else self.alive.copy()
         written = set(zip(changed.keys, changed.field_names, strict=True))
@@ -102,16 +102,18 @@ class IndexedTexts:
             segments[-1] = [*last, (Segment.of(changed), np.arange(len(changed.keys)))]
         new = _per_text(changed)
         columns = [np.concatenate([old[sources], more]) for old, more in zip(self._columns, new, strict=True)]
+        # a segment of which all is kept stays as it is
+        whole = [len(parts) == 1 and len(parts[0][1]) == len(parts[0][0]) for parts in segments]
         return IndexedTexts(
-            [parts[0][0] if len(parts) == 1 and _is_whole(*parts[0]) else Segment.merged(parts) for parts in segments],
+            [parts[0][0] if same else Segment.merged(parts) for parts, same in zip(segments, whole, strict=True)],
             columns,
             np.concatenate([alive[sources], np.ones(len(changed.keys), dtype=bool)]),
         )
 
     def _compacted(self, alive: NDArray[np.bool_], new: int) -> tuple[list[list[tuple[Segment, Rows]]], Rows]:
-        """Return which segments are put together, of each the texts that are kept, and these texts in their order.
+        """Return the groups of segments to merge, each with its texts to keep, and the numbers of these texts.
 
-        The last is open for as many new ones, if there are any.
+        The last group has room for `new` texts, if any.
         """
         groups: list[list[tuple[Segment, Rows]]] = [[]] if new else []
         sources: list[Rows] = []
@@ -134,46 +136,41 @@ class IndexedTexts:
         return groups, np.concatenate(sources) if sources else np.zeros(0, dtype=np.int64)
 
     def __len__(self) -> int:
-        """Return how many texts there are."""
+        """Return the number of live texts."""
         return len(self.order)
 
     @property
     def size(self) -> int:
-        """Numbers of texts, of which those in `order` are there."""
+        """Number of texts, dead ones included."""
         return self._bases[-1]
 
     @property
     def segments(self) -> int:
-        """Pieces that it is in; each costs a search some microseconds."""
+        """Number of segments; each costs a search some microseconds."""
         return len(self._segments)
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes, with what it shares."""
+        """Size in bytes, shared segments included."""
         arrays = (*self._columns, self.order, self.ranks)
         return sum(array.nbytes for array in arrays) + sum(segment.nbytes for segment in self._segments)
 
     def key(self, text: int) -> str:
-        """Return the key of a text's item."""
         number = self._segment_of(text)
         return self._segments[number].keys[text - self._bases[number]]
 
     def field_name(self, text: int) -> str:
-        """Return which of its item's texts one is."""
         number = self._segment_of(text)
         return self._segments[number].field_name(text - self._bases[number])
 
     def texts_of(self, keys: Iterable[str]) -> list[int]:
-        """Return the texts of items, those that are gone among them."""
+        """Return the texts of items, dead ones included."""
         return [text for _, text in self._texts_of(keys)]
 
     def texts_with(self, words: NDArray[np.int32]) -> tuple[Rows, Rows]:
-        """Return the texts that have each of some words: their numbers, and beside each the place of the word.
+        """Return the texts with each word, and beside each text the position of the word in `words`.
 
-        Of one text the words come in the order in which they are asked for.
-
-        Args:
-            words: Their numbers.
+        For one text the words come in the given order.
         """
         found = [segment.texts_with(words) for segment in self._segments]
         texts = np.concatenate([_NONE, *(part + base for (part, _), base in zip(found, self._bases, strict=False))])
@@ -185,27 +182,23 @@ class IndexedTexts:
         return texts[there], of_words[there]
 
     def marked(self, mark: int) -> NDArray[np.bool_]:
-        """Return which texts have a mark, by their number; not to be written to.
-
-        Args:
-            mark: Its number.
-        """
+        """Return a read-only mask of the texts with a mark."""
         parts = [segment.marked(mark) for segment in self._segments]
         return parts[0] if len(parts) == 1 else np.concatenate([_NONE_MARKED, *parts])
 
     def products(self, other: Halves) -> NDArray[np.float32]:
-        """Return the products of all vectors with another, to single precision; anything where there is none."""
+        """Return the dot products of all vectors with another, in single precision; arbitrary for missing vectors."""
         self._check(other)
         parts = [dot_products(segment.vectors, other) for segment in self._segments]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
 
     def exact_products(self, texts: Rows, other: Halves) -> NDArray[np.float32]:
-        """Return the products of some vectors with another, to the bit as the database has them."""
+        """Return the dot products of some vectors with another, bit for bit as in the database."""
         self._check(other)
         return exact_products(self.vectors(texts), other)
 
     def vectors(self, texts: Rows) -> Halves:
-        """Return the vectors of some texts; anything where there is none."""
+        """Return the vectors of some texts; arbitrary for missing vectors."""
         if len(self._segments) == 1:
             return self._segments[0].vectors[texts]
         dims = self._segments[0].vectors.shape[1] if self._segments else 0
@@ -234,7 +227,3 @@ class IndexedTexts:
 
 def _per_text(columns: TextColumns) -> list[NDArray[Any]]:
     return [columns.squares(), columns.places, columns.said_at, columns.lengths, columns.unread]
-
-
-def _is_whole(segment: Segment, kept: Rows) -> bool:
-    return len(kept) == len(segment)

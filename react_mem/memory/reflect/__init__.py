@@ -1,1 +1,1 @@
-"""Reflection behind the turns: knowledge, skills and tasks are drawn from memories, and duplicate facts found."""
+"""Reflection behind the turns: knowledge, skills, tasks, deduplication and entity resolution."""

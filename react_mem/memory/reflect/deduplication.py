@@ -1,8 +1,8 @@
-"""Deduplication behind the turns: facts that say the same in other words become one, where a model says that they do.
+"""Deduplication behind the turns: facts that repeat each other in other words become one, by a model's verdict.
 
-An extraction names what repeats a fact that it was shown; what it misses is found here. Vectors and words only propose
-pairs, since neither can tell a fact from its opposite; one small call a batch decides, and code refuses pairs whose
-numbers or denials differ.
+Extraction already marks repetitions of the facts in its prompt; this finds the rest. Vectors and words only propose
+pairs, since neither can tell a fact from its opposite. One small call a batch decides, and code refuses pairs whose
+numbers or negations differ.
 """
 
 from __future__ import annotations
@@ -43,13 +43,10 @@ def question_about(
     verdicts: Sequence[str],
     drafts: Callable[[Mapping[str, set[int]]], Sequence[D]],
 ) -> ModelQuestion[Checked[D]]:
-    """Return a question to which the answer is a list of pairs for each verdict.
+    """Return a question about numbered pairs; its answer lists the pairs for each verdict.
 
     Args:
-        prompt: The name of the prompt.
-        pairs: The two sides of each, as the model is shown them.
-        verdicts: What may be said of a pair.
-        drafts: Makes drafts of the places of the pairs of which each is said.
+        drafts: Makes drafts from the positions of the pairs by verdict.
     """
     places = {f"p{place + 1}": place for place in range(len(pairs))}
     named = {"type": "array", "items": {"type": "string", "enum": list(places)}}
@@ -64,46 +61,48 @@ def question_about(
 
 
 def as_said(fact: Fact) -> str:
-    """Return a fact in the user's words, after whom it is about where that is someone else."""
+    """Return a fact's text, with its subject in front unless that is the user."""
     return fact.text if fact.about == "user" else f"about {fact.about}: {fact.text}"
 
 
 _NEW = 50
-"""New facts looked at in a run, the oldest first; the others are left for the next."""
+"""New facts of a run, the oldest first; the others wait for the next run."""
 
 _NEIGHBOURS = 4
 _ALIKE = 0.5
-"""Share of words in common from which two facts are asked about, whatever place vectors give them."""
+"""Share of common words from which a pair is proposed, whatever its rank by vector."""
 
 _LAST = "\uffff"
-"""An id behind all others, for a note that has none."""
+"""An id behind all others, for a note without one."""
 
 _BELIEVED = {"kind": FACT.name, "current": True}
 
 
 @dataclass(frozen=True)
 class Duplicate:
-    """Two facts that say the same: the ids of the one that is kept, and of the other.
-
-    It is the one that its owner says, else the earlier one.
-    """
+    """Two equal facts by id: first the one to keep (the owner's statement, else the earlier one), then the other."""
 
     source_ids: tuple[str, str]
 
 
 @dataclass
 class Deduplication(Strategy[Duplicate]):
-    """The facts of a user that are new since the last run, with their neighbours."""
+    """Deduplication of a user's new facts against their nearest neighbours."""
 
     note_key = "deduplication"
     sources = (MemoryScope.SEMANTIC,)
 
     async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[Duplicate]:
-        """Pair what is new with what it may repeat, for a model to judge."""
+        """Pair new facts with possible duplicates."""
         if asker is None:
             return Gathered()
         since = (datetime.fromisoformat(noted["at"]), str(noted.get("id", _LAST))) if noted else None
-        new, pairs = await _pairs(self.store, self.user_id, await _new_facts(self.store, self.user_id, since))
+        namespace = scope_namespace(self.user_id, MemoryScope.SEMANTIC)
+        new = await _new_facts(self.store, namespace, since)
+        searches = [SearchOp(namespace, filter=_BELIEVED, limit=_NEIGHBOURS, query=fact.text) for fact in new]
+        found = cast("list[list[SearchItem]]", await self.store.abatch(searches)) if searches else []
+        near = [[Fact.from_value(item.value) for item in one] for one in found]
+        new, pairs = await asyncio.to_thread(_alike, new, near)
         upto = {"at": new[-1].created_at.isoformat(), "id": new[-1].id} if new else None
         if not pairs:
             return Gathered(noted=lambda keys: upto)
@@ -118,7 +117,7 @@ class Deduplication(Strategy[Duplicate]):
     async def merge(
         self, drafts: Sequence[Duplicate], there: Mapping[str, dict[str, Any]], report: Report
     ) -> list[Change]:
-        """Let one of two facts become a wording of the other, unless either has changed meanwhile."""
+        """Make one fact a wording of the other, unless either has changed meanwhile."""
         before = {id_: Fact.from_value(value) for id_, value in there.items()}
         needing = {id_ for fact in before.values() for id_ in fact.needed_by} - before.keys()
         before |= await load_facts(self.store, self.user_id, (), sorted(needing)) if needing else {}
@@ -132,9 +131,10 @@ class Deduplication(Strategy[Duplicate]):
         return await fact_changes(self.store, self.user_id, changed) if changed else []
 
 
-async def _new_facts(store: BaseStore, user_id: str, since: tuple[datetime, str] | None) -> list[Fact]:
-    """Return the believed facts that came since the last run, the oldest first; what was written together by id."""
-    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
+async def _new_facts(
+    store: BaseStore, namespace: tuple[str, ...], since: tuple[datetime, str] | None
+) -> Sequence[Fact]:
+    """Return the believed facts since the last run, ordered by time and id, at most `_NEW`."""
     items = await store.asearch(namespace, filter=_BELIEVED, limit=WHOLE, refresh_ttl=False)
     found = await asyncio.to_thread(lambda: [Fact.from_value(item.value) for item in items])
     new = [fact for fact in found if not fact.verbatim and (since is None or _place(fact) > since)]
@@ -145,15 +145,8 @@ def _place(fact: Fact) -> tuple[datetime, str]:
     return fact.created_at, fact.id
 
 
-async def _pairs(store: BaseStore, user_id: str, new: Sequence[Fact]) -> tuple[Sequence[Fact], list[tuple[Fact, Fact]]]:
-    """Return the new facts for whose pairs there is room, and the pairs of an earlier fact and one of them."""
-    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    searches = [SearchOp(namespace, filter=_BELIEVED, limit=_NEIGHBOURS, query=fact.text) for fact in new]
-    answers = cast("list[list[SearchItem]]", await store.abatch(searches)) if searches else []
-    return await asyncio.to_thread(_alike, new, [[Fact.from_value(item.value) for item in one] for one in answers])
-
-
 def _alike(new: Sequence[Fact], near: Sequence[Sequence[Fact]]) -> tuple[Sequence[Fact], list[tuple[Fact, Fact]]]:
+    """Return the new facts that one call can cover, and their candidate pairs."""
     pairs: dict[frozenset[str], tuple[Fact, Fact]] = {}
     for looked, (fact, neighbours) in enumerate(zip(new, near, strict=True)):
         if len(pairs) + _NEIGHBOURS > MAX_PAIRS:
@@ -162,19 +155,16 @@ def _alike(new: Sequence[Fact], near: Sequence[Sequence[Fact]]) -> tuple[Sequenc
         # the nearest of all, and those that share words: a fact is nearest to itself
         others = [one for one in neighbours if one.id != fact.id]
         for place, other in enumerate(others):
-            if _may_be_one(fact, other) and (place == 0 or share(fact.text, _ways(other)) >= _ALIKE):
+            ways = [other.text, other.quote, other.reading, *(wording.text for wording in other.wordings)]
+            if _may_be_one(fact, other) and (place == 0 or share(fact.text, ways) >= _ALIKE):
                 earlier, later = sorted((fact, other), key=_place)
                 kept_first = (later, earlier) if is_put_anew(earlier, later) else (earlier, later)
                 pairs.setdefault(frozenset((fact.id, other.id)), kept_first)
     return new, list(pairs.values())
 
 
-def _ways(fact: Fact) -> list[str]:
-    return [fact.text, fact.quote, fact.reading, *(wording.text for wording in fact.wordings)]
-
-
 def _may_be_one(one: Fact, other: Fact) -> bool:
-    """Return whether two facts may say the same: not where their numbers differ, one denies, or they are in doubt."""
+    """Return true if two facts may be equal: same numbers, same polarity, and no open doubt between them."""
     denied = {denial_of(one.text), denial_of(other.text)} - {None}
     return (
         not other.verbatim
@@ -189,7 +179,7 @@ def _may_be_one(one: Fact, other: Fact) -> bool:
 
 
 def _merged(kept: Fact, other: Fact, facts: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Return what changes where a fact becomes a wording of another one; what needed it needs that one."""
+    """Return the changed facts after a merge; dependents of the retired fact move to the other."""
     if is_put_anew(other, kept):
         # what others say adds nothing to what its owner does but its wording
         whole = put_anew(kept, other)

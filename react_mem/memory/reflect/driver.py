@@ -1,8 +1,7 @@
-"""Reflection: one driver for whatever is drawn from many turns. Gather, propose, check, merge, report.
+"""The one driver of reflection: gather, ask, check, merge, report.
 
-A strategy declares what is its own: what it looks at, what a model is asked, which answers pass, and how they are
-merged with what is stored. The driver bounds the calls, drops what was forgotten meanwhile, notes what was looked at,
-writes all of it in one transaction and reports.
+A strategy supplies its material, its questions with their checks, and its merge. The driver bounds the calls, drops
+drafts with forgotten sources, records its progress, and writes everything in one transaction.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ class Report:
     """Report of one run.
 
     Args:
-        stored: The texts that are new, have changed, or are taken up again.
-        retired: The texts that are no longer believed or followed.
-        calls: How many model calls it took.
-        refused: Why proposals of the model were not taken.
-        problem: What went wrong, for the user; empty when nothing did.
+        stored: New, changed or revived texts.
+        retired: Texts that are no longer believed or followed.
+        calls: Number of model calls.
+        refused: Reasons for refused proposals of the model.
+        problem: Error message for the user; empty for none.
     """
 
     stored: list[str] = field(default_factory=list)
@@ -49,11 +48,11 @@ class Report:
 
 
 class Draft(Protocol):
-    """Something that may be stored."""
+    """A candidate record."""
 
     @property
     def source_ids(self) -> Sequence[str]:
-        """The records that it stands on: where one has been forgotten, nothing comes of it."""
+        """Ids of the source records; a draft with a forgotten source is dropped."""
 
 
 D = TypeVar("D", bound=Draft)
@@ -61,12 +60,7 @@ D = TypeVar("D", bound=Draft)
 
 @dataclass(frozen=True)
 class Checked(Generic[D]):
-    """Drafts that passed the checks.
-
-    Args:
-        drafts: The drafts.
-        refused: Why others did not pass.
-    """
+    """Drafts that passed the checks, and the reasons why others did not."""
 
     drafts: Sequence[D] = ()
     refused: Sequence[str] = ()
@@ -74,12 +68,11 @@ class Checked(Generic[D]):
 
 @dataclass(frozen=True)
 class Asked(Generic[D]):
-    """A question to a model, whose answer is drafts.
+    """A question to a model, answered in drafts.
 
     Args:
-        question: The question.
-        keys: By what it is known, in the note of what was looked at.
-        otherwise: The drafts where the model gives none.
+        keys: Its keys in the progress note.
+        otherwise: Drafts to use where the model fails.
     """
 
     question: ModelQuestion[Checked[D]]
@@ -92,9 +85,8 @@ class Gathered(Generic[D]):
     """Material of a run: drafts, and questions to the model.
 
     Args:
-        found: What needs no model.
-        questions: What a model is asked beyond that.
-        noted: Returns the note of what was looked at, of the keys of what was answered; None leaves it as it is.
+        found: Drafts that need no model.
+        noted: Makes the new progress note from the keys of the answered questions; None leaves the note as it is.
     """
 
     found: Checked[D] = field(default_factory=Checked)
@@ -104,48 +96,39 @@ class Gathered(Generic[D]):
 
 @dataclass
 class Strategy(ABC, Generic[D]):
-    """Strategy that draws one kind of memory from others; made for one run.
-
-    Args:
-        store: The store.
-        user_id: The owner: what is drawn from one user's memories is kept for this one only.
-    """
+    """Strategy that draws one kind of memory from others of the same user; made for one run."""
 
     store: BaseStore
     user_id: str
     note_key: ClassVar[str]
-    """The key, among the bookkeeping of a user, of what was looked at."""
+    """Key of the progress note in the user's bookkeeping."""
     sources: ClassVar[Sequence[MemoryScope]] = ()
-    """Scopes of the records that drafts stand on."""
+    """Scopes of the drafts' source records."""
 
     @abstractmethod
     async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[D]:
-        """Return what there is to draw.
+        """Return the drafts and questions of a run.
 
         Args:
-            noted: The note of what was looked at before.
-            asker: The model that is to be asked; None for none.
+            noted: The progress note of earlier runs.
+            asker: The model; None to work without one.
         """
 
     @abstractmethod
     async def merge(self, drafts: Sequence[D], there: Mapping[str, dict[str, Any]], report: Report) -> list[Change]:
-        """Return what drafts change of what is stored; it may be called again, on what is there then.
+        """Return the changes of some drafts. Called again, with fresh sources, if the transaction is retried.
 
         Args:
-            drafts: Those whose sources are all there.
+            drafts: Drafts whose sources all exist.
             there: The sources, as JSON.
-            report: Takes what changes.
+            report: Takes the texts that change.
         """
 
 
 async def run(strategy: Strategy[D], asker: Asker | None = None) -> Report:
-    """Reflect once. Doing it again changes nothing, and asks no model, until there is something new.
+    """Reflect once. Idempotent: without new material nothing changes and no model is asked.
 
-    Two workers may do so at once.
-
-    Args:
-        strategy: What to reflect on.
-        asker: Asks a model; None for what needs none. Where it fails, that is what is left.
+    Safe for concurrent workers. A failing model only costs the drafts that need it.
     """
     store, user_id, key = strategy.store, strategy.user_id, strategy.note_key
 
@@ -174,7 +157,7 @@ async def run(strategy: Strategy[D], asker: Asker | None = None) -> Report:
 
 
 async def _ask(asker: Asker, questions: Sequence[Asked[D]], drafts: list[D], keys: list[str], report: Report) -> None:
-    """Ask, one after the other, and add what comes of it; a model that cannot be reached is not asked again."""
+    """Ask the questions in turn and add their drafts; an unreachable model is not asked again."""
     is_down = False
     for one in questions:
         answer = Checked(one.otherwise)

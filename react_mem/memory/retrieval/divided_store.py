@@ -1,8 +1,7 @@
 """Several stores as one: each scope of memory in a store of its own, everything else in the first.
 
-A batch is a batch of each store that it concerns, at once. No transaction spans them: of a step the writes of the other
-stores come first and those of the first store last, since the notes of what is still to be done are there. What a crash
-cuts short is done again, and the ids of records keep it from being written twice.
+A batch becomes one batch per store, run concurrently. No transaction spans the stores: the first store is written last,
+since it holds the work queue. A crash in between is repaired by running again; the ids of records make that idempotent.
 """
 
 from __future__ import annotations
@@ -29,15 +28,7 @@ from react_mem.memory.store.vectors import MakesUpVectors
 
 
 async def recall(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
-    """Run reads and recalls in one batch, on any store.
-
-    Args:
-        store: The store.
-        ops: Reads and recalls.
-
-    Returns:
-        Their results, in order.
-    """
+    """Run reads and recalls in one batch, on any store; return their results in order."""
     if not ops:
         return []
     answers = await (store.arecall(ops) if isinstance(store, RecallStore) else recall_stock(store, ops))
@@ -50,10 +41,10 @@ async def recall(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result 
 
 
 class DividedStore(BaseStore):
-    """Stores of single scopes as one: make one by `divided`.
+    """Stores of single scopes as one; make one by `divided`.
 
     Args:
-        first: Keeps everything that none of the others does.
+        first: The store of everything else.
         parts: The stores of scopes.
     """
 
@@ -73,42 +64,34 @@ class DividedStore(BaseStore):
     # LangGraph's interface
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations together, a batch for each store."""
         wanted = list(ops)
         shares = self._shares(wanted)
         return _together(wanted, shares, [share.store.batch(share.ops.values()) for share in shares])
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations together, a batch for each store, at once."""
+        """Run operations together, a concurrent batch for each store."""
         return await self._run(list(ops), _batch)
 
     async def arecall(self, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
-        """Run reads and recalls together, a batch for each store, at once."""
+        """Run reads and recalls together, a concurrent batch for each store."""
         return await self._run(ops, recall)
 
     # What our own stores can beside it
 
     async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
-        """Return the keys of a namespace's items that its store's index holds nothing of, in order.
-
-        Args:
-            namespace: The namespace itself.
-            kind: What the items' `kind` is.
-            after: The key behind which to begin.
-            limit: Keys at most.
-        """
+        """Return the sorted keys of a namespace's items of a kind, after a key, that its store has not indexed."""
         [store] = self.stores_of(namespace)
         if not isinstance(store, IndexedStore):
             return []
         return await store.aunindexed(namespace, kind, after=after, limit=limit)
 
     async def amake_up_vectors(self, namespace: Namespace = ()) -> int:
-        """Make the vectors that texts of a namespace, or of one below it, lack; return how many were made."""
+        """Compute missing vectors of a namespace and those below; return their number."""
         able = [store for store in self.stores_of(namespace) if isinstance(store, MakesUpVectors)]
         return sum([await store.amake_up_vectors(namespace) for store in able])
 
     def stores_of(self, namespace: Namespace) -> list[BaseStore]:
-        """Return where the items of a namespace and of those below it are."""
+        """Return the stores of a namespace and those below it."""
         place = namespace[3:4] if namespace[2:3] == (ABANDONED,) else namespace[2:3]
         if namespace[:1] not in ((), (ROOT,)):
             return [self.first]
@@ -131,12 +114,12 @@ class DividedStore(BaseStore):
 
 
 class GuardedDividedStore(DividedStore):
-    """One whose first store can write a batch only if an item has not changed."""
+    """A divided store with conditional writes in its first store."""
 
     async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
-        """Write the batch and return True, or write nothing and return False where the guard does not hold.
+        """Write the batch and return True, or write nothing and return False if the guard fails.
 
-        The store of the guarded item comes last: it says that the rest is done.
+        The store of the guarded item is written last, as the mark of completion.
         """
         [last] = self.stores_of(guard.namespace)
         others = [op for op in ops if self.stores_of(_place_of(op)) != [last]]
@@ -154,17 +137,17 @@ class GuardedDividedStore(DividedStore):
 
 @dataclass(frozen=True)
 class _Share:
-    """Share of a store in a batch: what it is asked, by the place in the batch."""
+    """One store's share of a batch, by position in the batch."""
 
     store: BaseStore
     ops: dict[int, Any] = field(default_factory=dict)
 
 
 def divided(first: BaseStore, parts: Mapping[MemoryScope, BaseStore]) -> BaseStore:
-    """Return several stores as one; the first itself where there is no other.
+    """Return several stores as one; the first itself if there is no other.
 
     Args:
-        first: Keeps everything that none of the others does.
+        first: The store of everything else.
         parts: The stores of scopes.
     """
     if all(store is first for store in parts.values()):
@@ -177,7 +160,7 @@ def _place_of(op: Any) -> Namespace:
 
 
 def _asked_of(store: BaseStore, op: Any, *, alone: bool) -> Any:
-    """Return what one store is asked: of several all that may be among the first, since they are put in order later."""
+    """Return the operation for one store; each of several returns the full prefix, since the merge orders and cuts."""
     if isinstance(op, SearchOp) and isinstance(store, InMemoryStore) and not op.query:
         # it answers with what was written first, every other store with what was written last
         return op._replace(limit=WHOLE, offset=0)
@@ -187,7 +170,6 @@ def _asked_of(store: BaseStore, op: Any, *, alone: bool) -> Any:
 
 
 def _together(ops: Sequence[Any], shares: Sequence[_Share], answers: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return the answers of the stores as those of one."""
     found: list[list[tuple[Any, Any]]] = [[] for _ in ops]
     for share, answered in zip(shares, answers, strict=True):
         for (place, asked), answer in zip(share.ops.items(), answered, strict=True):

@@ -1,4 +1,4 @@
-"""Reading the graph of a user's memories from a store. Every call is about one owner."""
+"""Reading the graph of a user's memories from a store. Every call is bounded by one owner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from langgraph.store.base import BaseStore, GetOp, Item, Op, Result
 from react_mem.memory.graph.export import Graph, GraphNode, name_of, reason
 from react_mem.memory.graph.links import Direction, Edge, Link, LinkDocument, LinkKind, Node, derived, reader
 from react_mem.memory.graph.traverse import MAX_NODES, Hop, Subgraph, expand, page_rank, received, shortest, strength
-from react_mem.memory.index.recall import GRAPH, Recall, RecallHit, RecallOp, as_read, scored
+from react_mem.memory.index.entries import meets
+from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, as_read, scored
+from react_mem.memory.index.weights import GRAPH
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.llm.checked_calls import checked_calls
 from react_mem.memory.model.interface import Arm, Fragment, MemoryResultItem, MemoryScope
@@ -29,19 +31,14 @@ EVERY_KIND = frozenset(LinkKind)
 
 @dataclass(frozen=True)
 class Explanation:
-    """Relation of two memories.
-
-    Args:
-        hops: The links on the way from one to the other.
-        names: What the memories on the way are called, by id.
-    """
+    """Relation of two memories: the links on the path, and the names of its memories by id."""
 
     hops: tuple[Hop, ...]
     names: Mapping[str, str]
 
     @property
     def words(self) -> str:
-        """The way in words, a line a link."""
+        """The path in words, a line per link."""
         return "\n".join(
             f"{self._called(hop.source)} {reason(hop.source, hop.edge, hop.target)} {self._called(hop.target)}"
             for hop in self.hops
@@ -53,11 +50,7 @@ class Explanation:
 
 @checked_calls
 class MemoryGraph:
-    """The graph of memories on any store.
-
-    Args:
-        store: The store.
-    """
+    """The graph of memories on any store."""
 
     def __init__(self, store: BaseStore) -> None:
         self._store = store
@@ -65,14 +58,7 @@ class MemoryGraph:
     async def neighbours(
         self, user_id: str, id_: str, *, kinds: Collection[LinkKind] = EVERY_KIND, limit: int = 20
     ) -> list[Edge]:
-        """Return what a memory is linked with, the most strongly bound first.
-
-        Args:
-            user_id: The owner.
-            id_: The memory.
-            kinds: The links to follow.
-            limit: How many.
-        """
+        """Return the links of a memory, the strongest first."""
         found = await reader(self._store, user_id)([id_])
         edges = [edge for edge in found[id_].edges.values() if edge.kind in kinds] if id_ in found else []
         return sorted(edges, key=lambda edge: (-strength(edge), edge.at, edge.to))[:limit]
@@ -86,43 +72,30 @@ class MemoryGraph:
         max_nodes: int = MAX_NODES,
         kinds: Collection[LinkKind] = EVERY_KIND,
     ) -> Subgraph:
-        """Return what is around some memories, the most strongly bound; one round trip for them and one a hop.
+        """Return the memories around some seeds, the strongest bound; one round trip for the seeds and one per hop.
 
         Args:
-            user_id: The owner.
-            seeds: The ids to begin with, with how much each counts, up to 1.
-            hops: How far.
-            max_nodes: How many memories, at most.
-            kinds: The links to follow.
+            seeds: Ids with weights up to 1.
         """
         return await expand(reader(self._store, user_id), seeds, hops=hops, max_nodes=max_nodes, kinds=kinds)
 
     async def rank(
         self, user_id: str, seeds: Mapping[str, float], *, hops: int = 2, max_nodes: int = MAX_NODES
     ) -> list[tuple[Node, float]]:
-        """Return the memories that matter most to some others, by personalised PageRank over what is around them.
+        """Rank the memories around some seeds by personalised PageRank.
 
         Args:
-            user_id: The owner.
-            seeds: What a search has found, with how well.
-            hops: How far to look.
-            max_nodes: How many memories to look at, at most.
+            seeds: Ids with weights, such as the scores of a search.
 
         Returns:
-            Memories with their share of the walk, the largest first; the seeds are among them.
+            Memories with their PageRank in descending order, the seeds included.
         """
         part = await self.expand(user_id, seeds, hops=hops, max_nodes=max_nodes)
         ranks = page_rank(part, seeds)
         return [(part.documents[id_].node, ranks[id_]) for id_ in sorted(ranks, key=lambda id_: (-ranks[id_], id_))]
 
     async def explain(self, user_id: str, source: str, target: str) -> Explanation | None:
-        """Return the shortest way from one memory to another, in words; None where they have nothing to do.
-
-        Args:
-            user_id: The owner.
-            source: A memory.
-            target: Another one.
-        """
+        """Return the shortest path between two memories, in words; None if unrelated."""
         hops = await shortest(reader(self._store, user_id), source, target)
         if hops is None:
             return None
@@ -131,34 +104,22 @@ class MemoryGraph:
         return Explanation(tuple(hops), {id_: name_of(value) for id_, value in records.items()})
 
     async def records(self, user_id: str, nodes: Sequence[Node]) -> dict[str, dict[str, Any]]:
-        """Return the records of memories, by id, in one round trip.
-
-        Args:
-            user_id: The owner.
-            nodes: The memories.
-        """
         ops = [GetOp(scope_namespace(user_id, MemoryScope(node.scope)), node.id) for node in nodes]
         found = cast("list[Item | None]", await self._store.abatch(ops)) if ops else []
         return {item.key: item.value for item in found if item is not None}
 
     async def whole(self, user_id: str) -> Graph:
-        """Return all of a user's memories with their links, the oldest first: for an export or a picture.
-
-        Args:
-            user_id: The owner.
-        """
+        """Return all of a user's memories with their links, the oldest first."""
         items = await everything(self._store, user_id)
         return await asyncio.to_thread(_graph, items)
 
     async def newest(self, user_id: str, limit: int, *, kinds: Collection[str] = ()) -> tuple[Graph, int]:
-        """Return the newest of a user's memories with the links among them, the oldest first, and how many are older.
+        """Return the newest memories with the links among them, the oldest first, and the number of older ones.
 
-        A store that lists page by page reads no more than these.
+        A store with paged listing reads no more than these.
 
         Args:
-            user_id: The owner.
-            limit: How many memories.
-            kinds: Their kinds; by default all that the graph has.
+            kinds: Their kinds; by default all kinds in the graph.
         """
         wanted = Wanted(
             namespaces=[scope_namespace(user_id, scope) for scope in MemoryScope],
@@ -209,23 +170,18 @@ def _graph_node(node: Node, value: Mapping[str, Any]) -> GraphNode:
 log = logging.getLogger(__name__)
 
 SEEDS = 10
-"""Number of best hits from which the walk starts: about as many as a prompt has."""
+"""Best hits at which the walk starts, about as many as a prompt shows."""
 
 _FOLLOWED = frozenset(LinkKind) - {LinkKind.TIMELINE}
-"""Kinds of links that the walk follows: what was said next counts by the arm of the window already."""
+"""Kinds of links in the walk; the window arm covers the timeline already."""
 
 
 async def with_links(
     store: BaseStore, ops: Sequence[Op | RecallOp], answers: Sequence[Result | Recall]
 ) -> list[Result | Recall]:
-    """Return the answers of a read with what the links add to the recalls that have the arm.
+    """Return the answers of one owner's read, with the arm of links added to the recalls that have it.
 
-    Where the links cannot be followed, these answers stay as they are and say so.
-
-    Args:
-        store: The store.
-        ops: What was asked, of one owner.
-        answers: What was answered.
+    If the links cannot be read, the answers stay as they are, with the arm listed as failed.
     """
     try:
         return await _linked(store, ops, answers)
@@ -264,7 +220,7 @@ async def _linked(
         brought = [
             RecallHit(scored(item, 0.0), arms={}, similarity=None)
             for item in others
-            if item.namespace == op.namespace and _meets(item.value, op)
+            if item.namespace == op.namespace and meets(op.conditions, item.value)
         ]
         ranked = [_with(one, shares.get(one.item.key, 0.0)) for one in [*answer.found, *brought]]
         ranked.sort(key=lambda one: (-(one.item.score or 0.0), one.item.key))
@@ -273,7 +229,7 @@ async def _linked(
 
 
 async def _around(store: BaseStore, user_id: str, ids: Iterable[str]) -> Subgraph:
-    """Return some memories with what they are linked with, of which the links are not read."""
+    """Return some memories with their neighbours; the neighbours' own links are not read."""
     part = Subgraph()
     for id_, document in (await reader(store, user_id)(list(ids))).items():
         edges = {key: edge for key, edge in document.edges.items() if edge.kind in _FOLLOWED}
@@ -291,7 +247,7 @@ async def _others(
     shares: Mapping[str, float],
     part: Subgraph,
 ) -> list[Item]:
-    """Return what was not found and is linked with it so well that it has a place in an answer."""
+    """Return linked memories that the other arms missed and that score high enough for an answer."""
     wanted: set[tuple[Namespace, str]] = set()
     for _, op, answer in asked:
         worst = min((one.item.score or 0.0 for one in answer.found), default=0.0)
@@ -309,14 +265,6 @@ async def _others(
     return [item for item in items if item is not None]
 
 
-def _meets(value: Mapping[str, Any], op: RecallOp) -> bool:
-    """Return whether a record meets the conditions of a recall."""
-    return all(
-        value.get(name) != wanted["$ne"] if isinstance(wanted, Mapping) else value.get(name) == wanted
-        for name, wanted in op.conditions.items()
-    )
-
-
 def _with(one: RecallHit, share: float) -> RecallHit:
     item = scored(one.item, (one.item.score or 0.0) + share)
     return RecallHit(item, {**one.arms, Arm.GRAPH: share}, one.similarity, one.passage, one.partner)
@@ -328,39 +276,42 @@ _LINES = 2
 """Lines below a fact, at most."""
 
 _CHARS = 110
-"""Characters of a line: two of them take about 60 tokens."""
+"""Characters of a line: two lines take about 60 tokens."""
 
 _SHOWN = {MemoryScope.EPISODIC: EPISODE.name, MemoryScope.STATE: TASK_STEP.name}
-"""Kinds that a fact is shown with, by their scope and in this order."""
+"""Kinds shown with a fact, by scope and in this order."""
 
 
 async def with_linked(store: BaseStore, user_id: str, results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
-    """Return results of which each fact has what it is linked with, unless that is a result itself.
+    """Add to each fact among the results its linked episodes and steps, unless these are results themselves.
 
-    Where the links cannot be followed, the results stay as they are.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        results: What was found.
+    If the links cannot be read, the results stay as they are.
     """
     facts = [item.id for item in results if item.source == FACT.name]
     if not facts:
         return list(results)
     try:
         documents = await reader(store, user_id)(facts)
-        linked = _linked_of_linked_lines(facts, documents, {item.id for item in results})
+        linked = _linked_nodes(facts, documents, {item.id for item in results})
         records = await MemoryGraph(store).records(user_id, [node for nodes in linked.values() for node in nodes])
     except Exception as error:
         log.warning("facts are shown without what they are linked with: %s", cause_of(error))
         return list(results)
-    return [_with_of_linked_lines(item, linked.get(item.id, ()), records) for item in results]
+    shown = []
+    for item in results:
+        told = tuple(
+            Fragment(id=node.id, role=node.type.replace("_", " "), content=_told(records[node.id]))
+            for node in linked.get(item.id, ())
+            if node.id in records
+        )
+        shown.append(item.model_copy(update={"linked": told}) if told else item)
+    return shown
 
 
-def _linked_of_linked_lines(
+def _linked_nodes(
     facts: Sequence[str], documents: Mapping[str, LinkDocument], taken: set[str]
 ) -> dict[str, list[Node]]:
-    """Return what each fact is shown with, each once: below the best of the facts that it is linked with."""
+    """Return the episodes and steps of each fact, each under the best fact only."""
     order = list(_SHOWN)
     found = {}
     for id_ in facts:
@@ -372,18 +323,7 @@ def _linked_of_linked_lines(
     return found
 
 
-def _with_of_linked_lines(
-    item: MemoryResultItem, nodes: Sequence[Node], records: Mapping[str, dict[str, Any]]
-) -> MemoryResultItem:
-    told = [
-        Fragment(id=node.id, role=node.type.replace("_", " "), content=_told(records[node.id]))
-        for node in nodes
-        if node.id in records
-    ]
-    return item.model_copy(update={"linked": tuple(told)}) if told else item
-
-
 def _told(value: Mapping[str, Any]) -> str:
-    """Return what came of an episode and was learnt from it, or what a step is, behind who vouches for it."""
+    """Return an episode's outcome and lessons, or a step's text, after a label of its origin."""
     came = ". ".join(str(part) for part in (value.get("outcome"), *value.get("lessons", ())) if part)
     return LABELS[origin_of(value)] + (came or str(value["text"]))[:_CHARS]

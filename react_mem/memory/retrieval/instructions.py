@@ -1,8 +1,7 @@
 """Standing instructions and preferences of the user that fit a question, in the user's own words.
 
-"Always name the currency when I ask about budgets" shares no word with "What does the trip cost?" and is still to be
-heeded. There are few of them, so all are compared with the question, and those near it count; one that is about nothing
-in particular always does.
+"Always name the currency when I ask about budgets" shares no word with "What does the trip cost?", and still applies.
+There are few, so all are compared with the question, and the near ones count; one without a topic always counts.
 """
 
 from __future__ import annotations
@@ -26,41 +25,42 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.outline import gist_of
 
 INSTRUCTION = "instruction"
-"""Source of a result that is what the user wants from now on."""
+"""Source of a result that is a standing instruction."""
 
 ASKS_STANDING = "standing"
-"""Entry of a query's `extra` that asks for them."""
+"""Entry of a query's `extra` that asks for instructions."""
 
 _KINDS = ("instruction", "preference")
 
 _READ = 1_000
-"""Characters of a message without any cue in which its beginning is looked for."""
+"""Characters of a message without a cue that are searched for its gist."""
 
 _LOOKED_AT = 10
-"""Instructions, and preferences, that are looked at, those nearest to the question."""
+"""Instructions, and preferences, nearest to the question that are considered."""
 
 _NEAR = frozenset({Arm.VECTOR, Arm.LEXICAL})
-"""Arms that say which are nearest: few have to be left out, and who said what when tells nothing about them."""
+"""Arms that rank by topic; speaker and time tell nothing about instructions."""
 
 _FITS = 0.8
-"""Similarity from which one fits a question: 0.7 is what nine in ten answers reach, and what is near in topic."""
+"""Similarity from which an instruction fits: nine in ten answers and related topics reach 0.7."""
 
 _NEAR_BEST = 0.05
-"""Similarity by which one may be farther from the question than the nearest of its kind."""
+"""Tolerated similarity below the nearest of its kind."""
 
 _MOST_OF_A_KIND = 2
 _MOST_ABOUT_ALL = 3
 
 _REPEATS = 0.7
-"""The share of their words that two of one topic have in common from which the later one holds alone: "never" for
-"always", and what is said in nearly the same words."""
+"""Share of common words, within one topic, from which the later instruction replaces the earlier one: "never" for
+"always", or a repetition in nearly the same words.
+"""
 
 _NAMED = 0.8
-"""The share of a topic's words that are in a question that names it."""
+"""Share of a topic's words in a question from which the question names the topic."""
 
 
 class _StandingHit(NamedTuple):
-    """Standing instruction or preference, and the message that says it."""
+    """Standing instruction or preference, with its message."""
 
     hit: RecallHit
     said: str
@@ -85,13 +85,7 @@ class _StandingHit(NamedTuple):
 
 
 def instruction_operations(query: MemoryQuery, question: Question | None, policy: MemoryPolicy) -> list[Op | RecallOp]:
-    """Return what is asked of the store for them, beside everything else; nothing where they are not asked for.
-
-    Args:
-        query: What is read; its `extra["standing"]` asks for them.
-        question: The same, read.
-        policy: How much of what.
-    """
+    """Return the store operations for standing instructions; none unless the query's `extra["standing"]` asks."""
     asked = query.extra.get(ASKS_STANDING) and policy.recall.dialog and MemoryScope.DIALOG in query.scopes
     if not asked or question is None or query.as_of is not None:
         return []
@@ -109,12 +103,7 @@ def instruction_operations(query: MemoryQuery, question: Question | None, policy
 
 
 def instructions_of(answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
-    """Return what stands and fits a question: instructions, then preferences, first what is about nothing special.
-
-    Args:
-        answers: What the store answered to `instruction_operations`.
-        query: The query.
-    """
+    """Return the fitting instructions, then preferences, general ones first, from the store's answers."""
     words = Vocabulary([query.query or ""])
     about_all: list[_StandingHit] = []
     fitting: list[_StandingHit] = []
@@ -128,7 +117,7 @@ def instructions_of(answers: Sequence[Any], query: MemoryQuery) -> list[MemoryRe
 
 
 def _latest(found: Sequence[RecallHit]) -> list[_StandingHit]:
-    """Return what the user says themselves in what was found, the latest first; said anew, it counts once."""
+    """Return the user's own instructions, the latest first, without earlier versions."""
     told = []
     for hit in found:
         value = hit.item.value

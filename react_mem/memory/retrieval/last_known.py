@@ -1,6 +1,6 @@
-"""Cache of the last reads in the process: better than nothing while the database is down.
+"""Cache of the last reads in the process: a fallback while the database is down.
 
-It is bounded, belongs to one owner each, and is never taken for fresh: what is missing from it is said.
+It is bounded, separate for each owner, and its results are marked as old.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
@@ -28,13 +28,13 @@ from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.store.transactions import Guard, compare_and_set, transact
 
 DATABASE = "database"
-"""Mark of results that are the last ones known."""
+"""Mark of cached results."""
 
 _MAX_READS = 500
-"""Reads kept: a few kilobytes each."""
+"""Cached reads: a few kilobytes each."""
 
 _MAX_AGE = 3600.0
-"""Seconds after which what was read is no longer of use: another process may have forgotten it meanwhile."""
+"""Seconds of validity: another process may have deleted something meanwhile."""
 
 _Key = tuple[str, str, tuple[str, ...]]
 
@@ -46,7 +46,7 @@ class _Read:
 
 
 class LastReads:
-    """Last reads of a store, the latest last, and when its owners were last forgotten."""
+    """Last reads of a store, the latest last, and the times of its owners' last deletions."""
 
     def __init__(self) -> None:
         self.kept: OrderedDict[_Key, _Read] = OrderedDict()
@@ -54,13 +54,10 @@ class LastReads:
 
 
 def keep(store: BaseStore, query: MemoryQuery, results: MemoryResults, *, since: float) -> None:
-    """Keep what was read, in place of what was kept before for the same user, agent and scopes.
+    """Cache the results of a read, replacing the earlier results of the user, agent and scopes.
 
     Args:
-        store: Where it was read from.
-        query: What was asked for.
-        results: What was found.
-        since: When the read began, on the monotonic clock: what was forgotten after that is not kept.
+        since: Start of the read, on the monotonic clock; skipped if the owner has deleted something since then.
     """
     reads = kept_with(store, LastReads)
     if reads.forgotten.get(query.user_id, since) > since:
@@ -83,12 +80,7 @@ def keep(store: BaseStore, query: MemoryQuery, results: MemoryResults, *, since:
 
 
 def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
-    """Return what was last read for the same user, agent and scopes; None if nothing is kept.
-
-    Args:
-        store: Where it was read from.
-        query: What is asked for now.
-    """
+    """Return the last results of the same user, agent and scopes; None for none."""
     read = kept_with(store, LastReads).kept.get(_key(query))
     age = 0 if read is None else round(time.monotonic() - read.at)
     if read is None or age > _MAX_AGE:
@@ -101,7 +93,7 @@ def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
 
 
 def _is_of_use(item: MemoryResultItem, query: MemoryQuery) -> bool:
-    """Return whether a result may be shown: where another conversation stands is of no use in this one."""
+    """Return true if a result may be shown: the current state of another conversation may not."""
     if item.scope is not MemoryScope.DIALOG or item.payload.get("session_id") == query.session_id:
         return True
     stands_there = item.score is None and item.source in (MESSAGE.name, SUMMARY.name, CHAIN.name)
@@ -109,13 +101,12 @@ def _is_of_use(item: MemoryResultItem, query: MemoryQuery) -> bool:
 
 
 def kept(store: BaseStore, user_id: str) -> list[MemoryResultItem]:
-    """Return everything that is kept of a user, whatever it was read for."""
     reads = kept_with(store, LastReads).kept
     return [item for key, read in reads.items() if key[0] == user_id for item in read.results]
 
 
 def forget(store: BaseStore, user_id: str) -> None:
-    """Drop what is kept of a user, and what is being read right now."""
+    """Drop a user's cached results, and cancel the caching of reads in progress."""
     now = time.monotonic()
     reads = kept_with(store, LastReads)
     reads.forgotten = {user: at for user, at in reads.forgotten.items() if now - at < _MAX_AGE} | {user_id: now}
@@ -131,17 +122,11 @@ def _key(query: MemoryQuery) -> _Key:
 
 
 def as_of(fact: Fact, at: datetime) -> Fact | None:
-    """Return a fact as it was believed at a time; None if it was not.
+    """Return a fact as believed at a time with a zone; None if it was not believed.
 
-    Believed means written by then, and not retired: a turn that is read late teaches when it is read. What only an
-    abandoned branch of a conversation said was believed until it was abandoned; while it is followed again, it counts
-    as never abandoned. What has been forgotten since was never known.
-
-    Its doubts are left out, as nobody noted since when it has them, and so is an end that nobody knew of.
-
-    Args:
-        fact: The fact as it is stored.
-        at: The time; one with a zone.
+    Believed means written by then and not retired; a turn counts from its extraction. A fact of an abandoned branch was
+    believed until the branch was abandoned; a resumed branch counts as never abandoned. A fact forgotten since was
+    never known. Doubts are left out, as they have no dates, and so is an end that was unknown then.
     """
     if with_zone(fact.created_at) > at or any(lapse.since <= at < lapse.until for lapse in fact.lapses):
         return None
@@ -171,85 +156,56 @@ def as_of(fact: Fact, at: datetime) -> Fact | None:
 # Memories that say something like each other: noted in one of the two, by which they are linked.
 
 NEAREST = 3
-"""Memories that one is linked with because they say something like it: more of them make everything a neighbour."""
+"""Similar memories linked with one: more make everything a neighbour."""
 
 ALIKE = 0.95
-"""Least similarity of two memories that are linked for it. Texts are nearer to each other than to a question: of the
-three nearest messages of any other, in conversations of two people, half are above 0.925 and one in twenty above
-this."""
+"""Minimum similarity of linked memories. Texts are nearer to each other than to a question: of the three nearest
+messages of any other, in conversations of two people, half are above 0.925 and one in twenty above this.
+"""
 
 _AT_ONCE = 5
-"""Records that are compared in one round trip: each costs an embedding, and a read does not wait for those longer than
-three seconds."""
+"""Records compared in one round trip: each costs an embedding, and a read waits three seconds for them at most."""
 
 MAX_COMPARED = 100
-"""Facts that one run of maintenance compares with the others: seconds of the local model, which turns need too."""
+"""Facts compared in one run of maintenance: seconds of the local model, which turns need too."""
 
 _COMPARED_UP_TO = "compared"
-"""The key, among the bookkeeping of a user, of the fact up to which facts have been compared."""
+"""Key, in the user's bookkeeping, for the last compared fact."""
+
+_BELIEVED = {"kind": FACT.name, "current": True}
 
 _COMPARED_CHARS = 600
-"""Characters of a record that say what it is about; the local model needs 0.1 s for 2,000."""
-
-_COMPARED: dict[MemoryScope, dict[str, Any]] = {
-    MemoryScope.SEMANTIC: {"kind": FACT.name, "current": True},
-    MemoryScope.EPISODIC: {},
-    MemoryScope.DIALOG: {"kind": MESSAGE.name},
-}
-"""Scopes that records of a scope are compared with."""
+"""Characters of a record that are compared; the local model needs 0.1 s for 2,000."""
 
 
 async def note_new_alike(store: BaseStore, user_id: str) -> int:
-    """Note which facts say something like those that are new since the last time.
+    """Link similar facts among those new since the last run; return the number of new pairs.
 
-    It takes an embedding for each fact, of `MAX_COMPARED` at most; the next run goes on.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-
-    Returns:
-        How many pairs are new.
+    Each fact costs an embedding; a run takes `MAX_COMPARED` at most, and the next run continues.
     """
     mark = await store.aget(meta_namespace(user_id), _COMPARED_UP_TO, refresh_ttl=False)
     since = str(mark.value["up_to"]) if mark is not None else ""
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    facts = await store.asearch(namespace, filter=_COMPARED[MemoryScope.SEMANTIC], limit=WHOLE, refresh_ttl=False)
+    facts = await store.asearch(namespace, filter=_BELIEVED, limit=WHOLE, refresh_ttl=False)
     # facts of one turn are of one moment: their ids tell them apart
     places = {f"{in_utc(item.value['created_at'])} {item.key}": item.key for item in facts}
     new = sorted(place for place in places if place > since)[:MAX_COMPARED]
     if not new:
         return 0
-    noted = await note_alike(store, user_id, MemoryScope.SEMANTIC, [places[place] for place in new])
+    noted = await note_alike(store, user_id, [places[place] for place in new])
     held = Guard(meta_namespace(user_id), _COMPARED_UP_TO, mark.value if mark is not None else None)
     await compare_and_set(store, held, {"up_to": new[-1]})
     return noted
 
 
-async def note_alike(
-    store: BaseStore, user_id: str, scope: MemoryScope, ids: Sequence[str], *, similarity: float = ALIKE
-) -> int:
-    """Note which memories of the same scope are most like some in meaning.
-
-    Each costs an embedding: this belongs behind a turn, or into maintenance. A store that does not say how similar
-    texts are on a calibrated scale tells nothing.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        scope: Where the memories are kept.
-        ids: The memories.
-        similarity: How similar, from 0 to 1 and calibrated, two must be.
-
-    Returns:
-        How many pairs are new.
-    """
+async def note_alike(store: BaseStore, user_id: str, ids: Sequence[str], *, similarity: float = ALIKE) -> int:
+    """Link facts with the most similar ones; return the number of new pairs, none without a calibrated store."""
     pairs: dict[tuple[str, str], float] = {}
     for start in range(0, len(ids), _AT_ONCE):
-        for one, other, alike in await _nearest(store, user_id, scope, ids[start : start + _AT_ONCE], similarity):
+        for one, other, alike in await _nearest(store, user_id, ids[start : start + _AT_ONCE], similarity):
             pair = (min(one, other), max(one, other))
             pairs[pair] = max(pairs.get(pair, 0.0), alike)
-    namespace = scope_namespace(user_id, scope)
+    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
 
     async def step() -> tuple[int, list[Change]]:
         wanted = [GetOp(namespace, id_) for id_ in sorted({id_ for pair in pairs for id_ in pair})]
@@ -268,9 +224,9 @@ async def note_alike(
 
 
 async def _nearest(
-    store: BaseStore, user_id: str, scope: MemoryScope, ids: Sequence[str], similarity: float
+    store: BaseStore, user_id: str, ids: Sequence[str], similarity: float
 ) -> list[tuple[str, str, float]]:
-    namespace = scope_namespace(user_id, scope)
+    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     stored = cast("list[Item | None]", await store.abatch([GetOp(namespace, id_) for id_ in dict.fromkeys(ids)]))
     items = [item for item in stored if item is not None and str(item.value.get("text") or "").strip()]
     answers = await recall_of_alike(
@@ -279,7 +235,7 @@ async def _nearest(
             RecallOp(
                 namespace,
                 Question(str(item.value["text"])[:_COMPARED_CHARS], (), "", (), asks_when=False),
-                _COMPARED[scope],
+                _BELIEVED,
                 NEAREST,
                 without=(item.key,),
                 similarity=similarity,

@@ -1,7 +1,7 @@
-"""Outline of what was said: an exchange a line, for questions about a whole conversation.
+"""Outline of past conversations, a line per exchange, for questions about a whole conversation.
 
 Single hits answer "what did I say of X"; "in what order did I bring things up" and "sum it up" need a little of
-everything. What an exchange is about stands in its beginning: of the user's own words a few, and of the answer.
+everything. The topic of an exchange stands in its beginning: a few words of the user, and of the answer.
 """
 
 from __future__ import annotations
@@ -28,41 +28,35 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
 
 OUTLINE = "outline"
-"""Source of the result that is an outline, and no memory."""
+"""Source of a result that is an outline, not a memory."""
 
 ASKS_WHOLE = "whole"
 """Entry of a query's `extra` that asks for an outline."""
 
 _EXCHANGES = 120
-"""Exchanges that are looked at, the most relevant: more than a prompt has room for."""
+"""Most relevant exchanges considered: more than a prompt has room for."""
 
 _SUMMARIES = 6
 
 _CONCEPTS = 100
 _CONCEPTS_SHOWN = 8
-"""Concepts that are looked at, and that are told of."""
+"""Concepts considered, and shown."""
 
 _LEAST_COVERED = 4
-"""Messages that a summary stands for from which it says something of a conversation beside its exchanges."""
+"""Minimum messages of a summary that adds something to the exchanges."""
 
 _GIST = 200
-"""Characters of a gist; how many of them are shown is for the prompt to decide."""
+"""Characters of a gist; the prompt may show fewer."""
 
 _LEADING_WORDS = 2
-"""Words of a sentence that only leads in: "Certainly!", "Sure, Ann!"."""
+"""Words of an introductory sentence: "Certainly!", "Sure, Ann!"."""
 
 _READ = 500
-"""Characters of a message in which its gist is looked for."""
+"""Characters of a message that are searched for its gist."""
 
 
 def outline_operations(query: MemoryQuery, question: Question | None, policy: MemoryPolicy) -> list[Op | RecallOp]:
-    """Return what an outline is asked of the store, beside everything else; nothing where none is asked for.
-
-    Args:
-        query: What is read; its `extra["whole"]` asks for an outline.
-        question: The same, read.
-        policy: How much of what.
-    """
+    """Return the store operations for an outline; none unless the query's `extra["whole"]` asks."""
     asked = query.extra.get(ASKS_WHOLE) and question is not None and query.as_of is None
     if not asked or question is None or MemoryScope.DIALOG not in query.scopes or not policy.recall.dialog:
         return []
@@ -84,12 +78,7 @@ def outline_operations(query: MemoryQuery, question: Question | None, policy: Me
 
 
 def outline_of(answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
-    """Return an outline; nothing where nothing was said. Some milliseconds: not for an event loop.
-
-    Args:
-        answers: What the store answered to `outline_operations`; empty where it was not asked.
-        query: The query.
-    """
+    """Return an outline, or nothing, from the answers to `outline_operations`. Takes milliseconds: use a thread."""
     if not answers:
         return []
     exchanges, summaries = (answer.found if isinstance(answer, Recall) else () for answer in answers[:2])
@@ -130,7 +119,7 @@ def _summary(value: Mapping[str, Any]) -> dict[str, str] | None:
 
 
 def _concepts(concepts: Iterable[Mapping[str, Any]], exchanges: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """Return who and what the exchanges name, with the day since when the user speaks of it, the most named first."""
+    """Return the concepts in the exchanges, with the day of their first mention, the most frequent first."""
     told = [f" {fold(' '.join((one['said'], one.get('answer', ''))))} " for one in exchanges]
     counted: list[tuple[int, dict[str, str]]] = []
     for value in concepts:
@@ -146,14 +135,11 @@ def _concepts(concepts: Iterable[Mapping[str, Any]], exchanges: Sequence[Mapping
 
 
 def gist_of(text: str) -> str:
-    """Return the beginning of what a message says, without pleasantries and what only leads in what follows.
-
-    Args:
-        text: The message.
+    r"""Return the beginning of a message, without pleasantries and introductory phrases.
 
     >>> gist_of("Hello! Thanks. I need a plan for the trip to Hue.")
     'I need a plan for the trip to Hue.'
-    >>> gist_of("Certainly! Here are the steps:\\nBook the train first.")
+    >>> gist_of("Certainly! Here are the steps:\nBook the train first.")
     'Book the train first.'
     """
     said = [one for one in sentences(text) if not is_pleasantry(one)]
@@ -166,22 +152,19 @@ def gist_of(text: str) -> str:
 # Cut of the facts that a search found beside the best: what is far less similar to the question is not what it needs.
 
 GAP = 0.08
-"""Distance from the most similar fact that another one may have."""
+"""Tolerated similarity below the most similar fact."""
 
 SHARE = 0.8
-"""The share of the best score from which a fact stays however similar it is."""
+"""Share of the best score from which a fact stays, however similar."""
 
 AS_WORDED = 0.7
-"""The share of what shared words add to the best by words, from which a fact stays however similar it is."""
+"""Share of the best lexical score from which a fact stays, however similar."""
 
 
 def relevant(found: Sequence[RecallHit]) -> list[RecallHit]:
-    """Return what is no fact far below the best, in the same order; the best is always among it.
+    """Drop the facts far below the best hit, keeping the order.
 
-    Where no vectors were compared, shared words alone say too little of how far one is below another: all of it stays.
-
-    Args:
-        found: What one recall found, in any order.
+    Without vectors everything stays: shared words alone say too little about distance.
     """
     best = max((_score(one) for one in found), default=0.0)
     nearest = max((one.similarity for one in found if one.similarity is not None), default=None)
@@ -205,14 +188,13 @@ def _score(one: RecallHit) -> float:
 # Order of what was recalled: near-duplicates last, and a message with the one that belongs to it.
 
 NEARLY_THE_SAME = 0.8
-"""The share of words that two texts have in common from which the second says nothing new."""
+"""Share of common words from which the second text repeats the first."""
 
 
 class _Features:
-    """Features of a text for deduplication: its words, and what makes two with the same words say different things.
+    """Features of a text for deduplication: its words, numbers, negation, question form and subject.
 
-    "I like tea" neither repeats "Do I like tea?" nor "I don't like tea", nor does "at 5" repeat "at 6". What is about
-    one person does not repeat what is about another.
+    "I like tea" repeats neither "Do I like tea?" nor "I don't like tea", and "at 5" does not repeat "at 6".
     """
 
     def __init__(self, found: RecallHit) -> None:
@@ -236,11 +218,10 @@ class _Features:
 
 
 def distinct(found: Sequence[RecallHit], wanted: int) -> list[RecallHit]:
-    """Move what repeats something better behind everything that does not; nothing is dropped.
+    """Move repetitions of better hits behind all others; nothing is dropped.
 
     Args:
-        found: What was recalled, the best first.
-        wanted: How many are looked at, at most: once there are so many that repeat nothing, the rest stays as it is.
+        wanted: Number of results used: after so many without repetition, the rest stays as it is.
     """
     kept: list[tuple[RecallHit, _Features]] = []
     repeated: list[RecallHit] = []
@@ -256,11 +237,7 @@ def distinct(found: Sequence[RecallHit], wanted: int) -> list[RecallHit]:
 
 
 def fragments(recalled: RecallHit) -> tuple[Fragment, ...]:
-    """Return the texts of a memory in the order in which they were said.
-
-    Args:
-        recalled: A message with its partner, or any other memory.
-    """
+    """Return the texts of a memory and its partner, if any, in the order of the conversation."""
     role = str(recalled.item.value.get("role", ""))
     own = Fragment(id=recalled.item.key, role=role, content=recalled.text)
     if recalled.partner is None:
@@ -274,15 +251,12 @@ def fragments(recalled: RecallHit) -> tuple[Fragment, ...]:
 # Layers of memory that a request goes to: they show all that was found in them, the others only their best.
 
 BESIDE = 2
-"""Memories that a layer shows which a request does not ask for: never none, since the choice may be wrong."""
+"""Memories shown of a layer that the request does not ask for: never none, since routing may err."""
 
 
 def shown_of(results: Sequence[MemoryResultItem], layers: Collection[str]) -> list[MemoryResultItem]:
-    """Return what is shown of what was found: of the profile all.
-
-    Args:
-        results: What was found, of each scope the most relevant first.
-        layers: The scopes that the request asks for; none for all of them alike.
+    """Return the results to show, from scopes in descending relevance: all of the requested layers and the profile, and
+    `BESIDE` of each other scope. No layers means all of them.
     """
     if not layers:
         return list(results)

@@ -1,6 +1,6 @@
-"""A second opinion on the order of what was recalled: any LangChain document compressor, off unless one is named.
+"""Optional reranking of recalled memories by any LangChain document compressor.
 
-A cross-encoder or a small model reads question and text together, and takes its time before the answer.
+A cross-encoder or a small model reads question and text together, at the cost of time before the answer.
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ _PLACE = "place"
 
 @lru_cache(maxsize=8)
 def load_reranker(path: str) -> BaseDocumentCompressor:
-    """Return the reranker at a path, made once. Blocks: it may load a model.
-
-    Args:
-        path: As `check_reranker` takes it.
+    """Return the cached reranker at a path, in the form of `check_reranker`. Blocks: it may load a model.
 
     Raises:
         ValueError: If there is none.
@@ -35,15 +32,10 @@ def load_reranker(path: str) -> BaseDocumentCompressor:
 
 
 async def rerank(path: str, query: str, found: Sequence[RecallHit]) -> list[RecallHit]:
-    """Order what was recalled again; what the reranker leaves out comes last.
-
-    Args:
-        path: The reranker.
-        query: What was asked.
-        found: What was recalled, the best first.
+    """Rerank recalled memories; dropped ones come last. Errors of the reranker are passed on.
 
     Raises:
-        ValueError: If there is no such reranker. What it raises itself is passed on.
+        ValueError: If there is no such reranker.
     """
     if len(found) < 2:
         return list(found)

@@ -1,7 +1,7 @@
-"""Recalls on a store that compares vectors only, such as LangGraph's own: by all arms all the same.
+"""Recalls by all arms on a store that compares vectors only, such as LangGraph's own.
 
-The store says how near its items are to the question, and `stock_index` knows their words, places and times. Of an item
-that is not among the nearest the cosine is not known: it gets nothing for it.
+The store returns the nearest items with their scores; words, places and times come from listing the items. Other items
+have no cosine and get nothing for it.
 """
 
 from __future__ import annotations
@@ -42,32 +42,24 @@ from react_mem.memory.store.stored_text import index_entries
 
 
 def similarity_of(cosine: float | None, calibration: Calibration | None) -> float | None:
-    """Return how similar an item is to the question, on the scale of all embedders; None where that is not known."""
+    """Return the calibrated similarity for a cosine; None if unknown."""
     return None if calibration is None or cosine is None else calibration.similarity(cosine)
 
 
 def cosine_of(store: BaseStore, score: float) -> float:
-    """Return the cosine that a store's score stands for; of vectors that are not of length 1, something that falls with
-    the distance too.
-
-    Args:
-        store: The store.
-        score: How near an item is, as a search says it.
+    """Return the cosine for a store's score. For distances of unnormalised vectors, an approximation that falls with
+    the distance.
     """
     near = 1 - score**2 / 2 if _distance(store) == "l2" else score
     return min(max(near, -1.0), 1.0)
 
 
 class StockScale(dict[str, MeasuredScale]):
-    """Calibration of a store's scores, by its embedder: measured behind the first question to it."""
+    """Calibration of a store's scores, by embedder: measured behind the first question."""
 
 
 def calibration_of(store: BaseStore) -> Calibration | None:
-    """Return what is known by now; None where a store has no vectors, or other scores than cosines.
-
-    Args:
-        store: The store.
-    """
+    """Return the calibration measured so far; None without vectors or for scores other than cosines."""
     embeddings = getattr(store, "embeddings", None)
     if not isinstance(embeddings, Embeddings) or _distance(store) != "cosine":
         return None
@@ -83,39 +75,39 @@ def _distance(store: BaseStore) -> str:
 # Words, places and times of what a store keeps that has no index of them: made of its items, and kept in the process.
 
 MOST = 10_000
-"""Items of a namespace that are read; listing as many takes 20 ms in memory, and reading their words half a second."""
+"""Items of a namespace that are read; listing them takes 20 ms in memory, and reading their words half a second."""
 
 _FIRST = 100
 _MORE = 1_000
-"""Items of the first page of a list, which every question reads, and of the others."""
+"""Items of a listing's first page, which every question reads, and of the other pages."""
 
 _OVERLAP = timedelta(minutes=1)
-"""Time that a write may take: until then, one that began earlier may appear behind others."""
+"""Maximum duration of a write: until then an earlier one may still appear behind others."""
 
 _READ_AGAIN = 600.0
 """Seconds after which everything is read again."""
 
 _INLINE = 20
-"""Items whose words are read at once, in a millisecond; more, beside the event loop."""
+"""Items whose words are read on the event loop, in a millisecond; more are read in a thread."""
 
 _INLINE_TEXTS = 1_000
-"""Texts that are gone through at once for a change, in some milliseconds; more, beside the event loop."""
+"""Texts scanned for a change on the event loop, in some milliseconds; more are scanned in a thread."""
 
 _BYTES = 64 * 2**20
-"""Bytes of all namespaces of a store; beyond them those go that were not asked for longest."""
+"""Size of a store's cache; beyond, the least recently used namespaces go."""
 
 _BYTES_A_KEY = 200
 
 
 @dataclass(frozen=True)
 class KnownItems:
-    """Items of one namespace, as they were when it was listed last.
+    """Items of one namespace at the last listing.
 
     Args:
         texts: Their words, places and times.
-        written: By key, when each was written.
-        read_at: When all were read, by this process's clock.
-        cut: Whether there are more, which are not among them.
+        written: Time of writing by key.
+        read_at: Time of the last full read, on the monotonic clock.
+        cut: True if the namespace has more items than these.
     """
 
     texts: IndexedTexts
@@ -125,26 +117,23 @@ class KnownItems:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes, more or less."""
         return self.texts.nbytes + _BYTES_A_KEY * len(self.written)
 
 
 class ListedItems:
-    """Known items of the namespaces of a store."""
+    """Cached items of a store's namespaces."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[Namespace, KnownItems] = OrderedDict()
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all."""
         return sum(known.nbytes for known in self._known.values())
 
     async def follow(self, store: BaseStore, namespace: Namespace, page: Sequence[SearchItem]) -> KnownItems:
-        """Return what is known of a namespace with what has been written since.
+        """Update a namespace with later writes and return its items.
 
         Args:
-            store: The store.
             namespace: The namespace itself, without those below it.
             page: The answer to `first_page`.
         """
@@ -179,7 +168,7 @@ class ListedItems:
 
 
 def first_page(store: BaseStore, namespace: Namespace) -> SearchOp:
-    """Return the list of a namespace's items that a question needs: in memory all, elsewhere the latest."""
+    """Return the listing that each question needs: in memory all items, elsewhere the latest."""
     return SearchOp(namespace, limit=_first(store), refresh_ttl=False)
 
 
@@ -190,7 +179,7 @@ def _first(store: BaseStore) -> int:
 async def _listed(
     store: BaseStore, namespace: Namespace, page: Sequence[SearchItem], known: KnownItems | None
 ) -> tuple[list[SearchItem], bool, bool]:
-    """Return items, whether these are all, and whether there are more than are read."""
+    """Return items, true if these are all, and true if there are more than can be read."""
     items, size, last = list(page), _first(store), page
     while len(last) == size:
         if len(items) >= MOST:
@@ -210,7 +199,7 @@ async def _listed(
 
 
 def _has_caught_up(items: Sequence[SearchItem], page: Sequence[SearchItem], known: KnownItems) -> bool:
-    """Return whether a list that has the latest first has come to what is known."""
+    """Return true if a listing, the latest first, has reached the cached items."""
     times = [item.updated_at for item in items]
     newest = max(known.written.values(), default=None)
     if newest is None or any(one < other for one, other in pairwise(times)):
@@ -220,7 +209,7 @@ def _has_caught_up(items: Sequence[SearchItem], page: Sequence[SearchItem], know
 
 
 def _updated(texts: IndexedTexts | None, changed: Sequence[SearchItem], gone: Sequence[str]) -> IndexedTexts:
-    """Return an index with what changed. Blocking: some 0.05 ms an item."""
+    """Apply changes to an index. Blocking: some 0.05 ms an item."""
     columns = _columns(changed)
     if texts is None:
         return IndexedTexts.of(columns)
@@ -254,28 +243,26 @@ def _columns(items: Sequence[SearchItem]) -> TextColumns:
 
 
 _NEAREST = 200
-"""Items whose cosines are asked for: beyond them none is proposed for its vector, which thirty are."""
+"""Items with a requested cosine; the vector arm proposes thirty at most."""
 
 log = logging.getLogger(__name__)
 
 Nearest = Mapping[int, Sequence[SearchItem]]
-"""Items that the store says are nearest, by the place of the recall."""
+"""The store's nearest items by position of the recall."""
 
 
 @dataclass
 class _Found:
-    """Results of one recall, as far as they have been read."""
-
     op: RecallOp
     shown: HitsToShow
     unscored: Sequence[SearchItem] = ()
 
     def next_keys(self) -> set[str]:
-        """Return the keys of what is looked at next; nothing when there is enough."""
+        """Return the keys to read next; none when there are enough results."""
         return {key for hit, partners in self.shown.advance() for key in (hit.key, *partners)}
 
     def take(self, items: Mapping[str, Item | None], calibration: Calibration | None) -> None:
-        """Take what is there by now and is what was asked for."""
+        """Take the items that still exist and match."""
 
         def partner(key: str) -> Mapping[str, Any] | None:
             if (other := items[key]) is None:
@@ -285,7 +272,7 @@ class _Found:
         self.shown.take(items.__getitem__, partner, lambda cosine: similarity_of(cosine, calibration))
 
     def fill_up(self) -> None:
-        """Take what the store lists where it has no vectors: there may be no word in common with what is asked."""
+        """Add listed items where the store has no vectors: a question may share no word with its answer."""
         found = self.shown.found
         known = {one.item.key for one in found} | set(self.op.without)
         left = [item for item in self.unscored if item.key not in known and item.namespace == self.op.namespace]
@@ -294,15 +281,7 @@ class _Found:
 
 
 async def recall_stock(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
-    """Run reads and recalls together.
-
-    Args:
-        store: The store.
-        ops: Reads and recalls, no writes.
-
-    Returns:
-        Their results, in order.
-    """
+    """Run reads and recalls, no writes, together; return their results in order."""
     recalls = {place: op for place, op in enumerate(ops) if isinstance(op, RecallOp)}
     read, pages, nearest, failure = await _read(store, ops, recalls)
     listed = kept_with(store, ListedItems)
@@ -331,12 +310,21 @@ async def recall_stock(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[R
 async def _read(
     store: BaseStore, ops: Sequence[Op | RecallOp], recalls: Mapping[int, RecallOp]
 ) -> tuple[dict[int, Result], dict[Namespace, list[SearchItem]], Nearest, str]:
-    """Return other reads by place, the first page of each namespace, what is nearest, and why that is not known."""
+    """Return the other reads by position, the first pages, the nearest items, and the cause of a failed search."""
     others = [place for place in range(len(ops)) if place not in recalls]
     spaces = list(dict.fromkeys(op.namespace for op in recalls.values()))
     needed: list[Op] = [*(cast("Op", ops[place]) for place in others), *(first_page(store, space) for space in spaces)]
     near = [place for place, op in recalls.items() if Arm.VECTOR in op.arms and op.question.text.strip()]
-    searches = [_nearest_to(recalls[place]) for place in near]
+    searches = [
+        SearchOp(
+            op.namespace,
+            dict(op.conditions) or None,
+            max(_NEAREST, op.limit + len(op.without)),
+            query=op.question.text,
+            refresh_ttl=False,
+        )
+        for op in map(recalls.__getitem__, near)
+    ]
     failure = ""
     try:
         results = await store.abatch([*needed, *searches])
@@ -354,11 +342,6 @@ async def _read(
         dict(zip(near, pages[len(spaces) :], strict=True)),
         failure,
     )
-
-
-def _nearest_to(op: RecallOp) -> SearchOp:
-    room = max(_NEAREST, op.limit + len(op.without))
-    return SearchOp(op.namespace, dict(op.conditions) or None, room, 0, op.question.text, refresh_ttl=False)
 
 
 def _scored(
@@ -383,7 +366,7 @@ async def _show(
     fresh: dict[Namespace, dict[str, Item | None]],
     calibration: Calibration | None,
 ) -> None:
-    """Take what was found as it is by now, until there is enough of each."""
+    """Read the hits' present items until each recall has enough."""
     left = list(found)
     while left:
         wanted = {one.op.namespace: set[str]() for one in left}

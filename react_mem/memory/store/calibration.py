@@ -395,4 +395,5 @@ def digest_of(op: RecallOp, *others: Any) -> bytes:
 
 
 def _size(parts: Parts | None) -> int:
-    return _NO_PARTS + (sum(column.nbytes for column in parts) if parts is not None else 0)
+    columns = (parts.texts, parts.cosines, *parts.arms.values()) if parts is not None else ()
+    return _NO_PARTS + sum(column.nbytes for column in columns)

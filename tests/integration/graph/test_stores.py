@@ -130,11 +130,11 @@ async def test_what_says_something_like_it_is_linked(memory_store: MemoryStore) 
     facts = await memory.semantic.add(said, **OWNER)
     await settled(memory_store)
     ids = [fact.id for fact in facts]
-    assert await note_alike(memory_store, "ann", MemoryScope.SEMANTIC, ids, similarity=0.8) == 1
+    assert await note_alike(memory_store, "ann", ids, similarity=0.8) == 1
     [[edge], [back], []] = [list((await documents(memory_store))[id_].edges.values()) for id_ in ids]
     assert (edge.to, back.to, str(edge.kind)) == (ids[1], ids[0], "semantic")
     assert edge.weight == back.weight > 0.8
-    assert await note_alike(memory_store, "ann", MemoryScope.SEMANTIC, [*ids, "nobody"], similarity=0.8) == 0
+    assert await note_alike(memory_store, "ann", [*ids, "nobody"], similarity=0.8) == 0
     await assert_whole(memory_store)
     # it is found as before, and exported
     found = await memory.read(MemoryQuery(**OWNER, scopes=[MemoryScope.SEMANTIC], query="Who drinks green tea?"))

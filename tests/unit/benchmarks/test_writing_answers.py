@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from benchmarks.writing.answers import INVENTED_NAME, find, statements
 from benchmarks.writing.case import Case, Manner
 from benchmarks.writing.labels import label
-from benchmarks.writing.peer_answers import langmem_calls, mem0_memories
+from benchmarks.writing.peer_answers import langmem_calls
 from benchmarks.writing.scripted import ScriptedChat
 
 CASE = Case.model_validate(
@@ -153,17 +152,6 @@ def test_langmem_gets_calls_of_its_tools() -> None:
     assert changed["args"]["json_doc_id"] == "m1"
     assert changed["args"]["patches"][0]["value"] == "User lives in Rome."
     assert (added["name"], added["args"]) == ("Memory", {"content": "User's commute is 20 minutes."})
-
-
-def test_mem0_gets_its_json() -> None:
-    shown = (
-        '## Existing Memories\n[{"id": "0", "text": "Linh hates flying."}]\n\n## New Messages\n'
-        f"user: {CASE.turns[1].say}\nassistant: Bus 64.\n\n\n## Observation Date\n2026-03-03"
-    )
-
-    texts = [memory["text"] for memory in json.loads(mem0_memories(CASE, "correct", shown))["memory"]]
-
-    assert texts == ["User lives in Rome.", "User's commute is 20 minutes."]
 
 
 @pytest.mark.parametrize("manner", ["correct", "hostile"])

@@ -1,5 +1,5 @@
 """Consolidation: generalisations over many facts and episodes become knowledge.
 
-It has its sources, and stands only as long as they do: what ends one of them ends it or takes a proof away, in the
-same batch, and `consolidate`, behind the turns, redraws what is left.
+Knowledge names its sources and depends on them: the batch that ends a source also ends the knowledge or lowers its
+count of proofs. `consolidate` redraws the rest behind the turns.
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.hallucination import Told
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.answers import object_schema
-from react_mem.memory.llm.asking import Asker, ModelQuestion, as_lines, objects
+from react_mem.memory.llm.asking import Asker, ModelQuestion, as_lines, objects, strings
 from react_mem.memory.merging.skill_life import SCOPES, load_knowledge, sources_of, without
 from react_mem.memory.model.concepts import MIN_SOURCES, Form, Knowledge, Reference, confidence
 from react_mem.memory.model.interface import MemoryScope
@@ -35,22 +34,21 @@ from react_mem.memory.reflect.knowledge.counting import Drawn, counted
 
 MAX_FACTS = 500
 MAX_EPISODES = 200
-"""The latest, which one run looks at: what nobody speaks of any more is not a habit."""
+"""The latest facts and episodes of a run: a habit shows in recent memories."""
 
 SMALLEST, LARGEST = 3, 12
-"""Memories of a group: two say hardly more than each alone, and a small model minds no more than a dozen."""
+"""Memories of a group: two say hardly more than each alone, and a small model follows a dozen at most."""
 
 _MAX_SUMMARIES = 1_000
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A memory as far as something can be drawn from it.
+    """A fact or an episode as evidence.
 
     Args:
-        id: The record's.
-        about: Whom it is about.
-        text: What it says: of a fact the user's own words.
+        about: The subject.
+        text: The text; of a fact the user's own words.
         at: When it was last said.
     """
 
@@ -65,10 +63,9 @@ class Memories:
     """Memories of a run.
 
     Args:
-        facts: Facts that are current, and that a model has read.
-        former: Facts that no longer are.
-        episodes: Episodes.
-        summaries: By message, the summary of its conversation that covers it.
+        facts: Current facts that a model extracted.
+        former: Facts that have ended.
+        summaries: For each message id, the id of the summary that covers the message.
     """
 
     facts: Sequence[Fact] = ()
@@ -86,17 +83,10 @@ class Memories:
         return sorted(found, key=lambda one: (one.at, one.id))
 
     def summaries_of(self, sources: Iterable[str]) -> list[str]:
-        """Return the summaries that cover these messages."""
         return sorted({self.summaries[source] for source in sources if source in self.summaries})
 
 
 async def read_memories(store: BaseStore, user_id: str) -> Memories:
-    """Return what a run looks at, in one round trip.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-    """
     semantic = scope_namespace(user_id, MemoryScope.SEMANTIC)
     told: dict[str, Any] = {"kind": FACT.name, "verbatim": False}
     ops: list[Op] = [
@@ -120,12 +110,9 @@ async def read_memories(store: BaseStore, user_id: str) -> Memories:
 
 
 def groups(evidence: Sequence[Evidence]) -> list[list[Evidence]]:
-    """Return memories that have to do with each other: about the same, with a word in common, the widest word first.
+    """Group memories with the same subject and a common word, the most frequent word first.
 
-    What belongs to none is in none; a memory may be in two where most of both is new.
-
-    Args:
-        evidence: Memories.
+    A memory without such a word is in no group; groups overlap at most by half.
     """
     by_word: defaultdict[tuple[str, str], list[Evidence]] = defaultdict(list)
     for one in evidence:
@@ -145,7 +132,7 @@ def groups(evidence: Sequence[Evidence]) -> list[list[Evidence]]:
 
 
 def digest(group: Collection[Evidence]) -> str:
-    """Return what a group is known by: the same memories, saying the same, were looked at before."""
+    """Return the fingerprint of a group: of its ids and texts."""
     told = sorted(f"{one.id}\x1f{one.text}" for one in group)
     return hashlib.blake2b("\x1e".join(told).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
@@ -153,30 +140,26 @@ def digest(group: Collection[Evidence]) -> str:
 # Knowledge that a model proposes from related memories; what they do not bear out is refused.
 
 MAX_CHARS = 300
-"""Of one text: it is a line of the prompt."""
+"""Characters of one text, a line of the prompt."""
 
 _MAX_ITEMS = 4
-"""Of one group: more would only say the same in other words."""
+"""Generalisations of one group: more would only repeat each other."""
 
 _FORMS = get_args(Form)
 _MIN_SHARE = 0.5
-"""The share of a text's words that its memories have: one for all of them, such as "plants", may be new."""
+"""Minimum share of the text's words in the sources: a new generic term, such as "plants", is allowed."""
 
 
 def question_about(group: Sequence[Evidence], model: str) -> ModelQuestion[Checked[Drawn]]:
-    """Return the question what memories come to together, whose answer is checked.
-
-    Args:
-        group: The memories, all about the same.
-        model: What the model is called.
-    """
+    """Return the question for generalisations of a group of memories on one subject; the answer is checked."""
     aliases = {f"f{place + 1}": one for place, one in enumerate(group)}
 
     def read(said: Mapping[str, Any]) -> Checked[Drawn]:
         drawn: dict[str, Drawn] = {}
         refused: list[str] = []
         for item in objects(said.get("items")):
-            form, text, cited = _read(item)
+            form, text = str(item.get("form") or ""), " ".join(str(item.get("text") or "").split())
+            cited = strings(item.get("sources"))
             sources = list(dict.fromkeys(alias for alias in cited if alias in aliases))
             if unknown := set(cited) - set(aliases):
                 refused.append(f"it cites {len(unknown)} memories that there are not")
@@ -186,25 +169,22 @@ def question_about(group: Sequence[Evidence], model: str) -> ModelQuestion[Check
                 refused.append(problem)
             else:
                 about = group[0].about.strip()
-                if normalise(about) != "user" and missing(about, [text]):
+                if not _is_user(group[0]) and missing(about, [text]):
                     text = f"{about}: {text}"
                 ids = tuple(aliases[alias].id for alias in sources)
                 made = Drawn(cast("Form", form), normalise(about), text, ids, len(ids), made_by=model or "model")
                 drawn[normalise(text)] = made
         return Checked(list(drawn.values()), refused)
 
-    shown = [_shown(alias, one) for alias, one in aliases.items()]
+    shown = [
+        {"id": alias, "date": f"{one.at:%Y-%m-%d}", **({} if _is_user(one) else {"about": one.about}), "text": one.text}
+        for alias, one in aliases.items()
+    ]
     return ModelQuestion("consolidate_facts", as_lines("memories", shown), _schema(list(aliases)), read)
 
 
 def problem_with(form: str, text: str, sources: Sequence[Evidence]) -> str:
-    """Return why a text must not be kept as what these memories come to; empty where it may.
-
-    Args:
-        form: What it is said to be.
-        text: The text.
-        sources: The memories that it stands on.
-    """
+    """Return the reason to refuse a generalisation of these memories; empty for none."""
     if form not in _FORMS:
         return f"it is none of {', '.join(_FORMS)}"
     if len(sources) < MIN_SOURCES:
@@ -231,18 +211,8 @@ def problem_with(form: str, text: str, sources: Sequence[Evidence]) -> str:
     return ""
 
 
-def _shown(alias: str, one: Evidence) -> dict[str, str]:
-    about = {"about": one.about} if normalise(one.about) != "user" else {}
-    return {"id": alias, "date": f"{one.at:%Y-%m-%d}", **about, "text": one.text}
-
-
-def _read(item: Mapping[str, Any]) -> tuple[str, str, list[str]]:
-    cited = item.get("sources")
-    return (
-        str(item.get("form") or ""),
-        re.sub(r"\s+", " ", str(item.get("text") or "")).strip(),
-        [str(alias) for alias in cited] if isinstance(cited, list) else [],
-    )
+def _is_user(one: Evidence) -> bool:
+    return normalise(one.about) == "user"
 
 
 def _schema(aliases: Sequence[str]) -> dict[str, Any]:
@@ -262,11 +232,7 @@ _MAX_LINKS = 8
 
 @dataclass
 class Consolidation(Strategy[Drawn]):
-    """Knowledge from a user's facts and episodes; what was drawn before is put right.
-
-    Args:
-        agent_id: The agent in whose name it runs.
-    """
+    """Knowledge from a user's facts and episodes, with corrections of earlier knowledge, in the name of one agent."""
 
     agent_id: str
     note_key = "consolidated"
@@ -274,7 +240,7 @@ class Consolidation(Strategy[Drawn]):
     _memories: Memories = field(default_factory=Memories)
 
     async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[Drawn]:
-        """Count what recurs; a model is asked about groups of memories that it was not asked about as they are now."""
+        """Count regularities; a model is asked about new or changed groups only."""
         self._memories = memories = await read_memories(self.store, self.user_id)
         # hundreds of facts take a tenth of a second
         found = Checked(await asyncio.to_thread(counted, memories.facts, memories.former, memories.episodes))
@@ -289,7 +255,7 @@ class Consolidation(Strategy[Drawn]):
         )
 
     async def merge(self, drafts: Sequence[Drawn], there: Mapping[str, dict[str, Any]], report: Report) -> list[Change]:
-        """Redraw what was counted, keep what a model worded while it stands, and drop the rest."""
+        """Redraw the counted knowledge, keep a model's while its sources hold, and drop the rest."""
         known = await load_knowledge(self.store, self.user_id)
         cited = {source for one in known.values() for source in one.source_ids}
         values = {**there, **await sources_of(self.store, self.user_id, cited - there.keys())}
@@ -311,7 +277,7 @@ class Consolidation(Strategy[Drawn]):
 def _record(
     drawn: Drawn, agent_id: str, memories: Memories, standing: Collection[str], known: Mapping[str, Knowledge]
 ) -> Knowledge | None:
-    """Return what was drawn as a record; None where some of it stands no longer."""
+    """Return drawn knowledge as a record; None if a source no longer holds."""
     if not set(drawn.source_ids) <= set(standing):
         return None
     id_ = KNOWLEDGE.id(drawn.about, normalise(drawn.key or drawn.text))
@@ -337,7 +303,7 @@ def _record(
 
 
 def _is_known(record: Knowledge, known: Iterable[Knowledge]) -> bool:
-    """Return whether a model says once more, in other words, what it said of the same memories."""
+    """Return true if a model has already drawn knowledge of the same form from the same memories."""
     if record.made_by == "rules":
         return False
     return any(

@@ -1,6 +1,6 @@
-"""Regularities that can be counted: the same beginning, of many things; the same goal and end; a lesson twice.
+"""Countable regularities: facts with a common beginning, repeated goals with one outcome, repeated lessons.
 
-No model words it, so that it says nothing but what its sources do, in their own words and language.
+No model is involved, so the text has only the words of the sources, in their language.
 """
 
 from __future__ import annotations
@@ -19,31 +19,29 @@ MIN_TIMES = 3
 """Twice is a coincidence."""
 
 _SHOWN = 8
-"""Things that one text lists, the latest: it is a line of the prompt."""
+"""Latest examples in one text, a line of the prompt."""
 
 MAX_SOURCES = 50
 _MIN_BEGINNING, _MAX_BEGINNING = 2, 8
-"""Words with which facts begin alike: one, such as "I", says nothing."""
+"""Words of a common beginning: one, such as "I", says nothing."""
 
 _MAX_REST = 60
-"""Characters of what follows them: it is one of a list."""
+"""Characters after the beginning: they become one item of a list."""
 
 _MARKS = " .!?;:,…。！？、，"
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Knowledge that was drawn, before it is a record.
+    """Knowledge before it is a record.
 
     Args:
-        form: What it is.
-        about: Whom or what it is about, in one form.
-        text: What it says.
-        source_ids: The memories that say so.
-        proofs: How many they are; more than are listed, where there are many.
-        against: How many say the opposite.
-        made_by: `rules`, or the model.
-        key: What makes it the same when its text has changed; empty where it is its text.
+        about: The subject, normalised.
+        source_ids: The supporting memories, at most `MAX_SOURCES`.
+        proofs: Number of all supporting memories.
+        against: Number of contradicting memories.
+        made_by: `rules`, or the name of the model.
+        key: Stable identity while the text changes; empty where the text is the identity.
     """
 
     form: Form
@@ -57,24 +55,17 @@ class Drawn:
 
 
 def counted(facts: Sequence[Fact], former: Sequence[Fact], episodes: Sequence[Episode]) -> list[Drawn]:
-    """Return what facts and episodes show by their number.
-
-    Args:
-        facts: Current facts.
-        former: Facts that are over: they speak against what the others show.
-        episodes: Episodes.
-    """
+    """Return the regularities of current facts and episodes; former facts count against them."""
     return [*_of_facts(facts, former), *_of_goals(episodes), *_of_lessons(episodes)]
 
 
 @dataclass(frozen=True)
 class _Said:
-    """A fact in its words.
+    """A fact with its words.
 
     Args:
-        fact: The fact.
-        text: Its text, in composed form.
-        words: Its words, folded, with where each ends.
+        text: The text in NFKC form.
+        words: Folded words, each with its end in the text.
     """
 
     fact: Fact
@@ -87,17 +78,15 @@ class _Said:
 
     @property
     def beginnings(self) -> list[_Beginning]:
-        """Yield whom it is about, with the words that it begins with: the fewest first."""
+        """The subject with the first words of the fact, the shortest beginning first."""
         about, words = normalise(self.fact.about), [word for word, _ in self.words]
         return [(about, *words[:count]) for count in range(_MIN_BEGINNING, min(len(words), _MAX_BEGINNING + 1))]
 
     def parts(self, beginning: _Beginning) -> tuple[str, str]:
-        """Return what it begins with, and the rest."""
         _, end = self.words[len(beginning) - 2]
         return self.text[:end].strip(_MARKS), self.text[end:].strip(_MARKS)
 
     def rest(self, beginning: _Beginning) -> tuple[str, ...]:
-        """Return the words after those that it begins with."""
         return tuple(word for word, _ in self.words[len(beginning) - 1 :])
 
 
@@ -177,5 +166,5 @@ def _latest(episodes: Iterable[Episode]) -> tuple[str, ...]:
 
 
 def _words(text: str) -> str:
-    """Return the words of a text that say something, in any order: the same for the same thing said."""
+    """Return the sorted content words of a text, a key for equal statements."""
     return " ".join(sorted(map(fold, content_words(text)))) or normalise(text)

@@ -1,4 +1,4 @@
-"""Learning from experience: what repeatedly worked becomes skills, what failed lessons, and what is used is judged.
+"""Learning from experience: repeated success becomes a skill, repeated failure a lesson, and use is evaluated.
 
-`Learning` runs behind the turns; `record_turn` logs what became of a turn in which skills were offered.
+`Learning` runs behind the turns; `record_turn` logs the outcome of a turn and of its skills.
 """

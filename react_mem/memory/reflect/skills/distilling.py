@@ -1,4 +1,4 @@
-"""From the turns for one kind of task to drafts of skills, checked, with a model's words or without."""
+"""Distillation: from the turns for one kind of task to checked drafts of skills, with or without a model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from react_mem.memory.reflect.skills.traces import MIN_SUPPORT, Procedure, Trace
 # Lessons without a model: what had to come first where a tool failed, and which tool never works.
 
 _HOPELESS = 6
-"""Turns in which a tool must have failed, and in none worked, to be given up: what it lacked may yet be found."""
+"""Turns in which a tool must have failed, with no success in any, before a lesson advises against it."""
 
 FIRST = "`{tool}` fails before `{first}`: use `{first}` first"
 NEVER = "`{tool}` has failed each time: do without it"
@@ -32,13 +32,13 @@ NEVER = "`{tool}` has failed each time: do without it"
 
 @dataclass(frozen=True)
 class Lesson:
-    """Something that failed, and what to do about it.
+    """A repeated failure and its remedy.
 
     Args:
-        tool: The tool that fails.
-        first: The tool that has to be used before it; empty where nothing helps.
-        traces: The turns in which it did.
-        holds: Whether no turn says otherwise.
+        tool: The failing tool.
+        first: The tool to use before it; empty for no remedy.
+        traces: The turns with this failure.
+        holds: True while no turn contradicts.
     """
 
     tool: str
@@ -48,16 +48,12 @@ class Lesson:
 
     @property
     def text(self) -> str:
-        """The lesson in words, which are those of tools only."""
+        """The lesson in words; it names tools only."""
         return (FIRST if self.first else NEVER).format(tool=self.tool, first=self.first)
 
 
 def lessons(traces: Sequence[Trace]) -> list[Lesson]:
-    """Find the lessons in turns for one kind of task, those that turns speak against as well.
-
-    Args:
-        traces: The turns, whether they succeeded or not.
-    """
+    """Find the lessons in successful and failed turns for one kind of task, refuted ones included."""
     found: list[Lesson] = []
     for tool in sorted({step.tool for trace in traces for step in trace.steps if not step.success}):
         failed = tuple(trace for trace in traces if any(s.tool == tool and not s.success for s in trace.steps))
@@ -80,7 +76,7 @@ def lessons(traces: Sequence[Trace]) -> list[Lesson]:
 
 
 def _remedies(tool: str, trace: Trace) -> Iterable[str]:
-    """Return what was done with success between a tool's failure and its success, and not before, the last first."""
+    """Return the new successful tools between a tool's failure and its success, the last first."""
     failed = next(place for place, step in enumerate(trace.steps) if step.tool == tool and not step.success)
     worked = next((p for p, s in enumerate(trace.steps) if p > failed and s.tool == tool and s.success), None)
     if worked is None:
@@ -91,7 +87,7 @@ def _remedies(tool: str, trace: Trace) -> Iterable[str]:
 
 
 def _always_before(first: str, tool: str, traces: Iterable[Trace]) -> bool:
-    """Return whether a tool never worked without the other before it: else its failures were bad luck."""
+    """Return true if the tool never worked without the other before it; else its failures were bad luck."""
     worked = [trace.tools[: trace.tools.index(tool)] for trace in traces if tool in trace.tools]
     return all(first in before for before in worked)
 
@@ -101,13 +97,12 @@ _MAX_PREFERENCES = 3
 
 @dataclass(frozen=True)
 class Findings:
-    """Pattern in the turns for one kind of task, before it is worded.
+    """Patterns in the turns for one kind of task, before wording.
 
     Args:
-        task_type: The kind of task.
         traces: The turns, the oldest first.
         procedures: Procedures, the best first.
-        lessons: Lessons; those that turns speak against as well.
+        lessons: Lessons, refuted ones included.
     """
 
     task_type: str
@@ -116,7 +111,7 @@ class Findings:
     lessons: Sequence[Lesson]
 
     def drafted_lessons(self, tools: Collection[str]) -> list[SkillDraft]:
-        """Return the lessons that hold, in words, but those that a procedure has in its order."""
+        """Return drafts of the lessons that hold and that no procedure already implies."""
         found = [lesson for lesson in self.lessons if lesson.holds and not self._implies(lesson)]
         return [
             _lesson(self.task_type, (lesson.tool, lesson.first), lesson.text, lesson.traces, tools) for lesson in found
@@ -124,7 +119,7 @@ class Findings:
 
     @property
     def refuted(self) -> set[str]:
-        """The ids of lessons that turns speak against, or that a procedure has made superfluous."""
+        """Ids of the lessons that turns contradict or a procedure implies."""
         over = [lesson for lesson in self.lessons if not lesson.holds or self._implies(lesson)]
         return {lesson_id(self.task_type, lesson.tool, lesson.first) for lesson in over}
 
@@ -134,36 +129,34 @@ class Findings:
 
 
 def find(traces: Sequence[Trace], tools: Collection[str]) -> list[Findings]:
-    """Find procedures and lessons, by kind of task. Compute only: hundreds of turns take a tenth of a second.
+    """Find procedures and lessons by kind of task. Compute only: hundreds of turns take a tenth of a second.
 
     Args:
         traces: The turns of one agent with one user, the oldest first.
-        tools: The tools that there are; what takes another one is not a procedure.
+        tools: The agent's tools; procedures with other tools are dropped.
     """
     kinds: dict[str, list[Trace]] = {}
     for trace in traces:
         kinds.setdefault(trace.task_type, []).append(trace)
-    return [_findings(task_type, turns, tools) for task_type, turns in kinds.items()]
-
-
-def _findings(task_type: str, turns: Sequence[Trace], tools: Collection[str]) -> Findings:
-    learnt = [one for one in lessons(turns) if {one.tool, one.first} - {""} <= set(tools)]
-    needs = {one.tool: [one.first] for one in learnt if one.holds and one.first}
-    # turns without a kind have only their tools in common, and one tool in common is nothing
-    found = procedures(turns, shortest=1 if task_type else 2, needs=needs)
-    return Findings(task_type, turns, [one for one in found if set(one.tools) <= set(tools)], learnt)
+    found = []
+    for task_type, turns in kinds.items():
+        learnt = [one for one in lessons(turns) if {one.tool, one.first} - {""} <= set(tools)]
+        needs = {one.tool: [one.first] for one in learnt if one.holds and one.first}
+        # turns without a kind have only their tools in common, and one tool in common is nothing
+        shared = procedures(turns, shortest=1 if task_type else 2, needs=needs)
+        found.append(Findings(task_type, turns, [one for one in shared if set(one.tools) <= set(tools)], learnt))
+    return found
 
 
 def distil(
     found: Findings, wanted: Sequence[Procedure], said: Proposals | None, tools: Collection[str]
 ) -> Checked[SkillDraft]:
-    """Put procedures into words: those of a model where they pass the checks, else plain ones.
+    """Put procedures into words: the model's where they pass the checks, else plain ones.
 
     Args:
-        found: What the turns show.
         wanted: The procedures to word.
-        said: What the model says of them, in this order; None without a model.
-        tools: The tools that there are.
+        said: The model's proposals, by position in `wanted`; None without a model.
+        tools: The agent's tools.
     """
     drafts: list[SkillDraft] = []
     refused: list[str] = []

@@ -1,4 +1,4 @@
-"""Learning: what an agent did for a user becomes skills of that user."""
+"""Learning: an agent's experience with a user becomes skills of that user."""
 
 from __future__ import annotations
 
@@ -37,56 +37,42 @@ if TYPE_CHECKING:
 # Merging of learnt skills with known ones: one skill for one procedure, however often it is learnt.
 
 _SAME_TOOLS = 0.6
-"""Share of the longer of two procedures that the shorter one must cover for both to be one with a detour."""
+"""Share of the longer procedure that the shorter one must cover to count as its variant."""
 
 _NEAR_TEXT = 0.8
-"""Share of their words that two occasions have in common where they are the same: one word in ten may differ."""
+"""Share of common words from which two occasions are the same: one word in ten may differ."""
 
 _UNTRIED: Mapping[str, object] = {"trials": 0, "successes": 0, "shown": Worths()}
 
 
 @dataclass(frozen=True)
 class KnownSkill:
-    """The skills of a user, and what there is to judge them by.
+    """The skills of a user, archived ones included.
 
     Args:
-        skills: All of them, the archived ones too.
-        last_used: When each was last followed; those never followed are not in it.
+        last_used: Time of the last use by skill id; unused skills are missing.
     """
 
     skills: Sequence[Skill]
     last_used: Mapping[str, datetime]
 
     def has(self, draft: SkillDraft) -> bool:
-        """Return whether there is a skill with the steps of a draft already, or one that stands for it.
-
-        Args:
-            draft: The draft.
-        """
+        """Return true if a skill already covers the draft."""
         known = self.of(draft)
         return known is not None and (not known.source_ids or tools_of(known) == tools_of(draft.skill))
 
     def of(self, draft: SkillDraft) -> Skill | None:
-        """Return the skill that a draft is about; None where it is something new.
-
-        Args:
-            draft: The draft.
-        """
+        """Return the skill that the draft repeats or varies; None for a new one."""
         new = draft.skill
         exact = [skill for skill in self.skills if skill.id == new.id or _is_same(skill, new)]
         near = [skill for skill in self.skills if _takes_the_place_of(skill, new)] if new.tool_sops else []
         return next(iter([*exact, *near]), None)
 
     def merged(self, draft: SkillDraft, agent_id: str) -> Skill | None:
-        """Return the skill that a draft makes, or the one that it is about, perhaps changed; None where it makes none.
+        """Return the new or changed skill of a checked draft; None for no change.
 
-        What somebody gave by hand, without sources, is never changed. An archived skill is taken up again, on
-        probation, only for turns that succeeded with its tools after it was last followed, and not where turns do as
-        well without it.
-
-        Args:
-            draft: The draft, checked.
-            agent_id: The agent whose experience it comes from.
+        A hand-written skill, without sources, never changes. An archived skill is revived, on probation, only by turns
+        that succeeded with its tools after its last use, and only if it had been useful.
         """
         known = self.of(draft)
         if known is None:
@@ -96,13 +82,17 @@ class KnownSkill:
         new = self._new(known, draft.evidence.traces)
         if known.status == "archived":
             # that it works is known of what is of no use: turns that succeeded with its tools do not speak for it
-            return _revived(known, draft) if len(new) >= MIN_SUPPORT and not is_useless(known) else None
+            if len(new) < MIN_SUPPORT or is_useless(known):
+                return None
+            return known.model_copy(update={**_words(known, draft), **_UNTRIED, "status": draft.skill.status})
         tools = tools_of(known)
         if not tools:
             # a lesson is as good with three turns as with six
             return known
         if tools != tools_of(draft.skill):
-            return _changed(known, draft)
+            # a detour less, or a missing step more: the counts of the old steps stay past probation only
+            counts = {} if known.status == "active" else _UNTRIED
+            return known.model_copy(update={**_words(known, draft), **counts})
         own = [
             t for t in new if t.covers(tools) and all(draft.evidence.is_said_by(text, t) for text in texts_of(known))
         ]
@@ -114,20 +104,8 @@ class KnownSkill:
         return [t for t in traces if t.id not in known.source_ids and (since is None or t.at > since)]
 
 
-def _revived(known: Skill, draft: SkillDraft) -> Skill:
-    return known.model_copy(update={**_words(known, draft), **_UNTRIED, "status": draft.skill.status})
-
-
-def _changed(known: Skill, draft: SkillDraft) -> Skill:
-    """Return a skill whose steps have turned out to be others: a detour that turns do without, or a step that was
-    missing. What its uses came to was said of the old steps, and says enough only of what is well known.
-    """
-    counts = {} if known.status == "active" else _UNTRIED
-    return known.model_copy(update={**_words(known, draft), **counts})
-
-
 def _is_same(skill: Skill, new: Skill) -> bool:
-    """Return whether a skill is for the same occasion, and takes the same tools in the same order."""
+    """Return true if both skills have the same occasion and the same tools in the same order."""
     if not new.tool_sops or tools_of(skill) != tools_of(new):
         return False
     if skill.task_type and new.task_type:
@@ -136,7 +114,7 @@ def _is_same(skill: Skill, new: Skill) -> bool:
 
 
 def _takes_the_place_of(skill: Skill, new: Skill) -> bool:
-    """Return whether a skill is a new one with a detour, or without a step."""
+    """Return true if a skill is the new one with a detour or a missing step."""
     tools = tools_of(skill)
     if skill.task_type != new.task_type or skill.status == "archived" or not tools:
         return False
@@ -159,20 +137,17 @@ def _words(known: Skill, draft: SkillDraft) -> dict[str, object]:
 
 
 MAX_SKILLS = 500
-"""Skills of a user that a run compares with: beyond that nobody finds the right one anyway."""
+"""Skills of a user that a run reads."""
 
 
 class Learning(Strategy[SkillDraft]):
-    """The latest experience of an agent with a user.
+    """Learning from the latest experience of an agent with a user.
 
-    A procedure that carried several turns becomes a skill, on probation; what failed becomes a lesson. A model puts
-    them into words; where it does not, plain ones are taken.
+    A procedure of several successful turns becomes a skill on probation, a repeated failure a lesson. A model words
+    them; without one the wording is plain.
 
     Args:
-        memory: The facade.
-        user_id: The owner: what is learnt from one user is kept for this one only.
-        agent_id: The agent.
-        tools: The names of the tools that it has: a skill takes no others.
+        tools: Names of the agent's tools; a skill uses no others.
     """
 
     note_key = "learning"
@@ -185,7 +160,7 @@ class Learning(Strategy[SkillDraft]):
         self._refuted: set[str] = set()
 
     async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[SkillDraft]:
-        """Find procedures and lessons in the turns; a model is asked only for what is new."""
+        """Find procedures and lessons in the turns; a model is asked about new ones only."""
         self._experience = await read_experience(self._memory, self.user_id, self._agent_id)
         found = await asyncio.to_thread(find, self._experience.traces, self._tools)
         self._refuted = {id_ for kind in found for id_ in kind.refuted}
@@ -205,7 +180,7 @@ class Learning(Strategy[SkillDraft]):
     async def merge(
         self, drafts: Sequence[SkillDraft], there: Mapping[str, dict[str, Any]], report: Report
     ) -> list[Change]:
-        """Take drafts up into the skills, and give up those that have lost what they stood on, or are outdone."""
+        """Merge drafts into the skills; archive skills that are refuted, lack a tool, or are outdone."""
         before = {skill.id: skill for skill in await self._skills()}
         after = dict(before)
         for one in drafts:
@@ -228,7 +203,7 @@ class Learning(Strategy[SkillDraft]):
         return Asked(question_about(kind.task_type, wanted, failed, check), otherwise=new)
 
     def _is_over(self, skill: Skill) -> bool:
-        """Return whether a skill that was learnt has lost what it stood on: its tools, or its being true."""
+        """Return true if a learnt skill is refuted or one of its tools is gone."""
         if skill.status == "archived" or not skill.source_ids or skill.agent_id != self._agent_id:
             return False
         return skill.id in self._refuted or not {step.tool for step in skill.tool_sops} <= set(self._tools)

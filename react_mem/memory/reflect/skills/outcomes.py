@@ -1,4 +1,4 @@
-"""Outcomes of a turn and of the skills that were offered in it: logged once a turn (idempotent)."""
+"""Outcomes of a turn and of its skills, logged once a turn (idempotent)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from react_mem.memory.facade import MemoryFacade
 
 _MAX_GOAL = 600
-"""Characters of what was asked for that are kept, for what turns have in common."""
+"""Stored characters of the request, used to find common words of turns."""
 
 
 async def record_turn(
@@ -34,25 +34,17 @@ async def record_turn(
     task_type: str = "",
     goal: str = "",
 ) -> list[Skill]:
-    """Log what became of a turn, and count it for the skills that it followed.
-
-    A retry of the turn, or another worker, changes nothing; turns that end at once are all counted.
+    """Log the outcome of a turn and count it for the skills. Idempotent; concurrent turns are all counted.
 
     Args:
-        memory: The facade.
-        user_id: The owner.
-        session_id: The conversation.
-        agent_id: The agent.
-        turn_id: What the turn answers: the id of the message's record, or of whatever else there is one of a turn.
-        offered: The ids of the skills that were found for the agent: those that it was shown, and those that it had to
-            do without, to compare (`skill_life.withhold`).
-        steps: What it did, in order: `action` and `error` each, as working memory has them.
-        success: Whether the turn succeeded; by default, whether its last step did.
-        task_type: What kind of task it was.
-        goal: What was asked for; needed only where `turn_id` is not a message that memory has.
+        turn_id: Record id of the user's message, or another stable id of the turn.
+        offered: Ids of the skills found for the agent, including those withheld for comparison (`skill_life.withhold`).
+        steps: The agent's steps in order, each with `action` and `error`.
+        success: Result of the turn; by default that of its last step.
+        goal: The request; needed only where `turn_id` is no stored message.
 
     Returns:
-        The skills that were followed, as they are now; none where the turn is logged already, or did nothing.
+        The followed skills, updated; none if the turn is already logged or had no steps.
     """
     if not steps or not memory.policy.learning.experience:
         return []
@@ -101,11 +93,11 @@ async def record_turn(
 
 
 def kind_followed(kinds: Mapping[str, Sequence[str]], steps: Sequence[Mapping[str, Any]]) -> str:
-    """Return the kind of task that a turn was, by the skill that it followed; empty where it followed none.
+    """Return the kind of task of the skill that a turn followed; empty for none.
 
     Args:
-        kinds: The tools of a skill, by the kind of task that it is for.
-        steps: What the agent did, in order: `action` and `error` each.
+        kinds: The tools of a skill by kind of task.
+        steps: The agent's steps in order, each with `action` and `error`.
 
     >>> kind_followed({"shop": ["find", "order"]}, [{"action": n, "error": ""} for n in ("find", "look", "order")])
     'shop'
@@ -115,15 +107,9 @@ def kind_followed(kinds: Mapping[str, Sequence[str]], steps: Sequence[Mapping[st
 
 
 def uses_of(skills: Sequence[Skill], steps: Sequence[Mapping[str, Any]], *, success: bool) -> dict[str, bool]:
-    """Return which of the skills that were offered a turn followed, and with what success.
+    """Return the followed skills by id, with their success.
 
-    Where the steps of one are all among those of another, the turn followed the other: that the short one leaves
-    something out would never show.
-
-    Args:
-        skills: The skills.
-        steps: What the agent did, in order: `action` and `error` each.
-        success: Whether the turn succeeded.
+    If one skill's steps are a part of another's, only the longer one counts: the shorter one's gap would never show.
     """
     uses = {skill.id: use for skill in skills if (use := use_of(skill, steps, success=success)) is not None}
     went_through = [[step.tool for step in skill.tool_sops] for skill in skills if uses.get(skill.id)]
@@ -138,16 +124,10 @@ def uses_of(skills: Sequence[Skill], steps: Sequence[Mapping[str, Any]], *, succ
 
 
 def use_of(skill: Skill, steps: Sequence[Mapping[str, Any]], *, success: bool) -> bool | None:
-    """Return whether a turn followed one skill with success; None where it did not follow it.
+    """Return a skill's success in a turn; None if the turn did not follow it.
 
-    It followed where all steps of the skill went well in their order: then the turn's success is the skill's. It failed
-    where a step that was due failed, and was not simply tried again: the agent had to find its own way, and whether it
-    did is not the skill's merit. What breaks off without that only begins alike.
-
-    Args:
-        skill: The skill.
-        steps: What the agent did, in order: `action` and `error` each.
-        success: Whether the turn succeeded.
+    It was followed if all its steps went well in order: then the turn's success is the skill's. It failed if a due step
+    failed and the agent went on with another tool. A turn that merely begins alike does not count.
     """
     due = [step.tool for step in skill.tool_sops]
     if not due:

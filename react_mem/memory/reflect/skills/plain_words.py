@@ -1,4 +1,4 @@
-"""Skills in words without a model: when a procedure is used, and what each of its tools is given."""
+"""Wording of skills without a model: the occasion of a procedure, and the arguments of its tools."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_ARGUMENTS = 6
 _MAX_NAME = 40
 
 _MIN_COPIED = 3
-"""Characters of a value that count as handed on from one tool to the next: shorter ones are found anywhere."""
+"""Minimum length of a value that counts as handed on between tools: shorter ones match by chance."""
 
 TASK = "a task of the type {task_type}"
 REQUEST = "a request"
@@ -28,25 +28,18 @@ PLAIN = "without arguments"
 
 
 def vocabulary(tools: Iterable[str], task_type: str, traces: Iterable[Trace]) -> list[str]:
-    """Return what may always be said of a procedure: the names of things, and the words of the forms above.
-
-    Args:
-        tools: The names of tools.
-        task_type: The kind of task.
-        traces: The turns, whose steps name their arguments.
-    """
+    """Return the texts of always allowed words: the names of tools, task and arguments, and the forms above."""
     names = {name for trace in traces for step in trace.steps for name in step.input if _is_name(name)}
     forms = (TASK, REQUEST, ABOUT, TAKES, WITH, HANDED_ON, PLAIN)
     return [*tools, task_type, *names, *_split(tools), *_split(names), *_split([task_type]), *forms]
 
 
 def use_when(task_type: str, tools: Sequence[str], evidence: SkillEvidence) -> str:
-    """Return when a procedure is used: the kind of task, and the words that all who asked for it used.
+    """Return the occasion of a procedure: the kind of task, and the words common to all its requests.
 
     Args:
-        task_type: The kind of task; empty where it has no name.
-        tools: The procedure's tools.
-        evidence: The turns that it carried, which decide which words may be repeated.
+        task_type: The kind of task; may be empty.
+        evidence: The turns, which decide on the allowed words.
     """
     what = TASK.format(task_type=task_type) if task_type else REQUEST
     shared = frozenset.intersection(*(frozenset(index_terms(trace.goal)) for trace in evidence.traces))
@@ -65,12 +58,7 @@ def use_when(task_type: str, tools: Sequence[str], evidence: SkillEvidence) -> s
 
 
 def actions(tools: Sequence[str], traces: Sequence[Trace]) -> tuple[str, ...]:
-    """Return what each tool of a procedure is given, by name and never by value.
-
-    Args:
-        tools: The tools, in order.
-        traces: The turns that took them.
-    """
+    """Return the arguments of each tool by name, never by value."""
     taken = [_taken(tools, trace) for trace in traces]
     return tuple(_action(place, tools, taken) for place in range(len(tools)))
 
@@ -111,5 +99,5 @@ def _is_name(name: str) -> bool:
 
 
 def _split(names: Iterable[str]) -> list[str]:
-    """Return names as their words: text search knows `check_stock` as two."""
+    """Split names into words: text search reads `check_stock` as two."""
     return [name.replace("_", " ").replace("-", " ").replace(".", " ") for name in names]

@@ -1,4 +1,4 @@
-"""Drafts of skills: procedures and lessons in words, each with the turns it stands on."""
+"""Drafts of skills: procedures and lessons in words, each with its turns as evidence."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from react_mem.memory.scopes.procedural import skill_text
 # Checks of texts about procedures: nothing given to a tool, nothing that only one conversation said.
 
 MAX_CHARS = 200
-"""Of one text of a skill: it is a line of a prompt."""
+"""Characters of one text of a skill, a line of a prompt."""
 
 _GRAM = 3
-"""Words in a row by which a longer value counts as copied."""
+"""Consecutive words by which a longer value counts as copied."""
 
 SECRET = re.compile(
     r"[^\s@]+@[^\s@]+|\w+://\S+|\d{4,}|(?=[\w-]*\d)[\w-]{16,}"  # an address, a link, a number, what looks like a key
@@ -31,11 +31,10 @@ SECRET = re.compile(
 
 
 class SkillEvidence:
-    """The turns that a text stands on.
+    """The turns behind a text.
 
     Args:
-        traces: The turns.
-        vocabulary: Texts whose words may always be used: what tools, their arguments and the task are called.
+        vocabulary: Texts whose words are always allowed: names of tools, arguments and tasks.
     """
 
     def __init__(self, traces: Sequence[Trace], vocabulary: Iterable[str]) -> None:
@@ -43,11 +42,7 @@ class SkillEvidence:
         self._vocabulary = frozenset(term for text in vocabulary for term in index_terms(text))
 
     def problem_with(self, text: str) -> str:
-        """Return why a text must not be kept; empty where it may.
-
-        Args:
-            text: The text.
-        """
+        """Return the reason to refuse a text; empty for none."""
         if not text.strip():
             return "it is empty"
         if len(text) > MAX_CHARS:
@@ -62,12 +57,7 @@ class SkillEvidence:
         return ""
 
     def is_said_by(self, text: str, trace: Trace) -> bool:
-        """Return whether another turn stands for a text as well: it says what all the others say of it.
-
-        Args:
-            text: The text.
-            trace: The turn.
-        """
+        """Return true if a further turn has all words of the text that are common to the other turns."""
         if not self.traces:
             return False
         said = {*index_terms(text)} - self._vocabulary
@@ -89,25 +79,20 @@ def _grams(words: Sequence[str], size: int) -> Iterable[tuple[str, ...]]:
 
 
 MAX_SOURCES = 6
-"""Turns that a skill names as its sources: enough for it to outlive most of them, and to be learnt again where it does
-not. It is not written, and embedded, again for each turn that confirms it."""
+"""Turns that a skill names as its sources: enough to outlive most of them. Further turns confirm a skill without
+writing and embedding it again.
+"""
 
 
 @dataclass(frozen=True)
 class SkillDraft:
-    """A skill to be.
-
-    Args:
-        skill: The skill, whose id is its task and its tools, whatever its words.
-        evidence: The turns that it stands on, the oldest first.
-    """
+    """A skill with its turns, the oldest first."""
 
     skill: Skill
     evidence: SkillEvidence
 
     @property
     def source_ids(self) -> Sequence[str]:
-        """The records of the turns that it stands on."""
         return self.skill.source_ids
 
 
@@ -119,16 +104,7 @@ def draft_of(
     preferences: Sequence[str],
     evidence: SkillEvidence,
 ) -> SkillDraft:
-    """Return a draft: a procedure on probation; a lesson as it is, since there is nothing in it to try.
-
-    Args:
-        id_: The id of the skill.
-        task_type: The kind of task.
-        use_when: When it is used.
-        steps: Its tools, and what to do with each; none of a lesson.
-        preferences: What else to mind.
-        evidence: The turns that it stands on.
-    """
+    """Return a draft: a procedure starts on probation; a lesson, without steps to try, is active at once."""
     traces = evidence.traces
     skill = Skill(
         id=id_,
@@ -147,32 +123,23 @@ def draft_of(
 
 
 def origin(traces: Iterable[Trace], before: Iterable[Origin] = ()) -> Origin:
-    """Return who vouches for a skill: what its turns heard least of all.
-
-    Args:
-        traces: The turns that it stands on.
-        before: Who vouched for it before.
-    """
+    """Return the least trusted origin among the steps of these turns and `before`."""
     return lowest([*before, *(step.origin for trace in traces for step in trace.steps)])
 
 
 def tools_of(skill: Skill) -> tuple[str, ...]:
-    """Return the tools of a skill, in order."""
     return tuple(step.tool for step in skill.tool_sops)
 
 
 def texts_of(skill: Skill) -> list[str]:
-    """Return everything that a skill says."""
     return [skill.use_when, *(step.action for step in skill.tool_sops), *skill.preferences]
 
 
 def procedure_id(task_type: str, tools: Sequence[str]) -> str:
-    """Return the id of the skill for this kind of task and these tools."""
     return SKILL.id("procedure", task_type, *tools)
 
 
 def lesson_id(task_type: str, *about: str) -> str:
-    """Return the id of the lesson of this kind of task about this."""
     return SKILL.id("lesson", task_type, *about)
 
 
@@ -181,7 +148,7 @@ def lesson_id(task_type: str, *about: str) -> str:
 T = TypeVar("T")
 
 _SHOWN = 6
-"""Turns of each procedure, and turns that failed, which the model is shown, the latest: a small model's window."""
+"""Latest turns of each procedure, and latest failed turns, in the prompt: the window of a small model."""
 
 _MAX_TEXT = 200
 _MIN_VALUE = 2
@@ -191,7 +158,7 @@ _HELD_BACK = "{...}"
 
 @dataclass(frozen=True)
 class ProcedureWording:
-    """Words of the model for one procedure, unchecked."""
+    """The model's unchecked words for one procedure."""
 
     use_when: str
     actions: tuple[str, ...]
@@ -200,12 +167,7 @@ class ProcedureWording:
 
 @dataclass(frozen=True)
 class Proposals:
-    """Answer of the model.
-
-    Args:
-        wordings: Of procedures, by their place among those asked about.
-        lessons: By the tool that fails.
-    """
+    """The model's answer: wordings by the procedure's position, lessons by the failing tool."""
 
     wordings: Mapping[int, ProcedureWording]
     lessons: Mapping[str, str]
@@ -214,13 +176,12 @@ class Proposals:
 def question_about(
     task_type: str, procedures: Sequence[Procedure], failed: Sequence[Trace], check: Callable[[Proposals], T]
 ) -> ModelQuestion[T]:
-    """Return the question how procedures are put into words.
+    """Return the question for the words of procedures and lessons.
 
     Args:
-        task_type: The kind of task.
-        procedures: What to word, at least one.
-        failed: Turns in which something failed.
-        check: Checks what the model says of them.
+        procedures: At least one.
+        failed: Turns with a failed step.
+        check: Turns the answer into checked drafts.
     """
     tools = sorted({step.tool for trace in failed for step in trace.steps if not step.success})
     orders = [{"name": f"p{n}", "task_type": task_type, "tools": one.tools} for n, one in enumerate(procedures)]
@@ -232,7 +193,7 @@ def question_about(
 
 
 def _shown(trace: Trace) -> dict[str, Any]:
-    """Return a turn without what was given to tools: names of arguments stand in its place."""
+    """Return a turn for the prompt, with the names of arguments in place of their values."""
     given = [(value, f"{{{name}}}") for step in trace.steps for name, v in step.input.items() for value in values(v)]
     names = dict(sorted(given, key=lambda pair: len(pair[0])))
     pattern = "|".join(re.escape(v) for v in sorted(names, key=len, reverse=True) if len(v) >= _MIN_VALUE)

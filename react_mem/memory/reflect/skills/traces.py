@@ -1,4 +1,4 @@
-"""Experience as traces: the steps of one turn, in order, what was asked for and whether it succeeded."""
+"""Experience as traces (the steps, request and success of a turn) and procedures, their common order."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 _MAX_VALUES = 200
 _MAX_VALUE_CHARS = 1_000
-"""Characters of a step's input that are read: a pasted document has no value that a procedure could name."""
+"""Characters of one argument that are read: a pasted document has no useful value."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 @dataclass(frozen=True)
 class Trace(LoggedTurn):
-    """Trace of an agent's turn, with what is learnt from it."""
+    """A logged turn with the views that learning needs."""
 
     @property
     def id(self) -> str:
-        """The record that stands for it: its first step falls with the turn, as they all do."""
+        """The record id of the first step, which is forgotten with the turn."""
         return self.steps[0].id
 
     @cached_property
     def done(self) -> tuple[StepExperience, ...]:
-        """The steps that went well; of one that was repeated at once, the last."""
+        """The successful steps; of immediate repetitions only the last."""
         well = [step for step in self.steps if step.success]
         return tuple(
             step for place, step in enumerate(well) if place + 1 == len(well) or well[place + 1].tool != step.tool
@@ -45,19 +45,18 @@ class Trace(LoggedTurn):
 
     @cached_property
     def tools(self) -> tuple[str, ...]:
-        """The tools of what went well, in order."""
         return tuple(step.tool for step in self.done)
 
     @cached_property
     def terms(self) -> frozenset[str]:
-        """The words of what was asked for, given to tools, and came back as errors."""
+        """The words of the request, the arguments and the errors."""
         said = [self.goal, *(step.error for step in self.steps)]
         given = [value for step in self.steps for value in values(step.input)]
         return frozenset(term for text in (*said, *given) for term in index_terms(text[:_MAX_VALUE_CHARS]))
 
     @cached_property
     def values(self) -> frozenset[tuple[str, ...]]:
-        """Return the values given to tools, each as its words."""
+        """The arguments' values, each as its words."""
         return frozenset(
             words
             for step in self.steps
@@ -66,17 +65,16 @@ class Trace(LoggedTurn):
         )
 
     def covers(self, tools: Sequence[str]) -> bool:
-        """Return whether these tools were used with success, in this order, perhaps with others between."""
+        """Return true if these tools succeeded in this order, possibly with others between."""
         return match(tools, self.tools) is not None
 
 
 @dataclass(frozen=True)
 class Experience:
-    """Latest traces of an agent for a user.
+    """Latest traces of an agent for a user, the oldest first.
 
     Args:
-        traces: Its turns, the oldest first.
-        last_used: When each skill was last followed; those never followed are not in it.
+        last_used: Time of the last use by skill id; unused skills are missing.
     """
 
     traces: Sequence[Trace] = ()
@@ -84,20 +82,13 @@ class Experience:
 
 
 async def read_experience(memory: MemoryFacade, user_id: str, agent_id: str) -> Experience:
-    """Read the latest experience of an agent with a user.
-
-    Args:
-        memory: The facade.
-        user_id: The owner.
-        agent_id: The agent.
-    """
     turns, outcomes = await memory.experience.turns(user_id, agent_id)
     followed = {id_: outcome.created_at for outcome in outcomes for id_ in outcome.followed}
     return Experience([Trace(**vars(turn)) for turn in turns], followed)
 
 
 def match(wanted: Sequence[str], done: Sequence[str]) -> list[int] | None:
-    """Return where each of these stands in a sequence, in order; None where one is missing.
+    """Return the positions of a subsequence; None if it is not one.
 
     >>> match("ac", "abc"), match("ca", "abc")
     ([0, 2], None)
@@ -114,7 +105,7 @@ def match(wanted: Sequence[str], done: Sequence[str]) -> list[int] | None:
 
 
 def values(given: Any) -> Iterator[str]:
-    """Yield what a tool was given, value by value, as text.
+    """Yield the values of a tool's arguments as text.
 
     >>> list(values({"what": "tea", "how": {"many": 20, "hot": True}, "for": ["Ann"]}))
     ['tea', '20', 'Ann']
@@ -133,7 +124,7 @@ def values(given: Any) -> Iterator[str]:
 
 
 def plain_words(text: str) -> list[str]:
-    """Return the words of a text as they are written.
+    """Return the words of a text as written.
 
     >>> plain_words("Order Ann's kettle, please")
     ['Order', "Ann's", 'kettle', 'please']
@@ -144,52 +135,45 @@ def plain_words(text: str) -> list[str]:
 # Procedures without a model: which tools, in which order, the turns that succeeded have in common.
 
 MIN_SUPPORT = 3
-"""Turns that a procedure must have carried: two may be alike by chance, and waiting for more delays what is learnt."""
+"""Minimum turns of a procedure: two may be alike by chance, and waiting for more delays learning."""
 
 MAX_STEPS = 12
-"""Steps of a procedure: more is not a procedure but one case, and would fill the prompt."""
+"""Maximum steps of a procedure: a longer one describes a single case and fills the prompt."""
 
 _ODD_ONES = 10
-"""One turn in so many may do without a step that all the others take."""
+"""One turn in so many may lack a step that all others have."""
 
 _MIN_SHARE = 1 / 3
-"""Of the steps of its turns that a procedure explains: what explains less is what different procedures have in
-common."""
+"""Minimum share of the turns' steps in the procedure: below it, the steps are common to different procedures."""
 
 _MIN_SUCCESS = 2 / 3
-"""Of the turns that took its steps, how many must have succeeded: else something is missing in it."""
+"""Minimum success rate of the turns with its steps: below it, a step is missing."""
 
 
 @dataclass(frozen=True)
 class Procedure:
-    """Tools in an order that carried several turns.
-
-    Args:
-        tools: The tools, in order.
-        traces: The turns, the oldest first.
-    """
+    """Tools in an order common to several turns, the oldest turn first."""
 
     tools: tuple[str, ...]
     traces: tuple[Trace, ...]
 
 
 _Step = tuple[str, int]
-"""A tool, and the how-manieth use of it."""
+"""A tool and the ordinal of its use."""
 
 
 def procedures(
     traces: Iterable[Trace], *, shortest: int, needs: Mapping[str, Collection[str]] | None = None
 ) -> list[Procedure]:
-    """Find the procedures in turns for one kind of task, those that carried most turns first.
+    """Find the procedures in turns for one kind of task, those with most turns first.
 
-    It is an ordered subsequence of the successful tool calls of at least `MIN_SUPPORT` turns. What all turns that came
-    off have in common is one procedure, if it explains enough of what they did; else they are parted by whether they
-    use a tool, and each part is looked at by itself.
+    A procedure is an ordered subsequence of the successful tool calls of at least `MIN_SUPPORT` turns. The common steps
+    of all successful turns are one procedure if they explain enough of the turns; else the turns are split by a tool,
+    and each part is searched by itself.
 
     Args:
-        traces: The turns, whether they succeeded or not, the oldest first.
-        shortest: How many tools a procedure has at least.
-        needs: By tool, those without which it is known to fail.
+        traces: Successful and failed turns, the oldest first.
+        shortest: Minimum number of tools.
     """
     every = list(traces)
     found: list[Procedure] = []
@@ -219,10 +203,10 @@ def procedures(
 def _in_order(
     shared: Iterable[_Step], turns: Sequence[Trace], needs: Mapping[str, Collection[str]]
 ) -> Procedure | None:
-    """Return the steps that stand in one order in nearly all turns; None where there are none.
+    """Return the steps that have one order in nearly all turns; None for none.
 
-    Of steps that do not, the one that agrees least with the others goes first: a step of the procedure disagrees with
-    detours only, a detour with all. A step that another one is known to need stays as long as that one.
+    Of the others the step that agrees least goes first: a step of the procedure disagrees with detours only, a detour
+    with all steps.
     """
     wanted = set(shared)
     places = [{step: place for place, step in enumerate(_steps(turn))} for turn in turns]
@@ -250,10 +234,7 @@ def _explains(one: Procedure, turns: Sequence[Trace], every: Iterable[Trace]) ->
 
 
 def _steps(turn: Trace) -> list[_Step]:
-    """Return the tools that a turn used with success, a second use told from the first.
-
-    The number is that of the use, so that a procedure may take a tool twice.
-    """
+    """Return the successful tools of a turn, numbered by use, so that a procedure may use a tool twice."""
     seen: Counter[str] = Counter()
     found = []
     for tool in turn.tools:

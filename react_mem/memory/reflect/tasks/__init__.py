@@ -1,1 +1,1 @@
-"""Tasks of several steps: planned by a small model, checked, kept, and shown to the agent in a few lines."""
+"""Tasks of several steps: planned by a small model, checked, stored, and shown to the agent in a few lines."""

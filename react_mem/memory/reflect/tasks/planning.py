@@ -1,4 +1,4 @@
-"""Planning: the question to the small model for the steps of a request, whose answer is checked."""
+"""Planning: the question to the small model for the steps of a request, and the check of its answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from react_mem.memory.reflect.tasks.task_store import MAX_STEPS, Step, TaskGraph
 # A plan as a model writes it -> a task graph, repaired where that is safe, refused with a reason where it is not.
 
 MAX_CHARS = 200
-"""Of a description: a line. A model that writes more has begun to do the step."""
+"""Characters of a description: a model that writes more has begun to do the step."""
 
 _MAX_ID = 20
 _NO_ID = re.compile(r"[^\w.-]+")
@@ -31,13 +31,13 @@ _STATUSES = frozenset(get_args(TaskStatus))
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan that can be used.
+    """A usable plan.
 
     Args:
-        graph: The graph; without steps where the request needs none.
-        goes_on: Whether it is about the task that was known.
-        repairs: What was wrong with it, and was left out.
-        proofs: The words that are quoted to show that a step is done, by the steps' ids.
+        graph: The task graph; without steps where the request needs none.
+        goes_on: True if it continues the known task.
+        repairs: Descriptions of the dropped errors.
+        proofs: Quoted proof of completion by step id.
     """
 
     graph: TaskGraph
@@ -47,15 +47,14 @@ class Plan:
 
 
 def parse(answer: Mapping[str, Any], tools: Collection[str] = ()) -> Plan:
-    """Read a plan.
+    """Read a plan, repaired where that is safe.
 
     Args:
-        answer: What the model sent:
+        answer: The model's answer:
             `{"goal", "goes_on", "steps": [{"id", "description", "depends_on", "status", "proof", "tool"}]}`.
-        tools: The tools there are.
 
     Raises:
-        InvalidOutput: If it is not a plan.
+        InvalidOutput: If it is no plan.
 
     >>> plan = parse({"goal": "tea", "steps": [{"id": 1, "description": "boil water", "depends_on": [7]}]})
     >>> plan.graph.steps[0].depends_on, plan.repairs
@@ -77,19 +76,14 @@ def parse(answer: Mapping[str, Any], tools: Collection[str] = ()) -> Plan:
 
 
 def continues(plan: Plan, task: TaskGraph) -> bool:
-    """Return whether a plan goes on with a task that the user did not name: it says so, and repeats what is known.
-
-    Args:
-        plan: The plan.
-        task: The task that its planner was shown.
-    """
+    """Return true if a plan says that it continues this task and repeats its goal or a step."""
     known = {normalise(task.goal), *(normalise(step.description) for step in task.steps)}
     said = {normalise(plan.graph.goal), *(normalise(step.description) for step in plan.graph.steps)}
     return plan.goes_on and (not plan.graph.steps or not known.isdisjoint(said))
 
 
 class _PlanReader:
-    """Reads steps one by one; a later one that repeats an earlier one is that one."""
+    """Reader of a plan's steps; repeated steps become one."""
 
     def __init__(self, tools: Collection[str]) -> None:
         self.steps: dict[str, Step] = {}
@@ -135,11 +129,10 @@ class _PlanReader:
         )
 
     def first(self) -> str:
-        """Return what the first step says; empty without one."""
         return next((step.description for step in self.steps.values()), "")
 
     def resolved(self) -> list[Step]:
-        """Return the steps, their dependencies by id: models name them by what they say as well."""
+        """Return the steps with dependencies by id: models also name them by description."""
         return [
             Step(**{**vars(step), "depends_on": tuple(map(self._id_of, step.depends_on))})
             for step in self.steps.values()
@@ -164,7 +157,7 @@ def _line(value: Any) -> str:
 _MAX_REQUEST = 2_000
 _MAX_SAID = 400
 SAID = 6
-"""Messages before the request that the model is shown: what the agent answered and what was asked for."""
+"""Messages before the request in the prompt."""
 
 _MAX_DONE = 200
 
@@ -179,11 +172,10 @@ def plan_of(
     """Return the question for the plan of a request; the plan has no steps where the request needs none.
 
     Args:
-        tools: The tools of the agent: what each is called, and what it does.
-        thread: What was said before the request.
-        request: The request.
+        tools: Descriptions of the agent's tools by name.
+        thread: The messages before the request.
         known: The task so far.
-        done: What the agent has done for the request: `action`, `arguments`, `observation` and `error` each.
+        done: The agent's steps for the request, each with `action`, `arguments`, `observation` and `error`.
     """
     blocks = {
         "tools": [f"{name}: {flat(what, _MAX_DONE)}" for name, what in tools.items()],

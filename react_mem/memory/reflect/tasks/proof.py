@@ -1,8 +1,7 @@
-"""Proof that a step is done: the user's own words or a tool's result, quoted word for word.
+"""Proof that a step is done: an exact quote of the user or of a tool's result.
 
-A planner's word alone proves nothing. Its quote is looked up in what was said; it has to be whole clauses, as
-punctuation parts them, since words that are cut out of one may say the opposite of it, and none of them may ask
-something. Each stretch of words proves one step, and only once.
+A planner's word alone proves nothing. Its quote must stand in the conversation as whole clauses, since a fragment may
+say the opposite of its clause, and outside questions. Each stretch of words proves one step only.
 """
 
 from __future__ import annotations
@@ -25,23 +24,17 @@ from react_mem.memory.reflect.tasks.planning import Plan
 from react_mem.memory.reflect.tasks.task_store import Step, TaskGraph
 
 Taken = Mapping[str, Sequence[Sequence[int]]]
-"""The stretches of words that have proven a step: by the message's id, the first word and the one after the last."""
+"""Words used as proof: by message id, pairs of the first word and the word after the last."""
 
 _MAX_CHARS = 2_000
-"""Of a message: as much as a planner is shown of a request."""
+"""Characters of a message, as many as a planner sees of a request."""
 
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
 class TaskEvidence:
-    """A message that may prove something.
-
-    Args:
-        id: Its id.
-        text: What it says.
-        by_user: Whether the user says it; else it is the result of a tool.
-    """
+    """A message as evidence: the user's, or else a tool's result."""
 
     id: str
     text: str
@@ -49,12 +42,12 @@ class TaskEvidence:
 
     @cached_property
     def read(self) -> _Text:
-        """Return what of it may be quoted; read once, however many quotes are looked up in it."""
+        """The words of the message, read once for all quotes."""
         return _Text.of(self)
 
 
 def evidence_in(messages: Sequence[BaseMessage]) -> list[TaskEvidence]:
-    """Return what the user said and what tools returned, the latest first; what the agent says is not evidence."""
+    """Return the messages of the user and the results of tools, the latest first; the agent's words are no evidence."""
     found = []
     for message in reversed(messages):
         by_user = is_users(message)
@@ -65,26 +58,24 @@ def evidence_in(messages: Sequence[BaseMessage]) -> list[TaskEvidence]:
 
 
 def all_taken(taken: Taken, message: BaseMessage) -> Taken:
-    """Return the stretches that are taken once the whole of a message is: what sets a task proves none of its steps."""
+    """Mark a whole message as used: the request of a task proves none of its steps."""
     return {**taken, str(message.id): [[0, _MAX_CHARS]]}
 
 
 def proven(
     plan: Plan, known: TaskGraph | None, evidence: Sequence[TaskEvidence], taken: Taken
 ) -> tuple[Plan, dict[str, list[list[int]]]]:
-    """Return a plan whose steps are done only where that is proven. Not for an event loop: it reads long messages.
+    """Check the plan's claims of completion. CPU-bound on long messages: run in a thread.
 
-    The user's words prove any step. A tool's result proves a step that no tool takes; of one that a tool takes, the
-    call itself tells.
+    The user's words prove any step. A tool's result proves only a step without a tool of its own; for the others the
+    call itself counts.
 
     Args:
-        plan: The plan, with its quotes.
-        known: The task so far; what is done there needs no proof again.
-        evidence: What may be quoted.
-        taken: What has proven a step before.
+        known: The task so far; its completed steps need no new proof.
+        taken: Words already used as proof.
 
     Returns:
-        The plan, each claim without proof left out and named in its repairs, and the stretches that are taken now.
+        The plan, with unproven claims reset and listed in its repairs, and the words used as proof now.
     """
     steps_before = known.steps if known else ()
     done = {normalise(step.description) for step in steps_before if step.status == "done"}
@@ -105,7 +96,7 @@ def proven(
 
 
 def _take(quote: str, evidence: Sequence[TaskEvidence], taken: dict[str, list[list[int]]]) -> bool:
-    """Take the stretch of words that is quoted; return whether there is one that is free."""
+    """Mark the quoted words as used; return false if no unused occurrence exists."""
     wanted = _words(_folded(quote))
     if not wanted:
         return False
@@ -121,13 +112,12 @@ def _take(quote: str, evidence: Sequence[TaskEvidence], taken: dict[str, list[li
 
 @dataclass(frozen=True)
 class _Text:
-    """The words of a text, and where a quote of it may begin and end.
+    """The words of a text, with the possible bounds of a quote.
 
     Args:
-        words: Its words.
-        begins: The places where a clause begins.
-        ends: The places after the last word of a clause.
-        stops: The places of words that prove nothing: those of questions.
+        begins: Positions of the first words of clauses.
+        ends: Positions after the last words of clauses.
+        stops: Positions of words in questions, which prove nothing.
     """
 
     words: list[str]
@@ -163,7 +153,6 @@ class _Text:
                 self.ends.add(offset + inside[-1] + 1)
 
     def places(self, wanted: list[str]) -> list[int]:
-        """Return where a quote begins, for each time that it stands there."""
         return [
             first
             for first in sorted(self.begins)
@@ -188,14 +177,13 @@ _MAX_ERROR = 200
 
 
 def observed(task: TaskGraph, steps: Sequence[Mapping[str, Any]]) -> tuple[TaskGraph, str | None]:
-    """Return a task as it is after tools were called.
+    """Update a task by tool calls.
 
     Args:
-        task: The task.
-        steps: What the agent did: `action`, `arguments`, `observation` and `error` each.
+        steps: The agent's steps, each with `action`, `arguments`, `observation` and `error`.
 
     Returns:
-        The task, and the id of the step that was worked on last; None where none was.
+        The task, and the id of the last step worked on; None for none.
     """
     current = None
     for done in steps:
@@ -209,7 +197,7 @@ def observed(task: TaskGraph, steps: Sequence[Mapping[str, Any]]) -> tuple[TaskG
 
 
 def _taken(task: TaskGraph, done: Mapping[str, Any]) -> Step | None:
-    """Return the step that a tool call takes: of those that name the tool, the one whose words it uses."""
+    """Return the step of a tool call: of the steps with this tool, the one with most words in common."""
     ready = task.frontier()
     same = [step for step in task.steps if step.tool == done["action"] and (step.is_over or step in ready)]
     if not same:

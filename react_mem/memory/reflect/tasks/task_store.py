@@ -1,6 +1,6 @@
 """Storage of tasks in the state scope, so that an interrupted one can be resumed in another conversation.
 
-A task falls with the message that set it, and its steps with it; a step falls with the message that brought it up.
+A task is forgotten with the message that set it, and a step with the message that introduced it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from react_mem.memory.store.transactions import transact
 _CUE = re.compile(rf"^(?:{phrases('go_on_lead')}\s*)*{phrases('go_on')}|{phrases('left_off')}")
 _FILLER = frozenset(index_terms(cue_words("go_on_filler")))
 _MIN_ALIKE = 0.6
-"""Of the words of a request and of a goal together, those in both: at 0.6 "book a trip to Hue in May" is the goal "book
-a trip to Hue", and "book a trip to Hanoi" is not."""
+"""Jaccard similarity of the words of a request and a goal: at 0.6 "book a trip to Hue in May" is the goal "book a trip
+to Hue", and "book a trip to Hanoi" is not.
+"""
 
 
 def asks_to_go_on(request: str) -> bool:
-    """Return whether a request wants to go on, and says no more than that.
+    """Return true if a request asks to continue and nothing else.
 
     >>> asks_to_go_on("Continue where we stopped, please.")
     True
@@ -43,11 +44,10 @@ def asks_to_go_on(request: str) -> bool:
 
 
 def meant(request: str, goals: Sequence[str]) -> int | None:
-    """Return the place of the goal with which a request wants to go on, None for none.
+    """Return the index of the goal that a request asks to continue, None for none.
 
     Args:
-        request: What the user says.
-        goals: The goals of what is unfinished, the latest first.
+        goals: Goals of the unfinished tasks, the latest first.
 
     >>> meant("continue where we stopped", ["book a trip to Hue", "write a report"])
     0
@@ -75,7 +75,6 @@ def _begins(request: str) -> bool:
 
 
 def _said(request: str) -> set[str]:
-    """Return the words of a request that say what it is about."""
     rest = _CUE.sub(" ", re.sub(r"\W+", " ", fold(request)).strip()) if _begins(request) else request
     return set(index_terms(rest)) - _FILLER
 
@@ -83,7 +82,7 @@ def _said(request: str) -> set[str]:
 # A task's steps, which depend on each other: always without a cycle, and nothing that is done becomes undone.
 
 MAX_STEPS = 20
-"""Steps of a task. What a small model plans beyond that repeats itself; as lines they take some 400 tokens."""
+"""Steps of a task. Small models repeat themselves beyond; as lines they take some 400 tokens."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +90,10 @@ class Step:
     """One step.
 
     Args:
-        id: What its graph calls it.
-        description: What is to be done.
-        depends_on: The ids of the steps that come first.
-        status: How far it is.
-        error: Why it failed, the last time.
-        tool: The tool that takes it; empty where none does.
+        id: Its name in the graph.
+        depends_on: Ids of the steps to do first.
+        error: The error of the last attempt.
+        tool: The tool that performs it; empty for none.
     """
 
     id: str
@@ -108,17 +105,15 @@ class Step:
 
     @property
     def is_over(self) -> bool:
-        """Return whether nothing is left to do of it."""
         return self.status in OVER
 
 
 @dataclass(frozen=True)
 class TaskGraph:
-    """A task. Make one with `woven` or `merge`, which keep it without a cycle.
+    """A task. Make one with `woven` or `merge`, which keep it acyclic.
 
     Args:
-        goal: What is wanted.
-        steps: Its steps, in the order in which they were named.
+        steps: Its steps, in the order of their naming.
     """
 
     goal: str
@@ -126,15 +121,13 @@ class TaskGraph:
 
     @property
     def is_over(self) -> bool:
-        """Return whether nothing is left to do."""
         return all(step.is_over for step in self.steps)
 
     def step(self, id_: str | None) -> Step | None:
-        """Return a step, None where there is none of that id."""
         return next((step for step in self.steps if step.id == id_), None)
 
     def frontier(self) -> tuple[Step, ...]:
-        """Return the steps that can be taken now: all that they depend on is over. A failed one can be tried again.
+        """Return the open steps with all dependencies over; a failed step can be retried.
 
         >>> task = TaskGraph("trip", (Step("1", "find a flight"), Step("2", "book it", ("1",))))
         >>> [step.id for step in task.frontier()]
@@ -144,7 +137,7 @@ class TaskGraph:
         return tuple(step for step in self.steps if not step.is_over and over.issuperset(step.depends_on))
 
     def needed_by(self, ids: Iterable[str]) -> list[Step]:
-        """Return what steps depend on, directly or not, the nearest first."""
+        """Return the direct and indirect dependencies of these steps, the nearest first."""
         known = {step.id: step for step in self.steps}
         seen = dict.fromkeys(ids)
         level = list(seen)
@@ -156,7 +149,7 @@ class TaskGraph:
         return found
 
     def marked(self, id_: str, status: TaskStatus, error: str = "") -> TaskGraph:
-        """Return the graph with a step's status; a step that is done stays so."""
+        """Return the graph with a new status of a step; a done step stays done."""
         return replace(
             self,
             steps=tuple(
@@ -168,27 +161,17 @@ class TaskGraph:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the graph as JSON, for a checkpoint."""
         steps = [{**vars(step), "depends_on": list(step.depends_on)} for step in self.steps]
         return {"goal": self.goal, "steps": steps}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> TaskGraph:
-        """Read a graph back from `to_json`."""
         steps = [Step(**{**step, "depends_on": tuple(step["depends_on"])}) for step in value["steps"]]
         return cls(str(value["goal"]), tuple(steps))
 
 
 def woven(goal: str, steps: Sequence[Step]) -> tuple[TaskGraph, list[str]]:
-    """Return steps as a graph, without the dependencies that cannot be.
-
-    Args:
-        goal: What is wanted.
-        steps: The steps, each id once.
-
-    Returns:
-        The graph, and what was left out and why.
-    """
+    """Return the steps, with unique ids, as an acyclic graph, and descriptions of the dropped dependencies."""
     known = {step.id for step in steps}
     kept: dict[str, list[str]] = {step.id: [] for step in steps}
     repairs: list[str] = []
@@ -206,14 +189,10 @@ def woven(goal: str, steps: Sequence[Step]) -> tuple[TaskGraph, list[str]]:
 
 
 def merge(old: TaskGraph, new: TaskGraph) -> TaskGraph:
-    """Return a graph with what another one knows again: merging the same again changes nothing.
+    """Merge a new plan into a task. Idempotent.
 
-    A step is known again by what it says, else by its id while it is not over: a model that begins its numbers again
-    does not rewrite what is done. What is done stays as it is; what the new graph says nothing of stays, too.
-
-    Args:
-        old: The graph so far.
-        new: What is said of the task now.
+    Steps are matched by description, else by id while not over: a model that restarts its numbering does not rewrite
+    completed steps. Done steps and steps missing from the new plan stay.
     """
     known = {step.id: step for step in old.steps}
     by_text = {normalise(step.description): step.id for step in old.steps}
@@ -225,7 +204,8 @@ def merge(old: TaskGraph, new: TaskGraph) -> TaskGraph:
     order = list(known)
     for step in new.steps:
         if step.id not in names and len(order) < MAX_STEPS:
-            names[step.id] = _free(step.id, order)
+            free = (str(number) for number in range(1, len(order) + 2) if str(number) not in order)
+            names[step.id] = step.id if step.id not in order else next(free)
             order.append(names[step.id])
     said = {names[step.id]: step for step in new.steps if step.id in names}
     steps = [_updated(id_, known.get(id_), said.get(id_), names) for id_ in order]
@@ -243,12 +223,6 @@ def _updated(id_: str, old: Step | None, new: Step | None, names: Mapping[str, s
     return replace(old, description=new.description, depends_on=depends_on, tool=new.tool or old.tool)
 
 
-def _free(wanted: str, taken: Sequence[str]) -> str:
-    if wanted not in taken:
-        return wanted
-    return next(str(number) for number in range(1, len(taken) + 2) if str(number) not in taken)
-
-
 def _reaches(edges: Mapping[str, Sequence[str]], start: str, end: str) -> bool:
     seen, left = {start}, [start]
     while left:
@@ -262,27 +236,18 @@ def _reaches(edges: Mapping[str, Sequence[str]], start: str, end: str) -> bool:
 
 
 _MAX_OPEN = 50
-"""Unfinished tasks that are looked through: older ones have been given up."""
+"""Unfinished tasks that are searched; older ones count as abandoned."""
 
 
 @dataclass(frozen=True)
 class KeptTask:
-    """A task with the id of its record."""
-
     id: str
     graph: TaskGraph
 
 
 @dataclass(frozen=True)
 class TaskKeeper:
-    """The tasks of one user with one agent, seen from one conversation.
-
-    Args:
-        state: Where they are kept.
-        user_id: The owner.
-        session_id: The conversation.
-        agent_id: The agent.
-    """
+    """The tasks of one user with one agent, seen from one conversation."""
 
     state: StateMemoryStore
     user_id: str
@@ -290,39 +255,29 @@ class TaskKeeper:
     agent_id: str
 
     async def find(self, request: str) -> KeptTask | None:
-        """Return the unfinished task that a request wants to go on with.
-
-        Args:
-            request: What the user says.
-        """
+        """Return the unfinished task that a request asks to continue."""
         tasks = await self._unfinished()
         place = meant(request, [task.text for task in tasks])
         return await self._left(tasks[place]) if place is not None else None
 
     async def latest(self) -> KeptTask | None:
-        """Return the unfinished task that was worked on last, one of this conversation first."""
+        """Return the latest unfinished task, preferring this conversation."""
         tasks = await self._unfinished()
         return await self._left(tasks[0]) if tasks else None
 
     async def load(self, task_id: str) -> KeptTask | None:
-        """Return a task, None where it has been forgotten.
-
-        Args:
-            task_id: The id of its record.
-        """
         task, steps = await self.state.task(self.user_id, task_id)
         return _kept(task, steps) if task is not None else None
 
     async def save(self, task: KeptTask, source_id: str, *, new: bool = False) -> dict[str, str]:
-        """Keep a task as it is now, in one batch.
+        """Store the present state of a task in one batch.
 
         Args:
-            task: The task.
-            source_id: The message of this conversation that brought up what is new in it.
-            new: Whether it has just been set. One that is not, and is not kept, has been forgotten, and stays so.
+            source_id: The message of this conversation that introduced the changes.
+            new: True for a task that was just set; any other missing task was forgotten and stays so.
 
         Returns:
-            The ids of the steps' records, by the steps' ids.
+            Record ids by step id.
         """
 
         async def step() -> tuple[dict[str, str], list[Change]]:
@@ -349,18 +304,17 @@ class TaskKeeper:
         return None if kept.graph.is_over else kept
 
     def _records(self, task: KeptTask, kept: dict[str, TaskStep], source_id: str) -> list[TaskStep]:
-        made = [self._record(task.id, step, kept.get(step.id), source_id) for step in task.graph.steps]
+        here = {"session_id": self.session_id, "agent_id": self.agent_id, "source_ids": (source_id, task.id)}
+        made = []
+        for step in task.graph.steps:
+            data = {"text": step.description, "status": step.status, "error": step.error, "tool": step.tool}
+            record = self.state.made(TaskStep, {"task_id": task.id, "name": step.id, **data, **here})
+            made.append(moved(kept[step.id], record) if step.id in kept else record)
         ids = {step.name: step.id for step in made}
         return [
             record.model_copy(update={"depends_on": tuple(ids[before] for before in step.depends_on)})
             for record, step in zip(made, task.graph.steps, strict=True)
         ]
-
-    def _record(self, task_id: str, step: Step, before: TaskStep | None, source_id: str) -> TaskStep:
-        data = {"text": step.description, "status": step.status, "error": step.error, "tool": step.tool}
-        here = {"session_id": self.session_id, "agent_id": self.agent_id, "source_ids": (source_id, task_id)}
-        made = self.state.made(TaskStep, {"task_id": task_id, "name": step.id, **data, **here})
-        return made if before is None else moved(before, made)
 
 
 def _kept(task: Task, records: Sequence[TaskStep]) -> KeptTask:

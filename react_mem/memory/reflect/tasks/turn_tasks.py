@@ -1,6 +1,6 @@
-"""Task of a turn: planned before the answer, moved on as tools are called, kept for the conversation to come.
+"""Task of a turn: planned before the answer, advanced by tool calls, stored for later conversations.
 
-A plan that cannot be had costs the plan, not the turn: it is told.
+A failed plan never fails the turn; the failure is reported.
 """
 
 from __future__ import annotations
@@ -33,25 +33,17 @@ from react_mem.prompts import load_prompt
 # A task graph as the prompt shows it: what can be done now, and what that rests on, within a budget.
 
 MAX_TOKENS = 300
-"""Of the whole block: the goal, a frontier of five steps and what they rest on take 150."""
+"""Tokens of the whole block: the goal and a frontier of five steps with their dependencies take 150."""
 
 _LINE_CHARS = 200
 _ERROR_CHARS = 120
 
 
 def context_of(task: TaskGraph, current: str | None = None, max_tokens: int = MAX_TOKENS) -> str:
-    """Return a task in a few lines, each of which is data.
+    """Return a task in a few lines within a token budget; empty where nothing is left to do.
 
-    The frontier comes first in what is kept, from the current step on; then what it depends on, the nearest first.
-    What does not fit is pruned and counted.
-
-    Args:
-        task: The task.
-        current: The step that was worked on last.
-        max_tokens: What the lines may take.
-
-    Returns:
-        The lines; empty where nothing is left to do.
+    Priority has the frontier, from the current step on, then the dependencies, the nearest first. The lines that do not
+    fit are counted.
 
     >>> trip = TaskGraph("A trip", (Step("1", "find a flight", status="done"), Step("2", "book it", ("1",))))
     >>> print(context_of(trip))
@@ -97,22 +89,22 @@ def _rest(count: int) -> str:
 _FORM = load_prompt("task_graph_context")
 
 ASK_EVERY = 6
-"""Steps of the loop after which the model is asked again how far the task is: what tools do is seen without it."""
+"""Steps of the loop between questions to the model: tool calls update the task without it."""
 
 
 class TaskNotes(TypedDict):
-    """The task of a conversation, as its checkpoint has it.
+    """The task of a conversation in its checkpoint.
 
     Args:
-        id: The id of its record.
+        id: Record id of the task.
         graph: The task graph, as JSON.
-        shown: What the prompt shows of it; empty for nothing.
-        noted: How many steps of the turn it knows.
-        asked: At how many steps the model was asked last.
-        current: The step that was worked on last.
-        taken: The ids of the steps that were taken in this turn.
-        records: The ids of the steps' records, by the steps' ids.
-        proofs: The words of this conversation that have proven a step, and prove no other.
+        shown: Its text in the prompt; empty for none.
+        noted: Number of the turn's steps already applied.
+        asked: Number of steps at the last question to the model.
+        current: The step worked on last.
+        taken: Ids of the steps that changed in this turn.
+        records: Record ids by step id.
+        proofs: Words of this conversation used as proof.
     """
 
     id: str
@@ -128,22 +120,20 @@ class TaskNotes(TypedDict):
 
 
 class Tell(Protocol):
-    """Report of how far the task of a turn is, or that there is no plan of it."""
+    """Callback for the progress of a turn's task."""
 
     def __call__(
         self, status: Literal["ok", "degraded"], message: str, *, graph: Mapping[str, Any] | None = None
     ) -> None:
-        """Report it."""
+        """Report progress, or a missing plan."""
 
 
 class TurnTasks:
     """The tasks of one agent's turns.
 
     Args:
-        planner: Asks the small model; None where it cannot plan.
-        tools: What each of the agent's tools is for.
-        agent_id: The agent.
-        policy: The policy.
+        planner: The small model; None if it cannot plan.
+        tools: Descriptions of the agent's tools by name.
     """
 
     tokens = 450
@@ -163,14 +153,13 @@ class TurnTasks:
         store: BaseStore | None,
         tell: Tell,
     ) -> TaskNotes | None:
-        """Return the task of a turn that begins: what was begun before, or what the model plans.
+        """Return the task of a new turn: the earlier one, or a new plan.
 
         Args:
             thread: The messages of the conversation, the request last.
             before: The task of the turn before.
-            identity: The user and the conversation; None where nothing is remembered.
-            store: Where memories are, if anywhere.
-            tell: Is told how far the task is.
+            identity: The user and the conversation; None without memory.
+            store: The store of memories, if any.
         """
         keeper = self._keeper(identity, store)
         request = text_of(thread[-1])
@@ -184,14 +173,19 @@ class TurnTasks:
                 tell("degraded", "The turn goes on without a plan: the small model can only quote.")
                 return _resting(before)
             # not meant by any word, but the model may see that the request is about it
-            latest = await self._latest(keeper) if known is None else None
+            latest = None
+            if known is None and keeper is not None:
+                async with asyncio.timeout(self._policy.recall.timeout):
+                    latest = await keeper.latest()
             offered = known or latest
             graph = offered.graph if offered else None
             plan = await self._planner.ask(plan_of(self._tools, thread[:-1], request, graph))
             if latest is not None and continues(plan, latest.graph):
                 known = latest
             shown = thread[-SAID - 1 :]
-            plan, taken = await _proven(plan, graph, shown, _still_shown(taken, shown))
+            ids = {str(message.id) for message in shown}
+            taken = {id_: spans for id_, spans in taken.items() if id_ in ids}
+            plan, taken = await _proven(plan, graph, shown, taken)
             notes = _planned(plan, request, known, thread, keeper, taken)
             if notes is None:
                 # talk in between: the task that is known waits for its next turn
@@ -214,20 +208,15 @@ class TurnTasks:
         store: BaseStore | None,
         tell: Tell,
     ) -> TaskNotes:
-        """Return the task after tools were called.
+        """Return the task after tool calls.
 
-        What the prompt shows of it changes only where the prompt changes anyhow, or the model was asked: in between it
-        grows at its end, and provider caches hit.
+        Its text in the prompt changes only when the prompt changes anyway or the model was asked. In between the prompt
+        only grows at its end, so provider caches hit.
 
         Args:
-            thread: The messages of the conversation.
-            notes: The task.
-            goal: What the turn is to reach.
+            goal: The goal of the turn.
             steps: Its steps.
-            recompressed: Whether older steps have just been compressed.
-            identity: The user and the conversation; None where nothing is remembered.
-            store: Where memories are, if anywhere.
-            tell: Is told how far the task is.
+            recompressed: True if older steps have just been compressed.
         """
         if not notes["shown"]:
             return notes
@@ -247,11 +236,7 @@ class TurnTasks:
         return await self._moved(notes, graph, after, thread, self._keeper(identity, store), tell)
 
     def finish(self, notes: TaskNotes) -> TaskNotes:
-        """Return the task after the answer, which does no step of it by itself: it waits for the next turn.
-
-        Args:
-            notes: The task.
-        """
+        """Return the task after the answer: hidden until the next turn, with no step completed by the answer itself."""
         return {**notes, "shown": "", "noted": 0, "asked": 0}
 
     @staticmethod
@@ -273,12 +258,6 @@ class TurnTasks:
             kept = await keeper.load(before["id"]) if before else None
             return kept if kept is not None and not kept.graph.is_over else await keeper.find(request)
 
-    async def _latest(self, keeper: TaskKeeper | None) -> KeptTask | None:
-        if keeper is None:
-            return None
-        async with asyncio.timeout(self._policy.recall.timeout):
-            return await keeper.latest()
-
     async def _asked(
         self,
         notes: TaskNotes,
@@ -287,7 +266,7 @@ class TurnTasks:
         task: TaskGraph,
         thread: Sequence[AnyMessage],
     ) -> tuple[TaskGraph, Taken]:
-        """Return a task as the model sees it in the middle of a turn, and the words that have proven a step."""
+        """Ask the model for the task in the middle of a turn; return it with the words used as proof."""
         taken = notes.get("proofs", {})
         if self._planner is None:
             return task, taken
@@ -356,11 +335,6 @@ def _planned(
 async def _proven(plan: Plan, known: TaskGraph | None, shown: Sequence[AnyMessage], taken: Taken) -> tuple[Plan, Taken]:
     # long messages take a while to read
     return await asyncio.to_thread(lambda: proven(plan, known, evidence_in(shown), taken))
-
-
-def _still_shown(taken: Taken, shown: Sequence[AnyMessage]) -> Taken:
-    ids = {str(message.id) for message in shown}
-    return {id_: spans for id_, spans in taken.items() if id_ in ids}
 
 
 def _notes(task: KeptTask, taken: Taken) -> TaskNotes:
