@@ -1,1 +1,1 @@
-"""Imports from other systems: one module a source, each turning files or a store into neutral entries."""
+"""Importers of other systems: each source is a function from its files to neutral entries."""

@@ -1,4 +1,4 @@
-"""Archives of ChatGPT and Claude, as entries to import."""
+"""Data exports of ChatGPT and Claude: the archives that both send by mail, read as entries."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _MEMORY = "bio"
 
 
 class ChatGptExport(FileSource):
-    """Conversations of ChatGPT, and what it noted of its user."""
+    """Conversations of ChatGPT, and the notes about its user."""
 
     name = "chatgpt"
     personal = True
 
     def entries(self) -> Iterator[ForeignEntry | UnusableEntry]:
-        """Yield what was said, conversation by conversation."""
+        """Yield the messages, conversation by conversation."""
         found = strange = False
         for name, stream in self.file.parts(CONVERSATIONS):
             for element in json_elements(stream, name):
@@ -76,7 +76,7 @@ def _conversation(value: dict[str, Any], place: str) -> Iterator[ForeignEntry | 
 
 
 def _branch(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the nodes of the branch that was open last, from its beginning."""
+    """Return the nodes of the conversation's current branch, from its beginning."""
     mapping: Mapping[str, Any] = value["mapping"]
     current = value.get("current_node")
     if current not in mapping:
@@ -120,7 +120,7 @@ def _message(message: dict[str, Any], place: str, before: datetime | None) -> Fo
 
 
 def _words(content: Mapping[str, Any]) -> str:
-    """Return the words of a message: of a picture or a sound what was heard in it, if that was written down."""
+    """Return the text of a message; of a recording its transcript, if there is one."""
     parts = content.get("parts")
     if not isinstance(parts, list):
         return text_of(content.get("text"))
@@ -147,7 +147,7 @@ class ClaudeExport(FileSource):
     personal = True
 
     def entries(self) -> Iterator[ForeignEntry | UnusableEntry]:
-        """Yield what was said, conversation by conversation, what is remembered, and the documents."""
+        """Yield the messages, conversation by conversation, the memories and the documents."""
         accounts = self._accounts()
         found = False
         for name, stream in self.file.parts(_FILES):
@@ -171,7 +171,7 @@ class ClaudeExport(FileSource):
             )
 
     def _accounts(self) -> dict[str, str]:
-        """Return the mail addresses of accounts, where the export has them."""
+        """Return the mail addresses of the accounts, by uuid; empty for a single file."""
         accounts: dict[str, str] = {}
         for name, stream in self.file.parts(_USERS):
             if not _USERS.search(name):
@@ -239,7 +239,7 @@ def _conversation_of_claude_export(
 
 
 def _words_of_claude_export(message: Mapping[str, Any]) -> str:
-    """Return what is said: of the blocks the texts, and not what was thought, called and answered between."""
+    """Return the text blocks of a message, without thoughts, tool calls and results."""
     blocks = message.get("content")
     texts = [b for b in blocks if isinstance(b, dict) and b.get("type") == "text"] if isinstance(blocks, list) else []
     said = "\n\n".join(text for block in texts if (text := text_of(block.get("text")).strip()))

@@ -1,4 +1,4 @@
-"""Source that is a file: read in a thread, some entries at a time, so that nothing waits for a disk or a parser."""
+"""Sources in files: read in a thread, one batch at a time, so that the event loop never waits for disk or parser."""
 
 from __future__ import annotations
 
@@ -32,11 +32,7 @@ NO_OBJECT = "is not a JSON object"
 
 
 class FileSource(ABC):
-    """Memories of another system in a file.
-
-    Args:
-        file: The file.
-    """
+    """Memories of another system in a file."""
 
     name: ClassVar[str]
     personal: ClassVar[bool] = False
@@ -46,17 +42,17 @@ class FileSource(ABC):
 
     @abstractmethod
     def entries(self) -> Iterator[ForeignEntry | UnusableEntry]:
-        """Yield what is in the file, from the beginning.
+        """Yield the entries of the file, from the beginning.
 
         Raises:
-            ValueError: If it cannot be read.
+            ValueError: If the file cannot be read.
         """
 
     async def batches(self) -> AsyncIterator[Entries]:
-        """Yield what is in the file, some at a time.
+        """Yield the entries of the file, in batches.
 
         Raises:
-            ValueError: If it cannot be read; the message says where and why, and what to do.
+            ValueError: If the file cannot be read; the message names place, cause and cure.
         """
         entries = self.entries()
         while batch := await asyncio.to_thread(self._next, entries):
@@ -72,7 +68,7 @@ class FileSource(ABC):
 
 
 def text_of(value: Any) -> str:
-    """Return a text that a system gives; empty where it gives none, or something else.
+    """Return a string or a number as text; empty for anything else.
 
     >>> text_of("7"), text_of(7), text_of(float("nan")), text_of(None)
     ('7', '7', '', '')
@@ -83,7 +79,7 @@ def text_of(value: Any) -> str:
 
 
 def noted(value: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return what a system keeps beside a memory, under some names, as far as there is any."""
+    """Return the named fields that have a value."""
     return {name: value[name] for name in names if value.get(name)}
 
 
@@ -96,12 +92,12 @@ _FIELDS = {"text", "id", "user", "kind", "about", "title", "outcome", "steps", "
 
 
 class JsonlEntries(FileSource):
-    """Memories in fields that are documented."""
+    """Memories in the documented fields of our own exchange format."""
 
     name = "jsonl"
 
     def entries(self) -> Iterator[ForeignEntry | UnusableEntry]:
-        """Yield the entries, in their order; a message without a place follows the one before it."""
+        """Yield the entries in order; a message follows the one before it in the same conversation."""
         turns: dict[tuple[str, str], int] = {}
         for name, stream in self.file.parts(_FILES):
             for element in json_elements(stream, name):
@@ -176,7 +172,7 @@ class MarkdownList(FileSource):
     personal = True
 
     def entries(self) -> Iterator[ForeignEntry | UnusableEntry]:
-        """Yield the items; one that goes on in indented lines is one, and the words between lists are none."""
+        """Yield the items with their indented continuation lines; text between lists is ignored."""
         for name, stream in self.file.parts(_FILES_OF_MARKDOWN_LIST):
             item, first = "", 0
             number = 0

@@ -1,4 +1,4 @@
-"""Files of an export, as they are downloaded: one file, a folder, or a zip archive, which is never unpacked."""
+"""Files of an export as downloaded: a file, a folder, or a zip archive, which is read without unpacking."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 STANDARD_INPUT = "the standard input"
-"""Name in messages of what is read of it."""
+"""Name of the standard input in messages."""
 
 _IN_MEMORY = 1 << 24
 _MAX_MEMBERS = 100_000
 _MAX_UNPACKED = 1 << 34
-"""Bytes that are read of an archive: 16 GiB of text."""
+"""Unpacked bytes that are read of an archive: 16 GiB."""
 
 _MAX_RATIO = 200
-"""Times that a member may grow by being unpacked: text grows some twenty times, and nothing that was written more."""
+"""Compression ratio of a member, at most (zip bombs); text reaches some twenty."""
 
 _SMALL = 1 << 27
 _AS_TEXT = "save it as UTF-8"
@@ -35,17 +35,17 @@ _FORMS = {
     # of a whole one its members are read
     b"PK\x03\x04": "an archive whose end is missing or damaged; download it again",
 }
-"""Forms that are no text in UTF-8, by the bytes that they begin with: what it is, and what to do."""
+"""Forms other than UTF-8 text by their first bytes, each with name and cure."""
 
 
 class ImportFile:
-    """A file, folder or archive that is read for an import, as often as it takes.
+    """A file, folder or archive of an import, which can be read repeatedly.
 
     Args:
-        where: Its path; `-` for the standard input, which is kept aside until it has been read.
+        where: The path; `-` for the standard input, which is buffered.
 
     Raises:
-        ValueError: If there is nothing to read.
+        ValueError: If there is nothing at the path.
     """
 
     def __init__(self, where: str) -> None:
@@ -60,14 +60,11 @@ class ImportFile:
             raise ValueError("cannot be read: there is no such file, folder or archive")
 
     def parts(self, names: re.Pattern[str]) -> Iterator[tuple[str, BinaryIO]]:
-        """Yield the files in it that are wanted, each by its name, in the order of their names.
-
-        Args:
-            names: What the names of the wanted files are like; a file that is given by itself is always wanted.
+        """Yield the matching files with their names, sorted by name; a single file always matches.
 
         Raises:
-            ValueError: If it is not what it should be; the message says so, and what to do.
-            OSError: If it cannot be read.
+            ValueError: If a file has the wrong form; the message names it and the cure.
+            OSError: If a file cannot be read.
             zipfile.BadZipFile: If the archive is damaged.
         """
         if self._kept is None and self._path.is_dir():
@@ -117,7 +114,7 @@ def _wanted(archive: zipfile.ZipFile, names: re.Pattern[str]) -> list[zipfile.Zi
 
 
 def _checked(stream: BinaryIO, name: str) -> BinaryIO:
-    """Return a stream at its beginning, which is not in a form that cannot be text in UTF-8."""
+    """Return a stream at its beginning, or refuse a form that cannot be UTF-8 text."""
     head = stream.read(4)
     for mark, what in _FORMS.items():
         if head.startswith(mark):
@@ -127,13 +124,11 @@ def _checked(stream: BinaryIO, name: str) -> BinaryIO:
 
 
 def text_stream(stream: BinaryIO) -> io.TextIOWrapper:
-    """Return a file's text, which is UTF-8; the file is not closed with it, since it may be read again."""
+    """Return a file as UTF-8 text; closing the text leaves the file open."""
     return io.TextIOWrapper(io.BufferedReader(_Unclosed(stream)), encoding="utf-8-sig", newline="")
 
 
 class _Unclosed(io.RawIOBase):
-    """Stream that whoever opened it closes."""
-
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
 

@@ -1,4 +1,4 @@
-"""The import of a system's memories: its source is opened, and what is in it written as the facade writes it."""
+"""Entry of the imports: open the source of a system, or an export of this one, and import it."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ _FILES: dict[str, type[FileSource]] = {
 }
 
 IMPORTED_SYSTEMS = (*_FILES, LangGraphItems.name)
-"""Systems whose memories can be imported, by name."""
+"""Names of the systems with an importer."""
 
 _OWN = ("jsonl", "markdown")
-"""Forms of an export of this system."""
+"""Formats of an export of this system."""
 
 _HEAD = 20
-"""Lines in which a file says that it is one."""
+"""First lines of a file, among which an export of this system has its header."""
 
 _HEAD_ENTRIES = 200
-"""Entries from which a file is told to be another system's."""
+"""Entries that are tried to recognise another system's file."""
 
 _SHORT = 1_000
-"""Characters of such a line, at most."""
+"""Characters of a header line, at most."""
 
 _REPEATED = "says something else under the id of a record before it, which counts; give each record an id of its own"
 
@@ -71,23 +71,23 @@ async def import_memories(
         await import_memories(memory, "mem0", "memories.json", "ann")
 
     Args:
-        memory: The memory that they become part of.
-        system: The system: `mem0`, `langmem`, `zep`, `chatgpt`, `claude`, `jsonl` or `markdown`.
-        where: The file, folder or archive; of `langmem` the address of the PostgreSQL database.
-        owners: Whose they become: a user's id, or a choice where the system names several owners.
-        prefix: Of `langmem`, the labels that the namespaces begin with; the one behind them is the owner, and the
-            last, unless `{user}` stands in its place.
-        restore: Whether the file is a backup of your own, which is trusted with whose words its memories are.
-        dry_run: Whether nothing is written, and only counted.
-        read_by: The agent that is to draw facts from what is said in conversations; empty for none.
-        told: Called with how many are done, and of how many.
+        memory: The memory to import into.
+        system: `mem0`, `langmem`, `zep`, `chatgpt`, `claude`, `jsonl` or `markdown`.
+        where: The file, folder or archive; for `langmem` the address of the PostgreSQL database.
+        owners: The user, or a choice where the source names several owners.
+        prefix: For `langmem`, the first labels of the namespaces; the next label is the owner, and the last one, unless
+            `{user}` stands in the prefix for the owner.
+        restore: True for a backup of your own: the origins of its memories are trusted.
+        dry_run: Count and write nothing.
+        read_by: The agent that extracts facts from imported conversations; empty for none.
+        told: Called with the entries done and the total.
 
     Returns:
-        What became of all of it.
+        The counts of all entries by what became of them.
 
     Raises:
-        ValueError: If there is no such system, or what is there cannot be read to its end, or is not for these owners:
-            the message says why and what to do, and nothing is imported.
+        ValueError: If the system is unknown, the source cannot be read to its end, or its owners do not fit: nothing is
+            imported, and the message names cause and cure.
     """
     chosen = ImportOwners(user=owners) if isinstance(owners, str) else owners
     if system == LangGraphItems.name:
@@ -110,7 +110,7 @@ async def import_memories(
 
 
 def _fitting(tried: FileSource) -> str:
-    """Return the system that can read the beginning of a file from which another one takes nothing; empty for none."""
+    """Return the system that can read the beginning of a file that another reader refused; empty for none."""
     if _is_own(tried.file):
         return MarkdownList.name if any(map(is_header, exported_lines(_head(tried.file)))) else JsonlEntries.name
     for name, source in _FILES.items():
@@ -125,7 +125,7 @@ def _fitting(tried: FileSource) -> str:
 async def _brought_back(
     memory: MemoryFacade, file: ImportFile, user_id: str, *, restore: bool, dry_run: bool, told: Told
 ) -> ImportOutcome:
-    """Bring an export of this system back, which names no owner."""
+    """Restore an export of this system, which names no owner."""
     if why_no_owner(user_id):
         raise ValueError("an export names nobody: say whose memory it becomes (--user)")
     lines = await asyncio.to_thread(lambda: list(_own_lines(file)))
@@ -147,7 +147,7 @@ def _own_lines(file: ImportFile) -> Iterator[str]:
 
 
 def _head(file: ImportFile) -> list[str]:
-    """Return the first lines of a file that say something, as far as they are not long."""
+    """Return the first short lines of a file that are not blank."""
     for name, stream in file.parts(_TEXT):
         text = text_stream(stream)
         try:
@@ -158,7 +158,6 @@ def _head(file: ImportFile) -> list[str]:
 
 
 def _lines(file: ImportFile) -> Iterator[str]:
-    """Yield the lines of a file of text."""
     for name, stream in file.parts(_TEXT):
         try:
             # not by str.splitlines, which cuts at more than line ends

@@ -12,7 +12,7 @@ _MILLISECONDS = 1e11
 
 
 def time_in(value: Any) -> datetime | None:
-    """Return a time that a system gives; None where it gives none, or one that cannot be read.
+    """Return the time that a value names; None for no time or an unreadable one.
 
     >>> time_in("2026-03-03T20:00:00Z") == time_in(1772568000) == time_in("1772568000000")
     True
@@ -32,10 +32,9 @@ def time_in(value: Any) -> datetime | None:
 
 
 def written_at(*values: Any) -> tuple[datetime | None, bool]:
-    """Return when something was written, and whether one of the values that tell it cannot be.
+    """Return the first plausible writing time, and true if an earlier value was implausible.
 
-    The first value counts that can be: what is before 1970 or ahead of now was not written then. Those behind it are
-    not looked at.
+    Plausible is a time from 1970 until now. Values behind the first plausible one are not examined.
 
     >>> written_at("9999-01-01T00:00:00Z", 1772568000)[1], written_at(1772568000, "soon")[1], written_at(None)[1]
     (True, False, False)

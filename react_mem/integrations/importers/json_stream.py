@@ -1,4 +1,4 @@
-"""Reader of large JSON: one element of an array at a time, so that a file of any size takes the room of one element."""
+"""Streaming JSON reader: one array element at a time, so that memory use is bounded by one element."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any, BinaryIO, NamedTuple, NoReturn
 from react_mem.integrations.importers.import_files import text_stream
 
 _PIECE = 1 << 16
-"""Characters that are read at a time."""
+"""Characters per read."""
 
 MAX_ELEMENT = 1 << 26
-"""Characters of one element: a conversation of this length was never held."""
+"""Characters of one element, more than any conversation has."""
 
 _BLANKS = " \t\r\n"
 
 _OF_ONE = frozenset({"id", "uuid", "text", "memory", "memory_id", "fact", "in"})
-"""Names of which an object that holds others has none."""
+"""Field names that mark a single line as an entry, and not as an object with arrays of entries."""
 
 _IDS = ("id", "uuid", "conversation_id")
-"""Names under which systems have the id of an element."""
+"""Field names of an element's id in other systems."""
 
 _decode = json.JSONDecoder(parse_constant=float).raw_decode
 
@@ -31,10 +31,9 @@ class Element(NamedTuple):
     """One element of a JSON file.
 
     Args:
-        section: The name under which it stands at the top; empty where the top is an array, or lines.
-        line: The line in which it begins.
-        value: The element.
-        number: Its number in an array, from 1; 0 where it is in none.
+        section: Key of the element in the top object; empty where the top is an array or lines.
+        line: First line of the element.
+        number: Number in an array, from 1; 0 outside of one.
     """
 
     section: str
@@ -43,7 +42,7 @@ class Element(NamedTuple):
     number: int = 0
 
     def place(self, name: str) -> str:
-        """Return where it stands in a file of some name: an array may be in one line, so that its number is told too.
+        """Return the place for messages: file, line and, in an array, the number and id.
 
         >>> Element("", 3, {}).place("a.jsonl"), Element("", 1, {"id": "x"}, 2).place("a.json")
         ('a.jsonl, line 3', 'a.json, line 1, entry 2 (x)')
@@ -55,14 +54,10 @@ class Element(NamedTuple):
 
 
 def json_elements(stream: BinaryIO, name: str) -> Iterator[Element]:
-    """Yield the elements of an array, of the arrays in an object, or of JSON Lines, in their order.
-
-    Args:
-        stream: The file, in UTF-8.
-        name: What it is called.
+    """Yield the elements of an array, of the arrays in an object, or of JSON Lines, in order.
 
     Raises:
-        ValueError: If it is not JSON; the message names the line, the cause and what to do.
+        ValueError: If the file is not JSON in UTF-8; the message names line, cause and cure.
     """
     reader = _JsonReader(stream, name)
     match reader.peek():
@@ -82,8 +77,6 @@ def json_elements(stream: BinaryIO, name: str) -> Iterator[Element]:
 
 
 class _JsonReader:
-    """Position in a file of JSON."""
-
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self._name = name
         self._stream = text_stream(stream)
@@ -93,18 +86,18 @@ class _JsonReader:
 
     @property
     def line(self) -> int:
-        """The number of the line that it stands in."""
+        """Line number of the cursor."""
         return self._lines + self._text.count("\n", 0, self._at)
 
     def fail(self, why: str, at: int | None = None) -> NoReturn:
-        """Refuse the file."""
+        """Raise a ValueError that names the line."""
         line = self._lines + self._text.count("\n", 0, self._at if at is None else at)
         raise ValueError(
             f"{self._name}, line {line}: is not JSON that can be read ({why}); export it again, or mend it there"
         )
 
     def peek(self) -> str:
-        """Return the next character that is no blank; empty at the end."""
+        """Return the next character that is not blank; empty at the end."""
         while True:
             while self._at < len(self._text) and self._text[self._at] in _BLANKS:
                 self._at += 1
@@ -114,7 +107,7 @@ class _JsonReader:
                 return ""
 
     def is_one_of_lines(self) -> bool:
-        """Return whether the object that comes next is one of several, each in a line of its own."""
+        """Return true if the next object is one of several, each in its own line."""
         while "\n" not in self._text[self._at :] and len(self._text) < MAX_ELEMENT and self._more(len(self._text)):
             pass
         first, _, rest = self._text[self._at :].partition("\n")
@@ -129,7 +122,7 @@ class _JsonReader:
         return False
 
     def array(self, section: str) -> Iterator[Element]:
-        """Yield the elements of the array that comes next."""
+        """Yield the elements of the next array."""
         self._at += 1
         if self.peek() == "]":
             self._at += 1
@@ -150,7 +143,7 @@ class _JsonReader:
                     self.fail("a comma is missing")
 
     def object(self) -> Iterator[Element]:
-        """Yield the elements of the arrays in the object that comes next, and its other values as they are."""
+        """Yield the elements of the arrays in the next object, and its other values whole."""
         self._at += 1
         while self.peek() != "}":
             line = self.line
@@ -174,7 +167,7 @@ class _JsonReader:
         self._at += 1
 
     def value(self) -> Any:
-        """Return the value that comes next."""
+        """Return the next value."""
         while True:
             try:
                 value, end = _decode(self._text, self._at)
@@ -196,7 +189,7 @@ class _JsonReader:
                     return value
 
     def _more(self, wanted: int) -> bool:
-        """Read on, at least a character; return whether there was one."""
+        """Read at least a character; return false at the end."""
         try:
             piece = self._stream.read(wanted)
         except UnicodeDecodeError as error:

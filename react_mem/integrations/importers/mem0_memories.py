@@ -1,10 +1,10 @@
-"""Mem0's memories, as `get_all()` of its open-source library and of its platform returns them, and as it exports them.
+"""Memories of Mem0, as `get_all()` of its open-source library and its platform returns them, and as it exports them.
 
 An array, {"results": [...]} (or "memories"), or JSON Lines of {"id", "memory", "user_id", "agent_id", "run_id",
 "created_at", "updated_at", "expiration_date", "metadata", "categories"}; each page of the platform is a file. Rows of
-the library's `history()`, {"memory_id", "old_memory", "new_memory", "event", ...}, become dated history of whoever
-has the memory; where that is not there, nobody knows whose they are. What is of an agent, an app or a run alone is of
-no user, and of each of these apart from the others.
+the library's `history()`, {"memory_id", "old_memory", "new_memory", "event", ...}, become dated history of the
+memory's owner; without the memory their owner is unknown. Memories of an agent, an app or a run alone belong to no
+user.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Mem0Memories(FileSource):
     name = "mem0"
 
     def entries(self) -> Iterator[ForeignEntry | UnusableEntry]:
-        """Yield the memories, and what an earlier version of one said as dated history."""
+        """Yield the memories, and their earlier versions as dated history."""
         owners = self._owners()
         any_file = False
         for name, stream in self.file.parts(_FILES):
@@ -67,7 +67,7 @@ class Mem0Memories(FileSource):
             )
 
     def _owners(self) -> dict[str, dict[str, Any]]:
-        """Return whose the memories are, by their ids, nobody's too; empty without history, which does not say so."""
+        """Return the owners of the memories by id; empty without history, which alone needs them."""
         owners: dict[str, dict[str, Any]] = {}
         is_needed = False
         for name, stream in self.file.parts(_FILES):
@@ -81,7 +81,7 @@ class Mem0Memories(FileSource):
 
 
 def _read(value: Any) -> Any:
-    """Return an element with the names that Mem0's Python library has for its fields; the TypeScript one has others."""
+    """Return an element with the field names of Mem0's Python library in the place of the TypeScript ones."""
     if not isinstance(value, dict):
         return value
     return {**{_NAMES[name]: part for name, part in value.items() if name in _NAMES}, **value}
@@ -92,7 +92,7 @@ def _is_past(value: dict[str, Any]) -> bool:
 
 
 def _owner_of(value: dict[str, Any]) -> dict[str, Any]:
-    """Return whose a memory is, as fields of an entry; empty where nothing says it."""
+    """Return the owner of a memory as fields of an entry; empty for none."""
     if user := text_of(value.get("user_id")):
         return {"owner": user}
     named = next((f"{name} {id_}" for name in _OF_NO_USER if (id_ := text_of(value.get(name)))), "")
@@ -125,7 +125,7 @@ def _entry(value: Any, place: str, owners: Mapping[str, dict[str, Any]]) -> Fore
 
 
 def _past(value: dict[str, Any], place: str, owners: Mapping[str, dict[str, Any]]) -> ForeignEntry | UnusableEntry:
-    """Return what a memory said before it was changed or deleted."""
+    """Return the text of a memory before a change or deletion."""
     text = text_of(value.get("old_memory"))
     if not text.strip():
         return UnusableEntry(place, "is the beginning of a memory's history: what it says now is in `get_all()`")

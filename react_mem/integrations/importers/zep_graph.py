@@ -1,4 +1,4 @@
-"""Graphs of Zep and Graphiti: facts on edges with the times in which they held, and the episodes that they come from.
+"""Graphs of Zep and Graphiti: facts on edges with the times of their validity, and the episodes behind them.
 
 {"nodes": [...], "edges": [...], "episodes": [...]}, or an array of edges or episodes, with the fields of Graphiti's
 `EntityEdge`, `EpisodicNode` and `EntityNode`, or those of Zep's `Edge`, `Episode` and `Node`.
@@ -19,7 +19,7 @@ _FILES = re.compile(r"\.jsonl?$", re.IGNORECASE)
 _ROLES: Mapping[str, Role] = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
 _SPOKEN = re.compile(r"\s*([^:\n]{1,100}):\s")
 _OWNERS = ("user_id", "group_id", "graph_id", "graph_uuid")
-"""Fields that say whose it is; a group and a graph are named as owners too, since Graphiti has users as groups."""
+"""Fields that name the owner; a group and a graph are owners too, since Graphiti has users as groups."""
 
 _OF_AN_EDGE = frozenset({"source_node_uuid", "target_node_uuid", "source_node", "target_node"})
 _OF_AN_EPISODE = frozenset({"source_description", "entity_edges"})
@@ -34,7 +34,7 @@ class ZepGraph(FileSource):
     name = "zep"
 
     def entries(self) -> Iterator[ForeignEntry | UnusableEntry]:
-        """Yield facts, messages and documents; a node gives its name to the facts about it."""
+        """Yield facts, messages and documents; nodes give the facts their subjects' names."""
         names = {
             uuid: name
             for _, node in self._elements()
@@ -67,19 +67,19 @@ class ZepGraph(FileSource):
 
 
 def _is_edge(element: Element) -> bool:
-    """Return whether an object is an edge, also one that lacks its fact."""
+    """Return true for an edge, even without its fact."""
     fields = element.value.keys()
     return "fact" in fields or ("content" not in fields and (element.section == "edges" or bool(fields & _OF_AN_EDGE)))
 
 
 def _is_episode(element: Element) -> bool:
-    """Return whether an object that is no edge is an episode or a message, also one that lacks its content."""
+    """Return true if an object that is no edge is an episode or a message, even without its content."""
     fields = element.value.keys()
     return "content" in fields or element.section in ("episodes", "messages") or bool(fields & _OF_AN_EPISODE)
 
 
 def _name_of(node: Mapping[str, Any]) -> str:
-    """Return what a node is called: the user, where it stands for them."""
+    """Return the name of a node; "user" for the user's own."""
     labels = node.get("labels")
     return "user" if isinstance(labels, list) and "User" in labels else text_of(node.get("name"))
 
