@@ -1,7 +1,7 @@
-"""Context that a hook brings: what is remembered for a prompt, and whom a session begins with.
+"""Context from a hook: the memories for a prompt, and the user's profile at the beginning of a session.
 
-Coding agents cut what is longer: Claude Code shows the beginning of more than 10,000 characters, Codex of more than
-2,500 tokens, and the rest is in a file. So all of it is kept below that.
+Coding agents cut long output: Claude Code shows the beginning of more than 10,000 characters, Codex of more than 2,500
+tokens, and the rest is in a file. The context stays below both limits.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ _LEAST_TOKENS = 100
 
 
 async def prompt_context(assembling: Callable[[int], Awaitable[Assembled]], tokens: int) -> tuple[str, Assembled]:
-    """Return what is remembered for a prompt, and how it was put together; empty where nothing is.
+    """Return the memories for a prompt with their assembly; empty for none.
 
     Args:
-        assembling: Puts it together with so many tokens of memory.
-        tokens: Those that the policy gives it.
+        assembling: Assembles the memories within a number of tokens.
+        tokens: Budget of the policy.
     """
     while True:
         assembled = await assembling(tokens)
@@ -65,13 +65,10 @@ async def prompt_context(assembling: Callable[[int], Awaitable[Assembled]], toke
 
 
 async def session_context(memory: MemoryFacade, user_id: str, session_id: str, *, goes_on: bool) -> str:
-    """Return whom a session begins with: their profile, standing instructions and latest conversation.
+    """Return the context at the beginning of a session: profile, standing instructions and latest conversation.
 
     Args:
-        memory: The memory.
-        user_id: The owner.
-        session_id: The session.
-        goes_on: Whether the session has been going on, so that it is the latest conversation itself.
+        goes_on: True for a resumed session, which is the latest conversation itself.
     """
     profile, told, (held, _, _) = await asyncio.gather(
         memory.profile.get_profile(user_id),
@@ -120,17 +117,16 @@ def _fits(text: str) -> bool:
 # Comparison of what is told of a session with what memory has of it: what has still to be stored, and what has not.
 
 _LOOKED_BACK = 32
-"""Messages before the end of the last turn that is stored, among which those are that were told ahead of it."""
+"""Messages before the end of the last stored turn, among which are those that were stored ahead of it."""
 
 
 @dataclass(frozen=True)
 class HeldMessage:
-    """A message that memory has.
+    """A stored message.
 
     Args:
-        place: Its place in the session.
-        role: Who said it.
-        key: The name of its words.
+        place: Place in the session.
+        key: Hash of its words.
     """
 
     place: int
@@ -143,8 +139,8 @@ class ToldEvent:
     """Circumstances of an event.
 
     Args:
-        at: When it was told, by the clock of the machine, in nanoseconds; 0 for a time that is not known.
-        transcript_bytes: How long the transcript was; None where it is not known.
+        at: Monotonic time in nanoseconds; 0 for unknown.
+        transcript_bytes: Length of the transcript at that time; None for unknown.
     """
 
     at: int = 0
@@ -156,7 +152,7 @@ class Untold(NamedTuple):
 
     Args:
         turns: The turns.
-        ahead: What memory has of them already, by the names of the words.
+        ahead: Numbers of their messages that memory has already, by hash of the words.
     """
 
     turns: list[SaidTurn]
@@ -164,7 +160,7 @@ class Untold(NamedTuple):
 
 
 def held_of(messages: Sequence[Message]) -> list[HeldMessage]:
-    """Return messages of a session, in their order, without their words. Blocking: it may be a long session."""
+    """Return messages of a session, in order, without their words. Blocking: it may be a long session."""
     return [
         HeldMessage(one.turn, "user" if one.role == "user" else "assistant", words_key(whole_text(vars(one))))
         for one in messages
@@ -172,17 +168,15 @@ def held_of(messages: Sequence[Message]) -> list[HeldMessage]:
 
 
 def untold(turns: Sequence[SaidTurn], held: Sequence[HeldMessage], owed: int | None) -> Untold:
-    """Return what of a session may have to be stored: what follows the last turn that is stored to its end.
+    """Return the turns after the last one that is stored completely. Blocking: it may be a long session.
 
-    Where there is none, it is what a note says that is owed, else the last turn alone: what was said before that may
-    have been said before memory was there, or have been forgotten.
-
-    Blocking: it may be the whole of a long session.
+    Without a stored turn these are the owed turns of a note, else the last turn alone: earlier ones may be older than
+    memory, or forgotten.
 
     Args:
         turns: The transcript.
-        held: What memory has, in its order.
-        owed: From where on in the transcript hooks have failed; None where none has.
+        held: The stored messages, in order.
+        owed: Place in the transcript from which hooks have failed; None for no failure.
     """
     said = {one.key for one in held if one.role == "user"}
     ends: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Owner of the files that a call is about: from the run that is going on, or named by the application."""
+"""Owner of the files of a call: from the current run, or named by the application."""
 
 from __future__ import annotations
 
@@ -21,18 +21,16 @@ _NO_STORE = "the agent has no store: build it with one, create_deep_agent(..., s
 
 
 class NobodysFiles(ValueError):  # noqa: N818 - it says what is
-    """Files are asked for, and nobody says whose; the message says how to."""
+    """Error for a call without an owner; the message says how to name one."""
 
 
 @dataclass(frozen=True)
 class FileOwner:
-    """Owner of files, and where they are.
+    """Owner of files, with their store.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation in which they are read and written; empty outside of one.
-        in_run: Whether an agent does it, and not the application.
+        session_id: The conversation of the call; empty outside of one.
+        in_run: True for a call by an agent, false for one by the application.
     """
 
     store: BaseStore
@@ -42,7 +40,7 @@ class FileOwner:
 
     @contextmanager
     def acting(self) -> Iterator[None]:
-        """Have what is done within recorded as whose doing it is."""
+        """Record the actions within the context as the agent's, in a run."""
         if not self.in_run:
             yield
             return
@@ -51,14 +49,14 @@ class FileOwner:
 
 
 def owner_of_files(store: BaseStore | None, user_id: str | None) -> FileOwner:
-    """Return whose files a call that is made now is about.
+    """Return the owner of the files of the current call.
 
     Args:
-        store: The store; None for that of the run.
-        user_id: The owner whom the application names; None for that of the run, never a model's or a tool's say.
+        store: The store; None for the run's.
+        user_id: The owner by the application; None for the run's. Never a model's or a tool's choice.
 
     Raises:
-        NobodysFiles: If neither names anybody, or there is no store.
+        NobodysFiles: If there is neither owner, or no store.
     """
     runtime = _runtime()
     if runtime is None:

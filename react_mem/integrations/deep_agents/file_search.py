@@ -1,4 +1,4 @@
-"""Search in an owner's files by meaning and words, with the passage that matches and where it stands."""
+"""Hybrid search in an owner's files, with the matching passage and its lines."""
 
 from __future__ import annotations
 
@@ -11,25 +11,23 @@ from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryResu
 from react_mem.memory.records import origin_of
 
 PASSAGE_CHARS = 1_000
-"""Characters of a passage: the piece of a text that the index compares is about as long."""
+"""Characters of a passage: about the length of an indexed piece."""
 
 _OUTSIDE = "files"
-"""Conversation of a search that an application makes outside of one."""
+"""Session id of a search by an application."""
 
 _SPARE = 5
-"""Files that are looked at for each one that is wanted, where only those in one folder count."""
+"""Candidates for each wanted file, where only one folder is searched."""
 
 
 class FoundFile(NamedTuple):
-    """A file that says what was looked for.
+    """A matching file.
 
     Args:
-        path: Its path.
-        passage: The part of it that does; empty of a file that its path alone has found.
-        first_line: The line of the file in which the passage begins, from 1.
-        last_line: The line in which it ends.
-        origin: Who vouches for it.
-        modified_at: When it was last written, as ISO 8601.
+        passage: The matching part; empty if the path alone matches.
+        first_line: First line of the passage, from 1.
+        last_line: Last line of the passage.
+        modified_at: Last written, as ISO 8601.
     """
 
     path: str
@@ -41,16 +39,10 @@ class FoundFile(NamedTuple):
 
 
 async def search_files(files: OwnedFiles, policy: MemoryPolicy, query: str, limit: int) -> tuple[list[FoundFile], str]:
-    """Return the files that say something, the most relevant first, and what could not be searched.
-
-    Args:
-        files: The files.
-        policy: How much is found, and how.
-        query: What to look for.
-        limit: How many, at most.
+    """Return the matching files, the most relevant first, and the problems of the search.
 
     Raises:
-        ValueError: If nothing is looked for.
+        ValueError: If the query is blank.
     """
     if not query.strip():
         raise ValueError("say what to look for, in a few words")

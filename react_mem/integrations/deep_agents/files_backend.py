@@ -1,10 +1,10 @@
-"""`MemoryFilesBackend`: the files of a Deep Agent, kept as memories of the user who talks to it.
+"""`MemoryFilesBackend`: the files of a Deep Agent, stored as memories of its user.
 
     agent = create_deep_agent(model, backend=MemoryFilesBackend(), store=store, checkpointer=saver)
     agent.invoke({"messages": [...]}, {"configurable": {"thread_id": "1", "user_id": "ann"}})
 
-They outlive the conversation, and are treated as all that memory keeps: listed, found, exported, erased with receipts,
-sealed. A failing memory fails no turn: every call answers, if only with why it could not.
+They outlive the conversation, and like all memories are listed, searched, exported, erased with receipts, and
+encrypted. A failing memory fails no turn: every call answers, at least with the reason of its failure.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ from react_mem.memory import MemoryPolicy, Origin
 from react_mem.memory.records import AgentFile, checked
 
 _UPLOADED_AT_ONCE = 20
-"""Files that are written in one batch: what is embedded of them is waited for."""
+"""Files of one batch, whose embeddings are awaited together."""
 
 
 class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
     """Files of a Deep Agent as memories of its user.
 
-    Whose files these are follows from the run, as with `MemoryMiddleware`: the server's authenticated user, else
-    `user_id` in the run's context or under `configurable`; never from a path or what a model writes. Two users never
-    see each other's. Without a user nothing is kept, and every call says so.
+    The owner follows from the run, as with `MemoryMiddleware`: the server's authenticated user, else `user_id` in the
+    run's context or under `configurable`; never from a path or a model. Two users never see each other's files.
+    Without a user nothing is stored, and every call says so.
 
-    A text is found by meaning and words (see `FileSearchMiddleware`), up to the limit of `memory.index.chunks`; of a
-    binary file its path is. What an agent writes is the agent's words, and what is uploaded an import: neither teaches
-    anything about the user. A file that one conversation alone wrote is erased with it.
+    A text is found by hybrid search (see `FileSearchMiddleware`), up to the limit of `memory.index.chunks`; a binary
+    file by its path. Files by an agent have the origin `assistant`, uploads `import`: neither teaches facts about the
+    user. A file that one conversation alone wrote is erased with it.
 
-    `invoke` and `stream` work as well as `ainvoke` and `astream`, with any store: see `memory.adapters.blocking`.
+    Both `invoke` and `ainvoke` work, with any store: see `memory.adapters.blocking`.
 
     Args:
-        store: The store; by default that of the agent.
-        user_id: The owner, where the application says so: outside of a run, or of files that its users share.
-        folder: The folder of the owner's files that this backend shows as `/`, such as `/research` behind a route of
-            `CompositeBackend`; by default all of them.
-        agent_id: What memory calls the agent.
-        policy: What may be stored of a user (`quotas`), and how much a search finds (`recall`).
+        store: The store; by default the agent's.
+        user_id: The owner, if the application names one: outside of a run, or for files shared by its users.
+        folder: Folder of the owner's files that this backend shows as `/`, such as `/research` behind a route of
+            `CompositeBackend`; by default all.
+        agent_id: The agent's id in memory.
+        policy: Limits of the stored files (`quotas`), and size of a search (`recall`).
 
     Raises:
         ValueError: If the folder is no path.
@@ -79,7 +79,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
         return OwnedFiles(owner, self._agent_id, self._policy, self._folder)
 
     async def awrite(self, file_path: str, content: str) -> WriteResult:
-        """Write a file whole, be it new or not."""
+        """Write or overwrite a whole file."""
 
         async def work(files: OwnedFiles) -> WriteResult:
             origin = Origin.ASSISTANT if files.owner.in_run else Origin.IMPORT
@@ -95,7 +95,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
         new_string: str,
         replace_all: bool = False,
     ) -> EditResult:
-        """Replace a text in a file, as it is at that moment."""
+        """Replace a text in the current version of a file."""
         change = partial(_replaced, old=old_string, new=new_string, everywhere=replace_all)
 
         async def work(files: OwnedFiles) -> EditResult:
@@ -109,7 +109,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
         return await self._answer(work, lambda error: EditResult(error=f"Error: {error}"))
 
     async def adelete(self, file_path: str) -> DeleteResult:
-        """Remove a file, or a folder with all that is in it."""
+        """Remove a file, or a folder with all files below it."""
 
         async def work(files: OwnedFiles) -> DeleteResult:
             if not await files.remove(file_path):
@@ -119,7 +119,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
         return await self._answer(work, lambda error: DeleteResult(error=f"Error: {error}"))
 
     async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """Write files, of which a text is searched, and another one kept as it is."""
+        """Write files; texts are indexed for search, binary files are only stored."""
         told: list[FileUploadResponse] = []
         for start in range(0, len(files), _UPLOADED_AT_ONCE):
             told += await self._upload(files[start : start + _UPLOADED_AT_ONCE])
@@ -141,12 +141,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
         ]
 
     async def asearch_files(self, query: str, limit: int = 8) -> tuple[list[FoundFile], str]:
-        """Return the files that say something, in whatever words, the most relevant first, and why there may be more.
-
-        Args:
-            query: What to look for.
-            limit: How many, at most.
-        """
+        """Return the files that match a query by meaning and words, the best first, and the problems of the search."""
 
         async def work(files: OwnedFiles) -> tuple[list[FoundFile], str]:
             return await search_files(files, self._policy, query, limit)
@@ -156,7 +151,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
     # The same for code that is not async
 
     def write(self, file_path: str, content: str) -> WriteResult:
-        """Write a file whole: see `awrite`."""
+        """Write a whole file: see `awrite`."""
         return self._blocking(
             lambda: self.awrite(file_path, content), lambda error: WriteResult(error=f"Error: {error}")
         )
@@ -175,7 +170,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
         )
 
     def delete(self, file_path: str) -> DeleteResult:
-        """Remove a file, or a folder with all that is in it: see `adelete`."""
+        """Remove a file or folder: see `adelete`."""
         return self._blocking(lambda: self.adelete(file_path), lambda error: DeleteResult(error=f"Error: {error}"))
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
@@ -185,12 +180,12 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
         )
 
     def search_files(self, query: str, limit: int = 8) -> tuple[list[FoundFile], str]:
-        """Return the files that say something, in whatever words: see `asearch_files`."""
+        """Return the files that match a query: see `asearch_files`."""
         return self._blocking(lambda: self.asearch_files(query, limit), lambda error: ([], error))
 
 
 def _replaced(text: str, *, old: str, new: str, everywhere: bool) -> tuple[int | str, str | None]:
-    """Return how often a text was replaced, or why not, and the whole with it."""
+    """Return the number of replacements, or the error, and the new text."""
     done = perform_string_replacement(text, old, new, everywhere)
     if isinstance(done, str) and "\r\n" in text and "\n" in old and "\r" not in old:
         # a file with Windows' line ends is read with plain ones, and stays as it is

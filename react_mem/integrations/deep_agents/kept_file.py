@@ -1,4 +1,4 @@
-"""A file as it is handed about: its path, and what is in it."""
+"""A file as a value: its path and contents."""
 
 from __future__ import annotations
 
@@ -9,21 +9,16 @@ from react_mem.memory import Origin
 
 
 class Contents(NamedTuple):
-    """Contents of a file.
-
-    Args:
-        content: Its text, or base64.
-        encoding: Which of the two.
-    """
+    """Contents of a file, as text or base64."""
 
     content: str
     encoding: Literal["utf-8", "base64"] = "utf-8"
 
     @classmethod
     def of(cls, data: bytes) -> Contents:
-        """Return bytes as text where they are one, else as base64. It takes a while; not on an event loop.
+        r"""Return bytes as text if they are UTF-8 without NUL, else as base64. Slow: not for an event loop.
 
-        >>> Contents.of(b"tea"), Contents.of(b"a\\x00b")
+        >>> Contents.of(b"tea"), Contents.of(b"a\x00b")
         (Contents(content='tea', encoding='utf-8'), Contents(content='YQBi', encoding='base64'))
         """
         try:
@@ -42,19 +37,16 @@ class Contents(NamedTuple):
         return len(self.content) if self.content.isascii() else len(self.content.encode())
 
     def data(self) -> bytes:
-        """Return it as bytes."""
+        """Return the contents as bytes."""
         return base64.b64decode(self.content) if self.encoding == "base64" else self.content.encode()
 
 
 class KeptFile(NamedTuple):
-    """A file as it is kept.
+    """A stored file.
 
     Args:
-        path: Its path.
-        contents: What is in it.
-        created_at: When it was first written, as ISO 8601.
-        modified_at: When it was last written.
-        origin: Who vouches for it.
+        created_at: First written, as ISO 8601.
+        modified_at: Last written, as ISO 8601.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""The files of one owner in memory: read, written, edited and removed by their paths, as if nobody else did so."""
+"""The files of one owner in memory: reading, writing, editing and removing by path, safe with concurrent writers."""
 
 from __future__ import annotations
 
@@ -33,26 +33,24 @@ from react_mem.memory.records import (
 FILE = KINDS["file"]
 
 SET_ASIDE = frozenset({"large_tool_results", "conversation_history"})
-"""Folders into which Deep Agents puts what leaves the prompt: results of tools, and messages that memory has anyway.
+"""Folders into which Deep Agents moves parts of the prompt: results of tools, and messages that memory has anyway.
 
-They are read by their paths, and not searched, where they would bury what agents note.
+They are read by path, and not indexed, since they would bury the agents' notes.
 """
 
 _REMOVED_AT_ONCE = 500
-"""Files that are removed in one batch: thousands would hold up the event loop."""
+"""Files removed in one batch: thousands would block the event loop."""
 
 Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True)
 class OwnedFiles:
-    """The files of one owner, or those of them that are below one folder.
+    """The files of one owner, or of one folder of theirs.
 
     Args:
-        owner: Whose they are.
-        agent_id: The agent.
-        policy: What may be stored of an owner (`quotas`).
-        folder: The folder, which paths are given without; empty for all files.
+        policy: Limits of the stored files (`quotas`).
+        folder: Folder that is the root of all paths here; empty for all files.
     """
 
     owner: FileOwner
@@ -61,10 +59,10 @@ class OwnedFiles:
     folder: str = ""
 
     async def get(self, paths: Sequence[str]) -> list[KeptFile | None]:
-        """Return files by their paths, None for each that there is none of.
+        """Return files by their paths, None for a missing one.
 
         Raises:
-            ValueError: If one is no path of a file.
+            ValueError: If a path is invalid.
         """
         items = await self._items([self._whole(path) for path in paths])
         found = [None if item is None else self._kept(item) for item in items]
@@ -72,10 +70,10 @@ class OwnedFiles:
         return found
 
     async def every(self, below: str = "/") -> AsyncIterator[list[KeptFile]]:
-        """Yield the file at a path and all files below it, in parts, in no order.
+        """Yield the file at a path and all files below it, in pages, in no order.
 
         Raises:
-            ValueError: If it is no path.
+            ValueError: If the path is invalid.
         """
         count = 0
         at, within = self._area(below)
@@ -86,16 +84,12 @@ class OwnedFiles:
         self._note_read(count)
 
     async def put(self, given: Mapping[str, Contents], origin: Origin) -> None:
-        """Write files whole, all of them or none.
-
-        Args:
-            given: What is to be in them, by their paths.
-            origin: Who vouches for it.
+        """Write whole files, all of them or none.
 
         Raises:
-            ValueError: If a path is none of a file, or what is to be in it cannot be kept.
-            MemoryFull: If there is no room for them.
-            LegalHoldError: If what is in one of them now is under a legal hold.
+            ValueError: If a path or content is invalid.
+            MemoryFull: If there is no room.
+            LegalHoldError: If an overwritten file is under a legal hold.
         """
         wanted = {self._whole(path): contents for path, contents in given.items()}
 
@@ -105,19 +99,15 @@ class OwnedFiles:
         await self._write(list(wanted), made, sum(len(one.content) for one in wanted.values()))
 
     async def edit(self, path: str, change: Callable[[str], tuple[Outcome, str | None]]) -> Outcome | None:
-        """Change the text of a file, as it is when it is written: nobody else's change of it is lost.
+        """Change the text of a file in a transaction, so that no concurrent change is lost; None without such a file.
 
         Args:
-            path: Its path.
             change: Returns an outcome and the new text, None for no change. It may be called again, in a thread.
 
-        Returns:
-            The outcome; None where there is no such file.
-
         Raises:
-            ValueError: If it is no path of a file, the file is not a text, or the new text cannot be kept.
-            MemoryFull: If there is no room for it.
-            LegalHoldError: If it is under a legal hold.
+            ValueError: If the path is invalid, the file is binary, or the new text cannot be stored.
+            MemoryFull: If there is no room.
+            LegalHoldError: If the file is under a legal hold.
         """
         whole = self._whole(path)
 
@@ -138,10 +128,10 @@ class OwnedFiles:
         return await self._write([whole], made)
 
     async def remove(self, path: str) -> int:
-        """Remove the file at a path and all below it, some hundred at a time; return how many there were.
+        """Remove the file at a path and all files below it, in batches, and return their number.
 
         Raises:
-            ValueError: If it is no path.
+            ValueError: If the path is invalid.
             LegalHoldError: If one of them is under a legal hold.
         """
         at, within = self._area(path)
@@ -229,7 +219,7 @@ class OwnedFiles:
         return AgentFile.file_path(self.folder + AgentFile.file_path(path))
 
     def _area(self, path: str) -> tuple[str, str]:
-        """Return the path of the file, and that which all files below a folder begin with."""
+        """Return the whole path, and the prefix of all files below it."""
         whole = AgentFile.clean_path(self.folder + AgentFile.clean_path(path))
         return whole, "/" if whole == "/" else f"{whole}/"
 

@@ -1,4 +1,4 @@
-"""Names of the package `deepagents`, which is optional: one place imports them, and says how it is installed."""
+"""Names of the optional package `deepagents`, imported in one place with the hint how to install it."""
 
 from __future__ import annotations
 
