@@ -1,7 +1,6 @@
-"""Memory behind the interfaces of others: importers, skill files, LangChain, Deep Agents, Acontext, MCP, hooks, a page.
+"""Integrations: importers, skill files, LangChain, Deep Agents, Acontext, MCP, hooks of coding agents and the page.
 
-A part stands on the public doors alone, as code of yours would. Each is imported when it is first used, so that one
-does not need what another one does.
+Each stands on the public doors alone, as an application would, and is imported at its first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Conversations given to Acontext to learn from, and the tasks that it has made out of them.
+"""Conversations exported to Acontext for learning, and the tasks that it finds in them.
 
     async with AcontextSessions.connect(space_id) as sessions:      # pip install acontext; ACONTEXT_API_KEY
         await sessions.export_session(memory, "ann", "monday")
@@ -7,11 +7,11 @@
 | Here | There |
 | --- | --- |
 | a conversation of a user | a session, under an id made of both, which names neither |
-| what the user and the assistant said, in words | its messages |
+| the words of the user and the assistant | its messages |
 | an episode of the conversation | a task: its description, progress, preferences and status |
 | skills | `AcontextSkills` |
 
-What has no counterpart stays: facts, profiles and summaries here; files and events of a session there.
+Facts, profiles and summaries stay here; files and events of a session stay there.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from react_mem.memory import MemoryFacade, Message, Origin
 _SPACE = uuid.UUID("6d0c9a5e-4f39-5a55-8f0e-1f5d1c8f7b52")
 _PAGE = 100
 _OVER = frozenset({"success", "failed"})
-"""Statuses of a task of which nothing more will come."""
+"""Final statuses of a task."""
 
 
 class AcontextSessionsApi(Protocol):
-    """Part of `AcontextAsyncClient.sessions` that is used."""
+    """The used part of `AcontextAsyncClient.sessions`."""
 
     async def create(
         self, *, user: str | None = None, configs: Mapping[str, Any] | None = None, use_uuid: str | None = None
@@ -64,14 +64,14 @@ class AcontextSessionsApi(Protocol):
 
 
 class AcontextLearningApi(Protocol):
-    """Part of `AcontextAsyncClient.learning_spaces` that is used."""
+    """The used part of `AcontextAsyncClient.learning_spaces`."""
 
     async def learn(self, space_id: str, *, session_id: str) -> Any:
         """Have a space learn from a session."""
 
 
 class AcontextSessionClient(Protocol):
-    """Part of `acontext.AcontextAsyncClient` that is used."""
+    """The used part of `acontext.AcontextAsyncClient`."""
 
     @property
     def sessions(self) -> AcontextSessionsApi:
@@ -89,7 +89,7 @@ class SessionExport:
     Args:
         session_id: The session there.
         sent: Messages that were sent.
-        kept: Messages that were there as they are.
+        kept: Messages that were there already.
     """
 
     session_id: str
@@ -100,12 +100,12 @@ class SessionExport:
 class AcontextSessions:
     """The conversations of a project's users, as sessions.
 
-    Whoever reads the project sees what is exported, and it outlives `forget_user` and `delete_session` here: withdraw
-    it. What Acontext has learnt from it by then stays in the space.
+    Every reader of the project sees the exported messages, and they outlive `forget_user` and `delete_session` here:
+    withdraw them. Lessons that Acontext has learnt by then stay in the space.
 
     Args:
         client: An `acontext.AcontextAsyncClient`.
-        space_id: The learning space that learns from the sessions; None where none is to.
+        space_id: The learning space that learns from the sessions; None for no learning.
     """
 
     def __init__(self, client: AcontextSessionClient, space_id: str | None = None) -> None:
@@ -117,15 +117,7 @@ class AcontextSessions:
     async def connect(
         cls, space_id: str | None = None, *, api_key: str | None = None, base_url: str | None = None
     ) -> AsyncIterator[Self]:
-        """Open a client, and close it afterwards.
-
-        Args:
-            space_id: The learning space that learns from the sessions; None where none is to.
-            api_key: The project's key; by default `ACONTEXT_API_KEY`.
-            base_url: The service; by default `ACONTEXT_BASE_URL`, else Acontext's own.
-
-        Yields:
-            The sessions.
+        """Open a client, and close it afterwards; by default with `ACONTEXT_API_KEY` and `ACONTEXT_BASE_URL`.
 
         Raises:
             ImportError: If the package is not installed.
@@ -135,15 +127,10 @@ class AcontextSessions:
             yield cls(client, space_id)
 
     async def export_session(self, memory: MemoryFacade, user_id: str, session_id: str) -> SessionExport:
-        """Have a session hold what was said in a conversation as it stands now; what was cut short can be repeated.
+        """Export the messages of a conversation; an interrupted export can be repeated.
 
-        New messages are added. Where one that was sent has been forgotten or changed here, the session is made anew.
-        Tool calls and what the agent thought are not sent.
-
-        Args:
-            memory: The facade.
-            user_id: The owner; the project is not told who it is.
-            session_id: The conversation.
+        New messages are added. If a sent message was forgotten or changed here, the session is made anew. Tool calls,
+        thoughts of the agent and the name of the user are not sent.
         """
         there = self._id(user_id, session_id)
         said = (await memory.dialog.get_context(user_id, session_id, maxsize)).messages
@@ -166,15 +153,10 @@ class AcontextSessions:
         return SessionExport(there, len(wanted) - kept, kept)
 
     async def import_tasks(self, memory: MemoryFacade, user_id: str, session_id: str) -> int:
-        """Record the tasks that Acontext has found in a conversation, and return how many are over.
+        """Record the finished tasks that Acontext has found in an exported conversation, and return their number.
 
-        A task that is under way is left for the next time. What it says is what somebody else's model has written: it
-        becomes an episode with the origin `tool`, and its preferences that episode's lessons.
-
-        Args:
-            memory: The facade.
-            user_id: The owner.
-            session_id: The conversation, which has been exported.
+        Unfinished tasks are left for the next time. A task becomes an episode with the origin `tool`, since another
+        model wrote it, and its preferences become the lessons.
         """
         there = self._id(user_id, session_id)
         over = [task async for task in self._pages("get_tasks", there) if task.status in _OVER]
@@ -193,12 +175,7 @@ class AcontextSessions:
         return len(over)
 
     async def withdraw_session(self, user_id: str, session_id: str) -> bool:
-        """Delete the session of a conversation, and return whether there was one.
-
-        Args:
-            user_id: The owner.
-            session_id: The conversation.
-        """
+        """Delete the session of a conversation, and return true if there was one."""
         there = self._id(user_id, session_id)
         if await self._sent(there) is None:
             return False
@@ -206,11 +183,7 @@ class AcontextSessions:
         return True
 
     async def withdraw_user(self, user_id: str) -> int:
-        """Delete all sessions of a user, and return how many there were.
-
-        Args:
-            user_id: The owner.
-        """
+        """Delete all sessions of a user, and return their number."""
         ours = {MARK: standing_for(user_id)}
         gone = 0
         while found := (await self._client.sessions.list(limit=_PAGE, filter_by_configs=ours)).items:
@@ -223,7 +196,7 @@ class AcontextSessions:
         return str(uuid.uuid5(_SPACE, f"{standing_for(user_id)}\x1f{session_id}"))
 
     async def _sent(self, there: str) -> list[dict[str, str]] | None:
-        """Return what was sent to a session, in order; None where there is no such session."""
+        """Return the marks of the sent messages, in order; None without such a session."""
         try:
             return [meta.get(MARK, {}) async for meta in self._pages("get_messages", there)]
         except Exception as error:
@@ -243,5 +216,4 @@ class AcontextSessions:
 
 
 def _marked(message: Message) -> dict[str, str]:
-    """Return what tells a message, and whether it still says the same."""
     return {"id": message.id, "digest": hashlib.sha256(message.text.encode()).hexdigest()}

@@ -1,10 +1,10 @@
-"""Skills shared with a learning space of Acontext: ours go there, and what agents have learnt there comes here.
+"""Skills shared with a learning space of Acontext, in both directions.
 
     async with AcontextSkills.connect(space_id) as space:      # pip install acontext; ACONTEXT_API_KEY
         await space.export_skills(memory, "ann")
         await space.import_skills(memory, "ann")
 
-Acontext keeps a skill as a ZIP of files with a `SKILL.md`; `integrations.skills.skill_files` says what is in ours.
+Acontext keeps a skill as a ZIP of files with a `SKILL.md`; `integrations.skills.skill_files` describes ours.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from react_mem.integrations.skills.skill_folders import SkillImport, owned_skill
 from react_mem.memory import MemoryFacade
 
 MARK = "react_mem"
-"""Key in the metadata of what is ours there."""
+"""Metadata key of our sessions, messages and skills there."""
 
 AGENT = "acontext"
-"""Agent id of what comes from there."""
+"""Agent id of imported skills and episodes."""
 
 
 class AcontextSkillsApi(Protocol):
-    """Part of `AcontextAsyncClient.skills` that is used."""
+    """The used part of `AcontextAsyncClient.skills`."""
 
     async def create(
         self, *, file: tuple[str, bytes, str], user: str | None = None, meta: Mapping[str, Any] | None = None
@@ -46,7 +46,7 @@ class AcontextSkillsApi(Protocol):
 
 
 class AcontextSpacesApi(Protocol):
-    """Part of `AcontextAsyncClient.learning_spaces` that is used."""
+    """The used part of `AcontextAsyncClient.learning_spaces`."""
 
     async def include_skill(self, space_id: str, *, skill_id: str) -> Any:
         """Put a skill into a space."""
@@ -56,7 +56,7 @@ class AcontextSpacesApi(Protocol):
 
 
 class AcontextClient(Protocol):
-    """Part of `acontext.AcontextAsyncClient` that is used."""
+    """The used part of `acontext.AcontextAsyncClient`."""
 
     @property
     def skills(self) -> AcontextSkillsApi:
@@ -69,13 +69,13 @@ class AcontextClient(Protocol):
 
 @dataclass(frozen=True)
 class SkillExport:
-    """Result of an export: skills by what the export did with them.
+    """Result of an export: numbers of skills.
 
     Args:
-        added: Those that are new there.
-        replaced: Those that had changed.
-        kept: Those that were there as they are.
-        removed: Those that are no longer ours, or no longer used.
+        added: New skills.
+        replaced: Changed skills.
+        kept: Unchanged skills.
+        removed: Skills that are gone or archived here.
     """
 
     added: int = 0
@@ -87,12 +87,11 @@ class SkillExport:
 class AcontextSkills:
     """The skills of one learning space.
 
-    Whoever reads a space sees what is exported to it: give each user a space of their own, unless they agree to share.
-    What is exported outlives `forget_user` and `delete_session` here: export again, or withdraw.
+    Every reader of a space sees the exported skills: give each user a space of their own, unless they agree to share.
+    Exported skills outlive `forget_user` and `delete_session` here: export again, or withdraw.
 
     Args:
         client: An `acontext.AcontextAsyncClient`.
-        space_id: The space.
     """
 
     def __init__(self, client: AcontextClient, space_id: str) -> None:
@@ -104,15 +103,7 @@ class AcontextSkills:
     async def connect(
         cls, space_id: str, *, api_key: str | None = None, base_url: str | None = None
     ) -> AsyncIterator[Self]:
-        """Open a client, and close it afterwards.
-
-        Args:
-            space_id: The space.
-            api_key: The project's key; by default `ACONTEXT_API_KEY`.
-            base_url: The service; by default `ACONTEXT_BASE_URL`, else Acontext's own.
-
-        Yields:
-            The skills of the space.
+        """Open a client, and close it afterwards; by default with `ACONTEXT_API_KEY` and `ACONTEXT_BASE_URL`.
 
         Raises:
             ImportError: If the package is not installed.
@@ -122,14 +113,10 @@ class AcontextSkills:
             yield cls(client, space_id)
 
     async def export_skills(self, memory: MemoryFacade, user_id: str) -> SkillExport:
-        """Have the space hold a user's skills as they are now; archived ones, and those that are gone, leave it.
+        """Make the space hold a user's skills as they are now; archived and deleted ones are removed.
 
-        What was cut short can be repeated. The skills of others in the space are not touched. What Acontext's own
-        agents have added to one of ours goes when we replace it: import before you export.
-
-        Args:
-            memory: The facade.
-            user_id: The owner; the space is not told who it is.
+        An interrupted export can be repeated. Skills of others are not touched, and the space does not learn the user's
+        name. Additions of Acontext's agents to one of our skills are lost when we replace it: import before you export.
         """
         owner = standing_for(user_id)
         there = await self._ours(owner)
@@ -152,14 +139,10 @@ class AcontextSkills:
         return SkillExport(added, replaced, kept, len(gone))
 
     async def import_skills(self, memory: MemoryFacade, user_id: str) -> SkillImport:
-        """Take what the space holds into a user's skills, on probation; what is known here stays as it is.
+        """Import the skills of the space for a user, on probation; known skills stay unchanged.
 
-        Read are its Markdown files: those of ours, and entries as Acontext writes them, procedures and warnings. They
-        are what somebody else has written: import from spaces whose writers you trust with what your agent does.
-
-        Args:
-            memory: The facade.
-            user_id: The owner of what is imported.
+        Reads Markdown files: ours, and entries as Acontext writes them, procedures and warnings. Others have written
+        them: import only from spaces whose writers you trust to instruct your agent.
         """
         wanted: list[tuple[str, dict[str, Any]]] = []
         skipped: dict[str, str] = {}
@@ -185,18 +168,14 @@ class AcontextSkills:
         return replace(outcome, skipped=skipped | outcome.skipped)
 
     async def withdraw_skills(self, user_id: str) -> int:
-        """Delete from the space what was exported of a user, and return how many skills that were.
-
-        Args:
-            user_id: The owner.
-        """
+        """Delete a user's exported skills from the space, and return their number."""
         copies = [copy for copies in (await self._ours(standing_for(user_id))).values() for copy in copies]
         for copy in copies:
             await self._client.skills.delete(str(copy.id))
         return len(copies)
 
     async def _ours(self, owner: str) -> dict[str, list[Any]]:
-        """Return what was exported of an owner, by our id; of one there are two where an export was cut short."""
+        """Return an owner's exported skills, by our id; an interrupted export leaves two of one."""
         found: dict[str, list[Any]] = {}
         for skill in await self._client.learning_spaces.list_skills(self._space_id):
             mark = (skill.meta or {}).get(MARK)
@@ -219,10 +198,6 @@ class AcontextSkills:
 async def opened_client(api_key: str | None, base_url: str | None) -> AsyncIterator[Any]:
     """Open Acontext's client, and close it afterwards.
 
-    Args:
-        api_key: The project's key; by default `ACONTEXT_API_KEY`.
-        base_url: The service; by default `ACONTEXT_BASE_URL`, else Acontext's own.
-
     Raises:
         ImportError: If the package is not installed.
         ValueError: If there is no key.
@@ -238,11 +213,7 @@ async def opened_client(api_key: str | None, base_url: str | None) -> AsyncItera
 
 
 def standing_for(user_id: str) -> str:
-    """Return what stands for a user there, who is not named.
-
-    Args:
-        user_id: The user.
-    """
+    """Return the pseudonym of a user in Acontext."""
     return hashlib.sha256(f"react-mem:{user_id}".encode()).hexdigest()[:32]
 
 

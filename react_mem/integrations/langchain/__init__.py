@@ -1,1 +1,1 @@
-"""Memory as the interfaces of LangChain have it."""
+"""Memory behind LangChain's interfaces."""

@@ -18,16 +18,15 @@ class MemoryChatHistory(BaseChatMessageHistory):
 
         history = MemoryChatHistory(MemoryFacade(store), user_id="ann", session_id="1")
 
-    What the user and the agent said is kept, and found by `Memory.read` like everything else that was said, with what
-    they showed; calls of tools and their results are not. Nothing is drawn from it: that is what an agent with memory
-    does.
+    Messages of the user and the agent are stored with their attachments, and `Memory.read` finds them; tool calls and
+    results are not stored. No facts are extracted: an agent with memory does that.
 
     Args:
         memory: The facade.
-        user_id: The owner: whoever serves several users makes a history for each, from who is logged in.
+        user_id: The owner; a server makes a history for each user, from the authenticated identity.
         session_id: The conversation.
         agent_id: The agent that talks.
-        limit_turns: How many of the latest turns the history shows; all of them by default.
+        limit_turns: Number of the latest turns in the history; all by default.
     """
 
     def __init__(
@@ -51,13 +50,7 @@ class MemoryChatHistory(BaseChatMessageHistory):
         return [await self._as_said(record) for record in await self._said(limit)]
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Add messages at the end; what has been added already is not added again.
-
-        A message without an id is new.
-
-        Args:
-            messages: The messages, in order.
-        """
+        """Add messages at the end, in order; a message without an id is new, and a known one is not added again."""
         said = await self._said(maxsize) if messages else []
         known = {record.id for record in said}
         new = [
@@ -69,7 +62,7 @@ class MemoryChatHistory(BaseChatMessageHistory):
         await self._memory.dialog.append(self._user_id, self._session_id, new, agent_id=self._agent_id)
 
     async def aclear(self) -> None:
-        """Forget the conversation, and what was derived from it alone."""
+        """Forget the conversation and everything derived from it alone."""
         await self._memory.delete_session(self._user_id, self._session_id)
 
     async def _said(self, limit: int) -> list[Message]:
@@ -92,5 +85,5 @@ class MemoryChatHistory(BaseChatMessageHistory):
         run_blocking(lambda: self.aadd_messages(messages), self._memory.store)
 
     def clear(self) -> None:
-        """Forget the conversation, and what was derived from it alone."""
+        """Forget the conversation and everything derived from it alone."""
         run_blocking(self.aclear, self._memory.store)

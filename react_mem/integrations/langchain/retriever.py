@@ -19,16 +19,16 @@ class MemoryRetriever(BaseRetriever):
         retriever = MemoryRetriever(memory=MemoryFacade(store), user_id="ann")
         documents = await retriever.ainvoke("Where do I live?")
 
-    Of each document, `metadata` has the `scope` and `kind` of the memory, its `score`, its `similarity` to the query
-    and what each of the `arms` of the search contributed, its `date`, the `session_id` it is from, its `source_ids`,
-    and `fragments`: its texts with their roles. What could not be asked is in `missing`.
+    The `metadata` of a document has the memory's `scope`, `kind`, `date`, `session_id` and `source_ids`, its `score`,
+    its `similarity` to the query, the contributions of the search's `arms`, and `fragments`: its texts with their
+    roles. Parts of memory that could not be searched are in `missing`.
 
     Args:
-        memory: The facade; its policy says how many are found, and how similar.
-        user_id: The owner: whoever serves several users makes a retriever for each, from who is logged in.
-        session_id: The conversation in which it is asked.
+        memory: The facade; its policy sets how many memories are found, and how similar.
+        user_id: The owner; a server makes a retriever for each user, from the authenticated identity.
+        session_id: The current conversation.
         agent_id: The agent that asks.
-        scopes: What is read.
+        scopes: Scopes to search.
         task_type: Narrows skills and experience.
     """
 

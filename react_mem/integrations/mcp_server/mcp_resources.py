@@ -1,6 +1,4 @@
-"""The resources and the prompt: the profile, the conversations, and what an agent of the user's would have in its
-prompt.
-"""
+"""Resources and prompt of the MCP server: the profile, the conversations, and the memories for a message."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ _TURNS = 50
 
 
 async def profile() -> str:
-    """Return what is known of the user as a person, field by field."""
+    """Return the user's profile, field by field."""
     async with client_memory(ResourceError) as caller:
         known = await caller.memory.profile.get_profile(caller.user_id)
         fields = [
@@ -63,7 +61,7 @@ async def profile() -> str:
 
 
 async def conversations() -> str:
-    """Return the conversations that memory has something of, the latest first."""
+    """Return the remembered conversations, the latest first."""
     async with client_memory(ResourceError) as caller:
         held = await caller.memory.dialog.conversations(caller.user_id)
         listed = [
@@ -81,7 +79,7 @@ async def conversations() -> str:
 
 
 async def conversation(id: str) -> str:
-    """Return the latest turns of one conversation, and what it came to."""
+    """Return the summary and the latest turns of one conversation."""
     async with client_memory(ResourceError) as caller:
         held = await caller.memory.dialog.get_context(caller.user_id, id, limit_turns=_TURNS, agent_id=caller.agent_id)
         if not held.messages and held.summary is None:
@@ -113,13 +111,7 @@ async def context(
 
 
 async def briefing(caller: ClientMemory, message: str, session_id: str = CLIENT_SESSION) -> str:
-    """Return what an agent of the user's would be told before a message of theirs; empty where nothing is known.
-
-    Args:
-        caller: Whose memory.
-        message: The message.
-        session_id: The conversation it is said in.
-    """
+    """Return the context that an agent would have for a user's message; empty for none."""
     policy = caller.memory.policy
     frame = Frame(
         thread=[HumanMessage(message, id="question")], policy=policy, window=Window.of(policy.context.window, None)

@@ -1,1 +1,1 @@
-"""Audit of what a store holds: duplicates, contradictions, what is stale, secret or never recalled, and growth."""
+"""Quality audit of a store: duplicates, contradictions, stale, secret and never recalled items, and growth."""
