@@ -12,10 +12,10 @@ from langchain_core.tools import ToolException, tool
 Number = int | float
 
 MAX_CHARS = 500
-"""Longer than any sum a person or model writes, and short enough for the parser's recursion."""
+"""Longer than any sum of a person or model, and short enough for the parser's recursion."""
 
 MAX_BITS = 4096
-"""About 1,200 digits: beyond any use, and below where a product or power takes noticeable time or memory."""
+"""About 1,200 digits: a product or power below takes no noticeable time or memory."""
 
 _BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Add: operator.add,
@@ -94,7 +94,7 @@ def _bounded(value: Number) -> Number:
 
 
 def _written(value: Number) -> str:
-    """Return a number the way people write it: 0.1 + 0.2 is 0.3.
+    """Return a number as people write it.
 
     >>> _written(0.1 + 0.2), _written(6 / 2)
     ('0.3', '3')

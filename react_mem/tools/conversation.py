@@ -1,4 +1,4 @@
-"""Ending a conversation: the agent's way to say that nothing more is to come."""
+"""Tool by which an agent ends a conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools and layers of memory in the order in which a request seems to need them."""
+"""Ranking of tools and layers of memory for a request."""
 
 from __future__ import annotations
 
@@ -27,24 +27,25 @@ from react_mem.tools.routing.routes import Route
 _TITLE = 1.0
 _ARGUMENTS = 0.3
 _EXAMPLE = 0.25
-"""Weights of a route's parts in its vector, beside its description's 1. Chosen with the requests that are kept for
-it (`benchmarks.routing`). Examples that are compared one by one, the nearest counting, cost 15 points of accuracy:
-short texts are near to every request, and those in its language nearer still."""
+"""Weights of a route's parts in its vector; the description has 1. Chosen with `benchmarks.routing`. Comparing each
+example by itself, with the nearest one counting, costs 15 points of accuracy: short texts are near to every request,
+above all in its language.
+"""
 
 _BATCH = 8
-"""Texts a call: short ones, far within what any provider takes at once."""
+"""Texts of one embedding call: short ones, far within any provider's limit."""
 
 PREPARING = "memory:routes"
-"""Name of the task that makes vectors."""
+"""Name of the task that embeds the routes."""
 
 AFTER = 1.0
-"""Seconds: the turn that finds the vectors missing embeds its own question first."""
+"""Seconds before embedding: the turn that starts it embeds its own question first."""
 
 _AT_ONCE = 8
-"""Questions are embedded one a call; more at once run into rate limits."""
+"""Concurrent embedding calls, one question each; more run into rate limits."""
 
 _REST = 60.0
-"""Seconds until what failed is tried again."""
+"""Seconds until a failed embedding is tried again."""
 
 Vector = list[float]
 
@@ -56,14 +57,10 @@ class NotReady(Exception):  # noqa: N818 - nothing is wrong: the vectors are bei
 
 
 class RouteVectors:
-    """The vectors of routes, made once, behind the turns.
+    """Vectors of routes, made once, in the background.
 
-    A score says how much nearer a request is to a route than other questions are, in standard deviations: whatever the
-    embedder, and however near to everything a route is.
-
-    Args:
-        routes: The routes.
-        embeddings: The embedder.
+    A score is the similarity of a request to a route above the similarity of other questions, in standard deviations,
+    and so comparable for every embedder and route.
     """
 
     def __init__(self, routes: Sequence[Route], embeddings: Embeddings) -> None:
@@ -77,14 +74,11 @@ class RouteVectors:
         self._preparing: asyncio.Task[None] | None = None
 
     async def scores(self, text: str) -> list[float]:
-        """Return how near each route is to a request.
-
-        Args:
-            text: The request.
+        """Return a score for each route.
 
         Raises:
-            NotReady: If there are no vectors yet; they are being made from now on.
-            Exception: Whatever the embedder raises.
+            NotReady: If there are no vectors yet; their making begins now.
+            Exception: Any error of the embedder.
         """
         if self._directions is None:
             if time.monotonic() >= self._not_before and (self._preparing is None or self._preparing.done()):
@@ -134,7 +128,6 @@ class RouteVectors:
 
 
 def _parts(route: Route) -> list[tuple[str, float]]:
-    """Return the texts of a route that are embedded, with what they count."""
     parts = [(route.description, 1.0), (route.title, _TITLE), (route.arguments, _ARGUMENTS)]
     return [(_text(text), weight) for text, weight in [*parts, *((e, _EXAMPLE) for e in route.examples)] if text]
 
@@ -162,15 +155,13 @@ def _cosine(one: Vector, other: Vector) -> float:
 
 _K1 = 0.8
 _B = 0.4
-"""Of BM25. Chosen with the requests that are kept for it (`benchmarks.routing`): descriptions are short, and it says
-little how often a word is in them, or how long they are."""
+"""Parameters of BM25, chosen with `benchmarks.routing`: descriptions are short, so that term frequency and length say
+little.
+"""
 
 
 class WordIndex:
-    """The words of routes: names, descriptions, arguments and examples.
-
-    Args:
-        routes: The routes.
+    """BM25 index of the routes' names, descriptions, arguments and examples.
 
     >>> index = WordIndex([Route("play_music", "Play a song."), Route("lock_door", "Lock a door.")])
     >>> [score > 0 for score in index.scores("Which songs are there?")]
@@ -191,11 +182,7 @@ class WordIndex:
                 self._found.setdefault(term, []).append((place, weight))
 
     def scores(self, text: str) -> list[float]:
-        """Return how much of a request each route has: about 1 for one that has all its words, 0 for none of them.
-
-        Args:
-            text: The request.
-        """
+        """Return a score for each route: about 1 for all words of the request, 0 for none."""
         scores = [0.0] * self._size
         asked = set(index_terms(text))
         # a word that no route has counts as well: of a long request one word in common says little
@@ -210,14 +197,15 @@ class WordIndex:
 
 
 VECTOR = "vector"
-"""Label of a ranking by words alone."""
+"""Key in `Ranking.missing` of a ranking by words alone."""
 
 _WORDS = 2.0
-"""Weight of words beside vectors: a request of which a route has every word is as good as two standard deviations.
-Chosen with the requests that are kept for it (`benchmarks.routing`), where 1 to 3 differ by a point."""
+"""Weight of words beside vectors: all words of a request are worth two standard deviations. Chosen with
+`benchmarks.routing`, where 1 to 3 differ by a point.
+"""
 
 _LAYER_STANDS_OUT = 1.6
-"""Standard deviations from which a layer is what a request asks for: nine in ten requests for a tool stay below."""
+"""Standard deviations from which a request asks for a layer: nine in ten requests for a tool stay below."""
 
 
 @dataclass(frozen=True)
@@ -226,8 +214,8 @@ class Ranking:
 
     Args:
         tools: The tools with their scores, the best first.
-        layers: The layers of memory that it asks for, if any.
-        missing: What could not be compared, with the cause; then the scores are those of words alone.
+        layers: The layers of memory that the request asks for.
+        missing: Failures with their causes; the scores are then by words alone.
     """
 
     tools: Sequence[tuple[Route, float]]
@@ -236,18 +224,13 @@ class Ranking:
 
     @property
     def margin(self) -> float:
-        """Return how far ahead the best tool is; 0 where there is none to be ahead of."""
+        """Lead of the best tool over the second; 0 without a second."""
         scores = [score for _, score in self.tools[:2]]
         return scores[0] - scores[1] if len(scores) == 2 else 0.0
 
 
 class Router:
-    """Ranks.
-
-    Args:
-        tools: The routes of tools.
-        layers: The routes of layers of memory.
-    """
+    """Ranker of tools and layers of memory."""
 
     def __init__(self, tools: Sequence[Route], layers: Sequence[Route] = ()) -> None:
         self._tools = tools
@@ -257,12 +240,11 @@ class Router:
         self._vectors: weakref.WeakKeyDictionary[BaseStore, RouteVectors] = weakref.WeakKeyDictionary()
 
     async def rank(self, text: str, store: BaseStore | None, seconds: float) -> Ranking:
-        """Rank the tools and the layers for a request, whatever fails.
+        """Rank the tools and the layers for a request; never raises.
 
         Args:
-            text: The request.
-            store: Whose embedder to use; without one, words decide.
-            seconds: How long the embedder may take.
+            store: Store with the embedder; None ranks by words.
+            seconds: Time limit of the embedder.
         """
         words = self._words.scores(text)
         try:
@@ -299,24 +281,23 @@ class Router:
 # Relations between tools: declared ones, and successions in a user's own experience.
 
 MIN_FOLLOWED = 2
-"""Once may be chance."""
+"""Minimal count of a succession; once may be chance."""
 
 _DECLARED = 2
-"""A declared relation counts as one that was seen as often as that: experience that says otherwise comes first."""
+"""Count of a declared relation: contrary experience comes first."""
 
 Follows = Mapping[str, Mapping[str, int]]
-"""By tool: the tools that were called next in the same turn, with how often."""
+"""By tool: the tools called next in the same turn, with their counts."""
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A next step that may be of use.
+    """A suggested next step.
 
     Args:
-        tool: The tool.
-        text: What it is for.
-        after: What it follows.
-        times: How often this user's turns went on with it; 0 where that is only declared.
+        text: Purpose of the tool.
+        after: The preceding tool.
+        times: How often this user's turns went on with it; 0 for a declared relation alone.
     """
 
     tool: str
@@ -326,11 +307,7 @@ class Suggestion:
 
 
 def what_followed(steps: Iterable[StepExperience]) -> Follows:
-    """Return what followed what. A step that failed is followed by nothing, and follows nothing.
-
-    Args:
-        steps: What an agent did, in order.
-    """
+    """Count the successions of tools in an agent's steps, in order; a failed step has no successor or predecessor."""
     found: dict[str, Counter[str]] = {}
     before: StepExperience | None = None
     for step in steps:
@@ -344,7 +321,7 @@ class Relations:
     """The relations of tools.
 
     Args:
-        routes: The tools' routes. A declared relation to a tool that there is not, is none.
+        routes: The tools' routes; relations to unknown tools are ignored.
     """
 
     def __init__(self, routes: Sequence[Route]) -> None:
@@ -356,7 +333,7 @@ class Relations:
                     self._next.setdefault(name, []).append(route.name)
 
     def required(self, names: Iterable[str]) -> list[str]:
-        """Return what tools cannot be used without, whatever that needs in turn included."""
+        """Return the requirements of tools, indirect ones included."""
         found: dict[str, None] = {}
         waiting = list(names)
         while waiting:
@@ -366,12 +343,7 @@ class Relations:
         return list(found)
 
     def partners(self, name: str, follows: Follows) -> list[str]:
-        """Return what a tool is called with in one turn: what follows it, then what it follows, most often first.
-
-        Args:
-            name: The tool.
-            follows: What followed what.
-        """
+        """Return the tools used with a tool in one turn: its successors, then its predecessors, most frequent first."""
         before = dict.fromkeys((n for n in self._routes[name].after if n in self._routes), _DECLARED)
         for earlier, later in follows.items():
             if later.get(name, 0) >= MIN_FOLLOWED and earlier in self._routes:
@@ -379,13 +351,7 @@ class Relations:
         return list(dict.fromkeys([*_by_number(self._following(name, follows)), *_by_number(before)]))
 
     def suggestions(self, names: Sequence[str], follows: Follows, limit: int) -> list[Suggestion]:
-        """Return next steps.
-
-        Args:
-            names: What will be done: what follows these is suggested, and not these themselves.
-            follows: What followed what.
-            limit: How many.
-        """
+        """Return next steps after some tools, without these."""
         found: dict[str, Suggestion] = {}
         for name in names:
             for tool in _by_number(self._following(name, follows)):
@@ -401,7 +367,7 @@ class Relations:
 
 
 def first_sentence(text: str) -> str:
-    """Return the beginning of a description.
+    """Return the first sentence of a description.
 
     >>> first_sentence("Look up a word. Use it for rare ones.")
     'Look up a word.'

@@ -1,7 +1,7 @@
-"""Cleaning pages in a process of its own, with bounds of time and memory.
+"""Cleaning of pages in a process of its own, with bounds of time and memory.
 
-A parser of strangers' markup is where a hostile page attacks. In a process of its own it can be stopped, it cannot take
-the memory of the agent's process, and it has none of that process's keys: it is given the markup and gives the text.
+A hostile page attacks the parser. In a process of its own the parser can be stopped, cannot take the memory of the
+agent's process, and has none of its keys: it gets the markup and returns the text.
 
 A message on either pipe is its length in four bytes, and that many bytes of UTF-8.
 """
@@ -21,20 +21,20 @@ from react_mem.tools.web.clean import Article, clean
 from react_mem.tools.web.missing import MissingPackage
 
 MEMORY_BYTES = 512 * 1024 * 1024
-"""Of addresses, Python's own 50 MB among them; a page of the largest size takes 70 MB more."""
+"""Address space, with 50 MB of Python itself; a page of the largest size takes 70 MB more."""
 
 _LENGTH = struct.Struct(">I")
 
 
 class CleanerStopped(Exception):  # noqa: N818 - it says what has happened
-    """A page that the process which cleans pages has not survived."""
+    """The cleaning process did not survive a page."""
 
 
 class PageCleaner:
-    """Takes the text out of pages, in a process that starts when it is needed. Blocking, and for one thread at a time.
+    """Extractor of pages' text in a process that starts on demand. Blocking, and for one thread at a time.
 
     Args:
-        memory_bytes: Bytes of memory that the process may have, where the system can bound them.
+        memory_bytes: Memory bound of the process, where the system supports it.
     """
 
     def __init__(self, memory_bytes: int = MEMORY_BYTES) -> None:
@@ -45,7 +45,7 @@ class PageCleaner:
         """Start the process if there is none; it gets ready by itself.
 
         Raises:
-            OSError: If the system starts none.
+            OSError: If the process cannot be started.
         """
         if self._process is None or self._process.poll() is not None:
             self.close()
@@ -64,19 +64,12 @@ class PageCleaner:
         return self._process
 
     def clean(self, markup: str, seconds: float) -> Article:
-        """Take the text out of a page.
-
-        Args:
-            markup: The page.
-            seconds: After which the process is stopped.
-
-        Returns:
-            What it says; with an empty text where that is nothing.
+        """Return the text of a page; empty for none.
 
         Raises:
             MissingPackage: If trafilatura is not installed.
-            TimeoutError: If it takes longer.
-            CleanerStopped: If the process does not survive the page, or cannot read it.
+            TimeoutError: If it takes longer than `seconds`; the process is stopped.
+            CleanerStopped: If the process dies, or cannot read the page.
         """
         process = self.start()
         asked, answers = cast("BinaryIO", process.stdin), cast("BinaryIO", process.stdout)
@@ -126,7 +119,7 @@ def _send(pipe: BinaryIO, message: bytes) -> None:
 
 
 def _receive(pipe: BinaryIO) -> bytes | None:
-    """Return the next message; None where the other side has ended."""
+    """Return the next message; None at the end of the pipe."""
     header = pipe.read(_LENGTH.size)
     if len(header) < _LENGTH.size:
         return None
@@ -145,7 +138,7 @@ def _answer(markup: str) -> dict[str, str]:
 
 
 def _bound(memory_bytes: int) -> None:
-    """Bound what this process may take, where the system can: memory, and no file may be written."""
+    """Bound the memory of this process, and forbid it to write files, where the system supports it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -156,7 +149,7 @@ def _bound(memory_bytes: int) -> None:
 
 
 def main() -> None:
-    """Clean pages as they come, until the one who asks is gone."""
+    """Clean pages until the pipe closes."""
     asked, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     # what a library prints is no answer
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
