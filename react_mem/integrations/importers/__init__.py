@@ -1,1 +1,1 @@
-"""Importers of other systems: each source is a function from its files to neutral entries."""
+"""Importers of other systems: a function from files to neutral entries for each."""

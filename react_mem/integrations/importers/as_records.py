@@ -16,7 +16,7 @@ from react_mem.integrations.importers.source_updates import SETTLED
 from react_mem.memory import Document, Episode, Fact, Message, Origin, Record
 from react_mem.memory.records import KINDS, MAX_INDEXED_CHARS, normalise, storable
 
-# Entries of other systems in one neutral form: what a source is read into, and an importer writes.
+# Entries of other systems in one neutral form, between the sources and the importer.
 
 Role = Literal["user", "assistant", "system", "tool", "agent", "observer"]
 
@@ -100,7 +100,8 @@ class NothingToImportError(ValueError):
     """Error for a source without any usable entry: empty, or of another system."""
 
 
-Entries = Sequence[ForeignEntry | UnusableEntry]
+Entry = ForeignEntry | UnusableEntry
+Entries = Sequence[Entry]
 
 
 class ForeignSource(Protocol):
@@ -205,7 +206,7 @@ def _fact(entry: ForeignEntry, text: str, at: datetime) -> dict[str, Any]:
         "said_at": said_at,
         "valid_from": entry.valid_from,
         "valid_to": entry.valid_to or entry.expired_at,
-        # what was over when it was written is history from the beginning
+        # a fact that was over when it was written is history from the beginning
         "retired_at": entry.expired_at,
         "current": entry.expired_at is None and not over,
     }
@@ -314,7 +315,7 @@ class ImportOutcome:
         }
 
 
-# Owners of what is imported: whom a source names, and who that is here.
+# Owners of an import: from the names of the source to the users here.
 
 MAX_USER = 512
 """Characters of a user id, as in a run's context."""

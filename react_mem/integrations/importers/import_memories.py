@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import re
+import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 
 from react_mem.integrations.importers.as_records import (
+    BATCH,
+    Entries,
+    Entry,
     ForeignEntry,
     ForeignSource,
     ImportOutcome,
@@ -19,21 +25,30 @@ from react_mem.integrations.importers.as_records import (
     nobody_listens,
     why_no_owner,
 )
-from react_mem.integrations.importers.chat_exports import ChatGptExport, ClaudeExport
-from react_mem.integrations.importers.file_source import FileSource, JsonlEntries, MarkdownList
+from react_mem.integrations.importers.chat_exports import chatgpt_entries, claude_entries
 from react_mem.integrations.importers.import_files import ImportFile, text_stream
 from react_mem.integrations.importers.importer import import_from
 from react_mem.integrations.importers.langgraph_items import LangGraphItems
-from react_mem.integrations.importers.mem0_memories import Mem0Memories
-from react_mem.integrations.importers.zep_graph import ZepGraph
+from react_mem.integrations.importers.mem0_memories import mem0_entries
+from react_mem.integrations.importers.plain_entries import jsonl_entries, markdown_entries
+from react_mem.integrations.importers.zep_graph import zep_entries
 from react_mem.memory import MemoryFacade
 from react_mem.memory.records import checked, exported_lines, is_header
 
-_FILES: dict[str, type[FileSource]] = {
-    source.name: source for source in (Mem0Memories, ZepGraph, ChatGptExport, ClaudeExport, JsonlEntries, MarkdownList)
+_READERS: Mapping[str, Callable[[ImportFile], Iterator[Entry]]] = {
+    "mem0": mem0_entries,
+    "zep": zep_entries,
+    "chatgpt": chatgpt_entries,
+    "claude": claude_entries,
+    "jsonl": jsonl_entries,
+    "markdown": markdown_entries,
 }
+"""Readers of the systems with files: from a file to its entries."""
 
-IMPORTED_SYSTEMS = (*_FILES, LangGraphItems.name)
+_PERSONAL = ("chatgpt", "claude", "markdown")
+"""Systems with exports of one person."""
+
+IMPORTED_SYSTEMS = (*_READERS, LangGraphItems.name)
 """Names of the systems with an importer."""
 
 _OWN = ("jsonl", "markdown")
@@ -51,6 +66,37 @@ _SHORT = 1_000
 _REPEATED = "says something else under the id of a record before it, which counts; give each record an id of its own"
 
 _TEXT = re.compile(r"\.(jsonl?|md|markdown|txt)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """Entries of a file, read in a thread, so that the event loop never waits for disk or parser."""
+
+    name: str
+    file: ImportFile
+
+    @property
+    def personal(self) -> bool:
+        """True for the export of one person."""
+        return self.name in _PERSONAL
+
+    async def batches(self) -> AsyncIterator[Entries]:
+        """Yield the entries of the file, in batches.
+
+        Raises:
+            ValueError: If the file cannot be read; the message names place, cause and cure.
+        """
+        entries = _READERS[self.name](self.file)
+        while batch := await asyncio.to_thread(self._next, entries):
+            yield batch
+
+    def _next(self, entries: Iterator[Entry]) -> Entries:
+        try:
+            return list(islice(entries, BATCH))
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+            raise ValueError(f"{self.file.name}: the archive is damaged ({error}); download it again") from None
+        except OSError as error:
+            raise ValueError(f"{self.file.name} cannot be read: {error.strerror or error}") from None
 
 
 @checked()
@@ -92,11 +138,11 @@ async def import_memories(
     chosen = ImportOwners(user=owners) if isinstance(owners, str) else owners
     if system == LangGraphItems.name:
         source: ForeignSource = LangGraphItems(where, prefix)
-    elif system in _FILES:
+    elif system in _READERS:
         file = await asyncio.to_thread(ImportFile, where)
         if system in _OWN and await asyncio.to_thread(_is_own, file):
             return await _brought_back(memory, file, chosen.of(""), restore=restore, dry_run=dry_run, told=told)
-        source = _FILES[system](file)
+        source = FileSource(system, file)
     else:
         raise ValueError(f"there is no import from {system!r}; there are {', '.join(IMPORTED_SYSTEMS)}")
     if restore:
@@ -112,12 +158,12 @@ async def import_memories(
 def _fitting(tried: FileSource) -> str:
     """Return the system that can read the beginning of a file that another reader refused; empty for none."""
     if _is_own(tried.file):
-        return MarkdownList.name if any(map(is_header, exported_lines(_head(tried.file)))) else JsonlEntries.name
-    for name, source in _FILES.items():
+        return "markdown" if any(map(is_header, exported_lines(_head(tried.file)))) else "jsonl"
+    for name, read in _READERS.items():
         if name == tried.name:
             continue
         with suppress(ValueError):
-            if any(isinstance(one, ForeignEntry) for one in islice(source(tried.file).entries(), _HEAD_ENTRIES)):
+            if any(isinstance(one, ForeignEntry) for one in islice(read(tried.file), _HEAD_ENTRIES)):
                 return name
     return ""
 

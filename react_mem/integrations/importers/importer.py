@@ -195,7 +195,7 @@ class _Importing:
             if self.outcome.dry_run:
                 return (decided, turns), []
             written = [*new, *decided.changed.values()]
-            # what becomes history needs no more room
+            # history needs no more room
             more = [record for record in written if not isinstance(record, Fact) or record.current]
             await make_room(self._store, user_id, self._quotas, more)
             facts = [record for record in written if isinstance(record, Fact)]

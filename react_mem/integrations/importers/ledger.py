@@ -118,7 +118,7 @@ def _named(entry: tuple[Any, ...]) -> str:
     return digest_of(*map(str, entry))
 
 
-# First reading of a source: whether it has anything to import, and whose that is, before any of it is written.
+# First reading of a source: a check for usable entries and owners before anything is written.
 
 
 class FirstReading:

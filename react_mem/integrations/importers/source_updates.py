@@ -115,7 +115,7 @@ def of_other_words(
         return KNOWN if known is not None else SourceUpdate(refused=FORGOTTEN)
     believed = [prior for prior in priors if not isinstance(prior, Fact) or prior.current]
     if not believed:
-        # whoever ended it: what took its place may have been forgotten
+        # whoever ended it: its successor may have been forgotten
         return KNOWN if known is not None else SourceUpdate(refused=KEPT)
     prior = max(believed, key=_said_at)
     if isinstance(known, Fact) and not known.current:

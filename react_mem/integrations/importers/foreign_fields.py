@@ -1,9 +1,14 @@
-"""Times as other systems write them: ISO 8601, seconds or milliseconds since 1970."""
+"""Fields of other systems: texts, and times in ISO 8601, in seconds or in milliseconds since 1970."""
 
 from __future__ import annotations
 
+import math
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+JSON_FILES = re.compile(r"\.jsonl?$", re.IGNORECASE)
+NO_OBJECT = "is not a JSON object"
 
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _AHEAD = timedelta(days=1)
@@ -50,3 +55,19 @@ def written_at(*values: Any) -> tuple[datetime | None, bool]:
 
 def _is_number(value: str) -> bool:
     return value.strip().replace(".", "", 1).lstrip("-").isdecimal()
+
+
+def text_of(value: Any) -> str:
+    """Return a string or a number as text; empty for anything else.
+
+    >>> text_of("7"), text_of(7), text_of(float("nan")), text_of(None)
+    ('7', '7', '', '')
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return ""
+    return value if isinstance(value, str) else str(value) if isinstance(value, int | float) else ""
+
+
+def noted(value: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return the named fields that have a value."""
+    return {name: value[name] for name in names if value.get(name)}
