@@ -19,7 +19,7 @@ from react_mem.agents.terminal.output import Output
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.integrations import audit_quality
-from react_mem.integrations.quality.quality_tally import QualityCheck, QualityFinding, QualityReport
+from react_mem.integrations.quality import QualityCheck, QualityFinding, QualityReport
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import memory_namespace, open_storage
 from react_mem.memory.turns import scrub
