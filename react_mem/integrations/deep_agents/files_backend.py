@@ -12,14 +12,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from langgraph.store.base import BaseStore
 
-from react_mem.integrations.deep_agents.file_owner import FileOwner
-from react_mem.integrations.deep_agents.file_search import FoundFile, search_files
-from react_mem.integrations.deep_agents.kept_file import Contents
-from react_mem.integrations.deep_agents.owned_files import OwnedFiles
+from react_mem.integrations.deep_agents.owned_files import Contents, FileOwner, OwnedFiles
 from react_mem.integrations.deep_agents.package import (
     DeleteResult,
     EditResult,
@@ -28,8 +25,8 @@ from react_mem.integrations.deep_agents.package import (
     perform_string_replacement,
 )
 from react_mem.integrations.deep_agents.reading_backend import ReadingBackend, missing, refusal
-from react_mem.memory import MemoryPolicy, Origin
-from react_mem.memory.records import AgentFile, checked
+from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, Origin
+from react_mem.memory.records import AgentFile, checked, origin_of
 
 _UPLOADED_AT_ONCE = 20
 """Files of one batch, whose embeddings are awaited together."""
@@ -192,3 +189,81 @@ def _replaced(text: str, *, old: str, new: str, everywhere: bool) -> tuple[int |
         old, new = (one.replace("\r\n", "\n").replace("\n", "\r\n") for one in (old, new))
         done = perform_string_replacement(text, old, new, everywhere)
     return (done, None) if isinstance(done, str) else (done[1], done[0])
+
+
+# Hybrid search in an owner's files, with the matching passage and its lines.
+
+PASSAGE_CHARS = 1_000
+"""Characters of a passage: about the length of an indexed piece."""
+
+_OUTSIDE = "files"
+"""Session id of a search by an application."""
+
+_SPARE = 5
+"""Candidates for each wanted file, where only one folder is searched."""
+
+
+class FoundFile(NamedTuple):
+    """A matching file.
+
+    Args:
+        passage: The matching part; empty if the path alone matches.
+        first_line: First line of the passage, from 1.
+        last_line: Last line of the passage.
+        modified_at: Last written, as ISO 8601.
+    """
+
+    path: str
+    passage: str
+    first_line: int
+    last_line: int
+    origin: Origin
+    modified_at: str
+
+
+async def search_files(files: OwnedFiles, policy: MemoryPolicy, query: str, limit: int) -> tuple[list[FoundFile], str]:
+    """Return the matching files, the most relevant first, and the problems of the search.
+
+    Raises:
+        ValueError: If the query is blank.
+    """
+    if not query.strip():
+        raise ValueError("say what to look for, in a few words")
+    wanted = max(limit, 1) * (_SPARE if files.folder else 1)
+    recall = policy.recall.model_copy(update={"max_memories": wanted})
+    owner = files.owner
+    found = await MemoryFacade(owner.store, policy.model_copy(update={"recall": recall})).read(
+        MemoryQuery(
+            user_id=owner.user_id,
+            session_id=owner.session_id or _OUTSIDE,
+            agent_id=files.agent_id,
+            scopes=[MemoryScope.FILES],
+            query=query,
+            # a search by the agent shows the nearest files, even distant ones
+            extra={"cut": False},
+        )
+    )
+    inside = [item for item in found if _is_searched(item.payload, files.folder)][:limit]
+    shown = await asyncio.to_thread(lambda: [_found(item, len(files.folder)) for item in inside])
+    return shown, "; ".join(f"{arm}: {cause}" for arm, cause in found.missing.items())
+
+
+def _is_searched(value: Mapping[str, Any], folder: str) -> bool:
+    # LangGraph's own stores list unindexed items after the hits
+    return str(value.get("path")).startswith(f"{folder}/") and bool(value.get("text") or value.get("keywords"))
+
+
+def _found(item: MemoryResultItem, folder: int) -> FoundFile:
+    value: Mapping[str, Any] = item.payload
+    text = str(value.get("text") or "")
+    matched = next((part.content for part in item.fragments if part.id == item.id), "") or text
+    passage = matched.strip()[:PASSAGE_CHARS]
+    first = text.count("\n", 0, max(text.find(passage), 0)) + 1
+    return FoundFile(
+        path=str(value["path"])[folder:],
+        passage=passage,
+        first_line=first,
+        last_line=first + passage.count("\n"),
+        origin=origin_of(value),
+        modified_at=str(value.get("modified_at") or ""),
+    )

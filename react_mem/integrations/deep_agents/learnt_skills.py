@@ -11,8 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from langgraph.store.base import BaseStore
 
-from react_mem.integrations.deep_agents.file_owner import FileOwner
-from react_mem.integrations.deep_agents.kept_file import Contents, KeptFile
+from react_mem.integrations.deep_agents.owned_files import Contents, FileOwner, KeptFile
 from react_mem.integrations.deep_agents.package import (
     DeleteResult,
     EditResult,
@@ -58,7 +57,7 @@ class LearntSkills:
                 _as_file(Skill.from_value(item.value))
                 for page in pages
                 for item in page
-                # one on probation is still to show what it is good for
+                # a skill on probation has not proved itself yet
                 if SKILL.matches(item.value) and item.value.get("status") == "active"
             ]
         )

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import base64
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
-from langgraph.store.base import GetOp, Item
+from langgraph.config import get_config, get_store
+from langgraph.runtime import Runtime, get_runtime
+from langgraph.store.base import BaseStore, GetOp, Item
 
-from react_mem.integrations.deep_agents.file_owner import FileOwner
-from react_mem.integrations.deep_agents.kept_file import Contents, KeptFile
 from react_mem.memory import MemoryPolicy, Origin
 from react_mem.memory.records import (
     KINDS,
     AgentFile,
     AuditAction,
+    AuditActor,
+    AuditReason,
     Change,
+    acting,
     check_held,
     delete,
     forget_count,
@@ -29,6 +34,140 @@ from react_mem.memory.records import (
     put,
     transact,
 )
+from react_mem.memory.turns import identify, why_off
+
+# Owner of the files of a call: from the current run, or named by the application.
+
+_NO_RUN = (
+    "no run is going on that says whose files these are: use the backend in an agent, or name the owner and the store, "
+    'as in MemoryFilesBackend(user_id="ann", store=store)'
+)
+_NO_STORE = "the agent has no store: build it with one, create_deep_agent(..., store=...), or give one to the backend"
+
+
+class NobodysFiles(ValueError):  # noqa: N818 - it says what is
+    """Error for a call without an owner; the message says how to name one."""
+
+
+@dataclass(frozen=True)
+class FileOwner:
+    """Owner of files, with their store.
+
+    Args:
+        session_id: The conversation of the call; empty outside of one.
+        in_run: True for a call by an agent, false for one by the application.
+    """
+
+    store: BaseStore
+    user_id: str
+    session_id: str
+    in_run: bool
+
+    @contextmanager
+    def acting(self) -> Iterator[None]:
+        """Record the actions within the context as the agent's, in a run."""
+        if not self.in_run:
+            yield
+            return
+        with acting(AuditActor.AGENT, AuditReason.TURN):
+            yield
+
+
+def owner_of_files(store: BaseStore | None, user_id: str | None) -> FileOwner:
+    """Return the owner of the files of the current call.
+
+    Args:
+        store: The store; None for the run's.
+        user_id: The owner by the application; None for the run's. Never a model's or a tool's choice.
+
+    Raises:
+        NobodysFiles: If there is neither owner, or no store.
+    """
+    runtime = _runtime()
+    if runtime is None:
+        if not user_id or store is None:
+            raise NobodysFiles(_NO_RUN)
+        return FileOwner(store, user_id, "", in_run=False)
+    config = get_config()
+    identity = identify(runtime, config)
+    if user_id is None and identity is None:
+        raise NobodysFiles(why_off(runtime, config))
+    kept = store if store is not None else _store_of_run()
+    if identity is not None and user_id in (None, identity.user_id):
+        return FileOwner(kept, identity.user_id, identity.session_id, in_run=True)
+    # the conversation is somebody else's
+    return FileOwner(kept, str(user_id), "", in_run=True)
+
+
+def _runtime() -> Runtime[None] | None:
+    try:
+        return get_runtime()
+    except (RuntimeError, KeyError):
+        return None
+
+
+def _store_of_run() -> BaseStore:
+    try:
+        store: BaseStore | None = get_store()
+    except (RuntimeError, KeyError):
+        store = None
+    if store is None:
+        raise NobodysFiles(_NO_STORE)
+    return store
+
+
+# A file as a value: its path and contents.
+
+
+class Contents(NamedTuple):
+    """Contents of a file, as text or base64."""
+
+    content: str
+    encoding: Literal["utf-8", "base64"] = "utf-8"
+
+    @classmethod
+    def of(cls, data: bytes) -> Contents:
+        r"""Return bytes as text if they are UTF-8 without NUL, else as base64. Slow: not for an event loop.
+
+        >>> Contents.of(b"tea"), Contents.of(b"a\x00b")
+        (Contents(content='tea', encoding='utf-8'), Contents(content='YQBi', encoding='base64'))
+        """
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            text = ""
+        if (not text and data) or "\x00" in text:
+            return cls(base64.b64encode(data).decode("ascii"), "base64")
+        return cls(text)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        if self.encoding == "base64":
+            return len(self.content) // 4 * 3 - self.content[-2:].count("=")
+        return len(self.content) if self.content.isascii() else len(self.content.encode())
+
+    def data(self) -> bytes:
+        """Return the contents as bytes."""
+        return base64.b64decode(self.content) if self.encoding == "base64" else self.content.encode()
+
+
+class KeptFile(NamedTuple):
+    """A stored file.
+
+    Args:
+        created_at: First written, as ISO 8601.
+        modified_at: Last written, as ISO 8601.
+    """
+
+    path: str
+    contents: Contents
+    created_at: str
+    modified_at: str
+    origin: Origin
+
+
+# The files of an owner.
 
 FILE = KINDS["file"]
 
@@ -122,7 +261,7 @@ class OwnedFiles:
                 return outcome, []
             alone = before.session_id == self.owner.session_id
             after = self._file(whole, Contents(text), before.origin.least(Origin.ASSISTANT), before)
-            # what several conversations wrote is none's alone, and goes with none of them
+            # a file of several conversations belongs to none, and is erased with none
             return outcome, [after if alone else after.model_copy(update={"session_id": ""})]
 
         return await self._write([whole], made)

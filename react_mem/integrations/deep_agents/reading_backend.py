@@ -12,8 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from langgraph.store.base import BaseStore
 
 from react_mem.errors import LegalHoldError, MemoryFull
-from react_mem.integrations.deep_agents.file_owner import FileOwner, NobodysFiles, owner_of_files
-from react_mem.integrations.deep_agents.kept_file import KeptFile
+from react_mem.integrations.deep_agents.owned_files import FileOwner, KeptFile, NobodysFiles, owner_of_files
 from react_mem.integrations.deep_agents.package import (
     BackendProtocol,
     FileData,
@@ -25,6 +24,7 @@ from react_mem.integrations.deep_agents.package import (
     LsResult,
     ReadResult,
     compile_grep_include_glob,
+    grep_matches_from_files,
     slice_read_response,
 )
 from react_mem.memory.records import AgentFile, run_blocking
@@ -67,55 +67,19 @@ def matching(files: Sequence[KeptFile], pattern: str, path: str) -> list[FileInf
     return [_info(file) for file in sorted(found, key=lambda file: (file.modified_at, file.path), reverse=True)]
 
 
-class Grep:
-    """Search for the lines that hold a text.
-
-    Args:
-        pattern: The text, letter by letter.
-        path: The file or folder to search.
-        glob: Pattern of the file names; None for all.
-        most: Maximal number of lines, the first by path; None for all.
-
-    Raises:
-        ValueError: If the pattern of the names is invalid.
-    """
-
-    def __init__(self, pattern: str, path: str, glob: str | None, most: int | None) -> None:
-        self._pattern = pattern
-        self._path = path
-        self._matches: Callable[[str], bool] | None = _matcher(glob) if glob else None
-        self._most = most
-        self._found: list[GrepMatch] = []
-        self._truncated = False
-
-    def look(self, files: Iterable[KeptFile]) -> None:
-        """Search more files."""
-        for file in files:
-            if file.contents.encoding != "utf-8":
-                continue
-            if self._matches is not None and not self._matches(_relative(file.path, self._path)):
-                continue
-            if self._pattern in file.contents.content:
-                self._look_at(file)
-        if self._most is not None and len(self._found) > self._most:
-            self._found = self._ordered()[: self._most]
-            self._truncated = True
-
-    def result(self) -> GrepResult:
-        """Return the matches by path and line."""
-        return GrepResult(matches=self._ordered(), truncated=self._truncated)
-
-    def _look_at(self, file: KeptFile) -> None:
-        for number, line in enumerate(file.contents.content.split("\n"), 1):
-            if self._pattern in line:
-                self._found.append(GrepMatch(path=file.path, line=number, text=line.removesuffix("\r")))
-
-    def _ordered(self) -> list[GrepMatch]:
-        return sorted(self._found, key=lambda match: (match["path"], match["line"]))
+def _grepped(files: Iterable[KeptFile], pattern: str, path: str, glob: str | None) -> list[GrepMatch]:
+    """Return the lines that hold a text, letter by letter."""
+    given = {file.path: _as_data(file) for file in files if pattern in file.contents.content}
+    found = grep_matches_from_files(given, pattern, path, glob).matches or []
+    return [GrepMatch(path=one["path"], line=one["line"], text=one["text"].removesuffix("\r")) for one in found]
 
 
 def _info(file: KeptFile) -> FileInfo:
     return FileInfo(path=file.path, is_dir=False, size=file.contents.size, modified_at=file.modified_at)
+
+
+def _place(match: GrepMatch) -> tuple[str, int]:
+    return match["path"], match["line"]
 
 
 def _matcher(pattern: str) -> Callable[[str], bool]:
@@ -218,10 +182,17 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
         """Find the lines that hold a text, letter by letter; the search runs in a thread."""
 
         async def work(files: FilesRead) -> GrepResult:
-            grep = await asyncio.to_thread(Grep, pattern, path or "/", glob, max_count)
-            async for page in files.every(path or "/"):
-                await asyncio.to_thread(grep.look, page)
-            return grep.result()
+            where = AgentFile.clean_path(path or "/")
+            if glob:
+                await asyncio.to_thread(_matcher, glob)
+            found: list[GrepMatch] = []
+            async for page in files.every(where):
+                found += await asyncio.to_thread(_grepped, page, pattern, where, glob)
+                if max_count is not None and len(found) > max_count:
+                    # one more than wanted tells that there are more
+                    found = sorted(found, key=_place)[: max_count + 1]
+            truncated = max_count is not None and len(found) > max_count
+            return GrepResult(matches=sorted(found, key=_place)[:max_count], truncated=truncated)
 
         return await self._answer(work, lambda error: GrepResult(error=f"Error: {error}"))
 

@@ -14,8 +14,7 @@ from langchain.agents.middleware.types import AgentMiddleware, AgentState, Model
 from langchain_core.messages import SystemMessage
 from langchain_core.tools import StructuredTool
 
-from react_mem.integrations.deep_agents.file_search import FoundFile
-from react_mem.integrations.deep_agents.files_backend import MemoryFilesBackend
+from react_mem.integrations.deep_agents.files_backend import FoundFile, MemoryFilesBackend
 from react_mem.integrations.deep_agents.package import (
     BRACE,
     GLOBSTAR,
