@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 
 from langchain_core.messages import HumanMessage
 from mcp import MCPError
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
-from pydantic import BaseModel, Field
+from pydantic import Field
+from pydantic_core import to_json
 
 from react_mem.integrations.mcp_server.mcp_results import (
     MAX_MESSAGE,
+    NOTICE,
     ClientMemory,
-    ConversationList,
-    ListedConversation,
-    ShownConversation,
-    ShownProfile,
-    ShownProfileField,
-    ToldMessage,
     client_memory,
     title_of,
 )
@@ -48,16 +44,16 @@ async def profile() -> str:
     async with client_memory(ResourceError) as caller:
         known = await caller.memory.profile.get_profile(caller.user_id)
         fields = [
-            ShownProfileField(
-                name=flat(name, MAX_LINE_CHARS),
-                value=flat(field.value, MAX_LINE_CHARS),
-                origin=field.origin.value,
-                since=field.updated_at.isoformat(),
-            )
+            {
+                "name": flat(name, MAX_LINE_CHARS),
+                "value": flat(field.value, MAX_LINE_CHARS),
+                "origin": field.origin.value,
+                "since": field.updated_at.isoformat(),
+            }
             for name, field in (known.fields.items() if known is not None else ())
             if field.value
         ]
-        return _json(ShownProfile(fields=fields))
+        return _json(fields=fields)
 
 
 async def conversations() -> str:
@@ -65,17 +61,17 @@ async def conversations() -> str:
     async with client_memory(ResourceError) as caller:
         held = await caller.memory.dialog.conversations(caller.user_id)
         listed = [
-            ListedConversation(
-                id=one.id,
-                uri=f"{CONVERSATIONS}/{one.id}",
-                agent=one.agent,
-                messages=one.messages,
-                last=one.last,
-                about=render_beginning(one.about),
-            )
+            {
+                "id": one.id,
+                "uri": f"{CONVERSATIONS}/{one.id}",
+                "agent": one.agent,
+                "messages": one.messages,
+                "last": one.last,
+                "about": render_beginning(one.about),
+            }
             for one in held[:_LISTED]
         ]
-        return _json(ConversationList(conversations=listed, left_out=len(held) - len(listed)))
+        return _json(conversations=listed, left_out=len(held) - len(listed))
 
 
 async def conversation(id: str) -> str:
@@ -85,11 +81,9 @@ async def conversation(id: str) -> str:
         if not held.messages and held.summary is None:
             raise ResourceNotFoundError(f"this user has no such conversation; {CONVERSATIONS} lists those there are")
         return _json(
-            ShownConversation(
-                id=id,
-                summary=flat(held.summary.text) if held.summary else "",
-                messages=[_told(message) for message in held.messages],
-            )
+            id=id,
+            summary=flat(held.summary.text) if held.summary else "",
+            messages=[_told(message) for message in held.messages],
         )
 
 
@@ -123,16 +117,16 @@ async def briefing(caller: ClientMemory, message: str, session_id: str = CLIENT_
     return assembled.layout["retrieved"]
 
 
-def _told(message: Message) -> ToldMessage:
+def _told(message: Message) -> dict[str, Any]:
     value = message.to_value()
-    return ToldMessage(
-        id=message.id,
-        session_id=message.session_id,
-        role=message.role,
-        text=labelled(value, flat(title_of(value), MAX_MESSAGE)),
-        said_at=message.created_at,
-    )
+    return {
+        "id": message.id,
+        "session_id": message.session_id,
+        "role": message.role,
+        "text": labelled(value, flat(title_of(value), MAX_MESSAGE)),
+        "said_at": message.created_at,
+    }
 
 
-def _json(answer: BaseModel) -> str:
-    return answer.model_dump_json(indent=1)
+def _json(**answer: Any) -> str:
+    return to_json({"notice": NOTICE, **answer}, indent=1).decode()

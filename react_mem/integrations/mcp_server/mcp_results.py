@@ -144,19 +144,14 @@ class ForgetResult(BaseModel):
     candidates: list[ShownMemory] = Field(description="Which memories may be meant, where that is not clear.")
 
 
-class ToldMessage(BaseModel):
-    """One message."""
+class ToldSource(BaseModel):
+    """One message that a memory is from."""
 
     id: str
     session_id: str
     role: str
     text: str
     said_at: datetime | None
-
-
-class ToldSource(ToldMessage):
-    """One message that a memory is from."""
-
     quote: str = Field(description="The words of it that say this.")
 
     @classmethod
@@ -211,56 +206,12 @@ class WhyResult(BaseModel):
         )
 
 
-class ShownProfileField(BaseModel):
-    """One field of the profile."""
-
-    name: str
-    value: str
-    origin: str
-    since: str
-
-
-class ShownProfile(BaseModel):
-    """Profile of the user."""
-
-    notice: str = NOTICE
-    fields: list[ShownProfileField]
-
-
-class ListedConversation(BaseModel):
-    """One conversation."""
-
-    id: str
-    uri: str
-    agent: str
-    messages: int
-    last: str
-    about: str
-
-
-class ConversationList(BaseModel):
-    """The conversations of which memory has something, the latest first."""
-
-    notice: str = NOTICE
-    conversations: list[ListedConversation]
-    left_out: int
-
-
-class ShownConversation(BaseModel):
-    """The latest turns of a conversation, with its summary."""
-
-    notice: str = NOTICE
-    id: str
-    summary: str
-    messages: list[ToldMessage]
-
-
 def title_of(value: Mapping[str, Any]) -> str:
     """Return the title of a record as text; empty for none."""
     return next((str(value[name]) for name in kind_named(value.get("kind")).title if value.get(name)), "")
 
 
-# The user whose client calls. What carries the call says who they are; no tool, model or client has a say.
+# The calling user. The transport identifies them; no tool, model or client can.
 
 _SECONDS = 30.0
 """Time limit of a call, once memory is open."""
@@ -334,7 +285,7 @@ async def client_memory(refused: type[ToolError] | type[ResourceError] = ToolErr
             log.error("a call of an MCP client failed: %s", cause_of(error))
         raise refused(scrub(told)) from error
     except Exception as error:
-        # what it says may be anybody's: a statement, a key, what another user wrote
+        # its text may be anybody's: a statement, a key, another user's words
         log.error("a call of an MCP client failed: %s\n%s", cause_of(error), trace_of(error))
         raise refused(
             f"memory cannot be reached now ({type(error).__name__}); go on without it, tell the user, and try again "

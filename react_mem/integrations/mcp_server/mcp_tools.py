@@ -222,7 +222,7 @@ def _forgotten(receipt: Receipt) -> ForgetResult:
     )
 
 
-# The server: its tools with what a client may know of them beforehand, its resources and its prompt.
+# The server: its tools with their hints for clients, its resources and its prompt.
 
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
