@@ -260,7 +260,7 @@ class Switch:
         leaders = list(dict.fromkeys([*picked, *nearest[: max(_LEADERS - len(picked), 0)]]))
         first = _unique([*picked, *self._relations.required([*picked, *nearest[:1]])])
         partners = _unique(name for leader in leaders for name in self._relations.partners(leader, followed))
-        # what is near by itself needs no place of a partner
+        # a tool that is near by itself needs no place of a partner
         sure = {*first, *nearest[: max(limit - _PARTNERS, 1)]}
         kept = [name for name in _unique([*partners, *recent]) if name not in sure][:_PARTNERS]
         body = _unique([*first, *nearest])[: max(limit - len(kept), len(first))]
