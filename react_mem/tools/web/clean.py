@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
 from react_mem.memory.language import index_terms, index_words
@@ -73,7 +72,7 @@ def clean(markup: str) -> Article:
         from lxml import html  # type: ignore[import-untyped]
     except ImportError as error:
         raise MissingPackage("trafilatura") from error
-    # a failure to parse one page is not news for whoever runs this
+    # a page that cannot be parsed is no news for the operator
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
     logging.getLogger("htmldate").setLevel(logging.CRITICAL)
     parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
@@ -83,10 +82,9 @@ def clean(markup: str) -> Article:
     except (ValueError, AssertionError, html.etree.LxmlError):
         return Article("")
     title = _flat(tree.findtext(".//title") or "")[:MAX_TITLE_CHARS]
-    metadata = _first_date(tree)
     _drop_hidden(tree)
     if sum(1 for _ in tree.iter()) > _MAX_ELEMENTS:
-        return Article(_plain(tree), title, metadata)
+        return Article(_plain(tree), title)
     found = trafilatura.bare_extraction(
         tree,
         # the comparison with other extractors doubles the time
@@ -100,7 +98,7 @@ def clean(markup: str) -> Article:
         # a page without an article is a list, a table or a line
         text=text if len(text) >= 200 else max(text, _plain(tree), key=len),
         title=_flat(getattr(found, "title", "") or "")[:MAX_TITLE_CHARS] or title,
-        published=_day(getattr(found, "date", "") or "") or metadata,
+        published=getattr(found, "date", "") or "",
     )
 
 
@@ -122,9 +120,9 @@ def _drop_hidden(tree: Any) -> None:
         style = re.sub(r"\s", "", element.get("style", "")).lower()
         if (hidden or HIDDEN_STYLE.search(style)) and element.getparent() is not None and element.tag != "body":
             element.tag = _SILENT_TAG
-    # in one pass: to take them out one by one takes a time that grows with the square of what stands beside them
+    # in one pass: removal one by one takes quadratic time
     strip_elements(tree, *SILENT_TAGS, with_tail=False)
-    # what stood between them is in as many pieces, which every look at it would join again
+    # joins the text pieces once, instead of at every access
     for element in tree.iter():
         element.text, element.tail = element.text, element.tail
 
@@ -137,37 +135,13 @@ def _plain(tree: Any) -> str:
         is_block = element.tag in BLOCK_TAGS
         parts.append("\n" if is_block else "")
         parts.append(element.text or "")
-        # what follows a block stands on a line of its own
+        # a text after a block has a line of its own
         parts.append(("\n" if is_block else "") + (element.tail or ""))
         size += len(element.text or "") + len(element.tail or "")
         if size > MAX_TEXT_CHARS:
             break
     lines = (_flat(line) for line in "".join(parts).split("\n"))
     return "\n".join(line for line in lines if line)[:MAX_TEXT_CHARS]
-
-
-def _first_date(tree: Any) -> str:
-    for query in (
-        "//meta[@property='article:published_time' or @itemprop='datePublished']/@content",
-        "//meta[@name='date' or @name='pubdate']/@content",
-        "//time/@datetime",
-    ):
-        for value in tree.xpath(query)[:3]:
-            if day := _day(str(value)):
-                return day
-    return ""
-
-
-def _day(text: str) -> str:
-    """Return a date as YYYY-MM-DD; empty for none.
-
-    >>> _day("2026-01-02T03:04:05Z"), _day("2026-13-45"), _day("soon")
-    ('2026-01-02', '', '')
-    """
-    try:
-        return date.fromisoformat(text.strip()[:10]).isoformat()
-    except ValueError:
-        return ""
 
 
 def _flat(text: str) -> str:
@@ -205,7 +179,7 @@ def relevant(text: str, question: str, limit: int = MAX_PAGE_CHARS) -> str:
         return text.strip()
     passages = _passages(text, min(_PASSAGE_CHARS, limit))
     scores = _scores(passages, question)
-    # what has nothing to do with the question only fills the prompt
+    # irrelevant passages only fill the prompt
     worth = [place for place, score in enumerate(scores) if score > 0]
     chosen: list[int] = []
     room = limit

@@ -3,7 +3,7 @@
 A hostile page attacks the parser. In a process of its own the parser can be stopped, cannot take the memory of the
 agent's process, and has none of its keys: it gets the markup and returns the text.
 
-A message on either pipe is its length in four bytes, and that many bytes of UTF-8.
+A message on either pipe is a line of JSON.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import struct
 import subprocess
 import sys
 import threading
@@ -22,8 +21,6 @@ from react_mem.tools.web.missing import MissingPackage
 
 MEMORY_BYTES = 512 * 1024 * 1024
 """Address space, with 50 MB of Python itself; a page of the largest size takes 70 MB more."""
-
-_LENGTH = struct.Struct(">I")
 
 
 class CleanerStopped(Exception):  # noqa: N818 - it says what has happened
@@ -54,7 +51,7 @@ class PageCleaner:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                # what of the environment the interpreter needs, and nothing that is secret
+                # only the variables that the interpreter needs, and no secrets
                 env={
                     "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
                     **{name: os.environ[name] for name in ("SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ},
@@ -83,16 +80,16 @@ class PageCleaner:
         timer.daemon = True
         timer.start()
         try:
-            _send(asked, markup.encode("utf-8", "replace"))
-            reply = _receive(answers)
+            _send(asked, markup)
+            reply = answers.readline()
         except OSError:
-            reply = None
+            reply = b""
         finally:
             timer.cancel()
         if expired.is_set():
             self.close()
             raise TimeoutError
-        if reply is None:
+        if not reply.endswith(b"\n"):
             self.close()
             raise CleanerStopped("reading it takes more memory than a page may")
         found: dict[str, str] = json.loads(reply)
@@ -113,19 +110,9 @@ class PageCleaner:
             process.wait()
 
 
-def _send(pipe: BinaryIO, message: bytes) -> None:
-    pipe.write(_LENGTH.pack(len(message)) + message)
+def _send(pipe: BinaryIO, message: object) -> None:
+    pipe.write(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
     pipe.flush()
-
-
-def _receive(pipe: BinaryIO) -> bytes | None:
-    """Return the next message; None at the end of the pipe."""
-    header = pipe.read(_LENGTH.size)
-    if len(header) < _LENGTH.size:
-        return None
-    [length] = _LENGTH.unpack(header)
-    message = pipe.read(length)
-    return message if len(message) == length else None
 
 
 def _answer(markup: str) -> dict[str, str]:
@@ -151,12 +138,12 @@ def _bound(memory_bytes: int) -> None:
 def main() -> None:
     """Clean pages until the pipe closes."""
     asked, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    # what a library prints is no answer
+    # prints of a library are no answer
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     _bound(int(sys.argv[1]))
     _answer("")  # whatever it imports is there when the first page comes
-    while (markup := _receive(asked)) is not None:
-        _send(answers, json.dumps(_answer(markup.decode("utf-8"))).encode())
+    for line in asked:
+        _send(answers, _answer(json.loads(line)))
 
 
 if __name__ == "__main__":

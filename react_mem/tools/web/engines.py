@@ -18,9 +18,6 @@ from langchain_core.documents import Document
 
 from react_mem.tools.web.missing import MissingPackage
 
-# Errors about optional packages that are not installed.
-
-
 _TAVILY_URL = "https://api.tavily.com"
 _GOOGLE_URL = "https://www.googleapis.com/customsearch/v1"
 
@@ -114,7 +111,7 @@ class DuckDuckGo(Engine):
         except ImportError as error:
             raise MissingPackage("ddgs") from error
         try:
-            # the other engines that ddgs knows are not those that the deployment has named
+            # the deployment has not chosen the other engines of ddgs
             return list(
                 DDGS(timeout=self._seconds).text(query, region="wt-wt", max_results=limit, backend="duckduckgo")
             )
@@ -222,7 +219,7 @@ async def _ask(request: httpx.Request, *, refused: str) -> Any:
     Raises:
         EngineError: If it fails, or its answer is not JSON.
     """
-    # without httpx.Client, which logs whole addresses, and with them what was asked
+    # without httpx.Client, which logs whole addresses with the query
     async with httpx.AsyncHTTPTransport(verify=await asyncio.to_thread(_tls)) as transport:
         response = await transport.handle_async_request(request)
         body = await response.aread()
@@ -302,7 +299,7 @@ def _from_document(document: Document, path: str, place: int) -> WebHit:
     )
 
 
-# One search as it goes: what for, until when, and what failed so far.
+# State of one search.
 
 
 @dataclass

@@ -11,7 +11,7 @@ from react_mem.memory import telemetry
 from react_mem.tools.web.engines import Attempt, Engine, EngineError, EngineMissing, WebHit
 from react_mem.tools.web.missing import MissingPackage
 
-# A circuit breaker: what fails again and again is left alone for a while, then tried once.
+# Circuit breaker.
 
 FAILURES = 3
 """Failures in a row that open the circuit. One is chance, and a second may be the same hiccup."""

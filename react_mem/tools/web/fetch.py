@@ -17,7 +17,7 @@ from charset_normalizer import from_bytes
 
 from react_mem.tools.web.network import CheckedBackend, Network, PageError, PageRefused
 
-# Bytes of a page as text, whatever they say they are.
+# Decoding of a page, whatever encoding it declares.
 
 _DECLARED = re.compile(rb"""<(?:meta|\?xml)\b[^>]{0,300}?(?:charset|encoding)\s*=\s*["']?\s*([\w-]{2,40})""", re.I)
 _HEAD = 2048
@@ -87,7 +87,7 @@ def _canonical(name: str) -> str:
         known = codecs.lookup(name.strip().strip("'\"")).name if name else ""
     except (LookupError, ValueError):
         return ""
-    # what calls itself latin-1 is windows-1252, as browsers read it
+    # a declared latin-1 is windows-1252, as in browsers
     known = "cp1252" if known in ("iso8859-1", "ascii") else known
     return known if known in _KNOWN else ""
 
@@ -137,7 +137,7 @@ _REDIRECTS = {301, 302, 303, 307, 308}
 _HEADERS: dict[bytes | str, bytes | str] = {
     "user-agent": "Mozilla/5.0 (compatible; react-mem)",
     "accept": "text/html,application/xhtml+xml,text/plain;q=0.9",
-    # the one that everybody speaks, and whose output can be bounded as it comes
+    # every server knows gzip, and its output can be bounded in a stream
     "accept-encoding": "gzip",
     "connection": "close",
 }
@@ -231,7 +231,7 @@ async def _read(response: httpcore.Response, headers: dict[bytes, bytes]) -> byt
     if encoding not in (b"identity", b"", b"gzip", b"x-gzip"):
         raise PageError("type", "it is packed in a way that was not asked for")
     body = bytearray()
-    # each of these closes what it reads from
+    # each of these closes its source
     stream = response.aiter_stream()
     chunks = _unpacked(stream, MAX_BYTES) if encoding.endswith(b"gzip") else stream
     async for chunk in chunks:
@@ -278,7 +278,7 @@ def _content_type(header: bytes) -> tuple[str, str]:
 
 def _page(url: str, kind: str, charset: str, body: bytes) -> FetchedPage:
     text = decode(body, charset)
-    # text in two or four bytes a letter has been decoded by now; what still has these is a picture or a program
+    # UTF-16 and UTF-32 are decoded by now; a NUL means a picture or a program
     if "\x00" in text[:4096]:
         raise PageError("type", "it is binary, not a page of text")
     if not text.strip():

@@ -174,13 +174,13 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
             addresses = await self._network.resolve(host, port)
         except (OSError, UnicodeError) as error:
             raise PageError("network", f"there is no host {host}") from error
-        # of a name that leads to both, none: it is not what it seems
+        # a name with public and other addresses is refused as a whole
         if not addresses or not all(map(self._network.allows_address, addresses)):
             raise PageRefused("address", f"{host} is not an address of the public internet")
         return addresses
 
 
-# The addresses of pages: the one to cite, and what two that lead to the same page have in common.
+# Addresses of pages: the cited form, and the common form of equal pages.
 
 MAX_URL_CHARS = 2000
 """Length that browsers and servers agree on; longer addresses are not cited."""

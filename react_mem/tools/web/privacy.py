@@ -167,7 +167,7 @@ def _starts_sentence(text: str, word: _Word) -> bool:
     return not text[: word.start].strip(" \t\n\"'“‘(") or text[: word.start].rstrip()[-1] in ".!?:\n"
 
 
-# Detection of private values in a text: those of a profile, and whatever looks like a person's address or number.
+# Detection of private values in a text: the profile's, and anything in the form of an address or number.
 
 
 def _fields(name: str) -> re.Pattern[str]:
@@ -219,7 +219,7 @@ def private_spans(text: str, profile_values: Mapping[str, str]) -> list[Span]:
         if kept and span.start < kept[-1].end:
             if span.end <= kept[-1].end:
                 continue
-            # what overlaps is one
+            # overlapping places are one
             kept[-1] = Span(kept[-1].start, span.end, kept[-1].kind, kept[-1].value)
         else:
             kept.append(span)
@@ -237,7 +237,7 @@ def _patterns(text: str) -> Iterator[Span]:
             digits = re.sub(r"\D", "", found)
             is_quantity = found.isdigit() and digits.endswith("0000")
             if len(digits) >= _MIN_DIGITS and not is_quantity:
-                # the bracket of a remark is not that of an area
+                # a bracket may open a remark and not an area code
                 start = match.start() + (found.startswith("(") and ")" not in found)
                 yield Span(start, match.end(), "number", _key(found))
 
@@ -272,7 +272,7 @@ def _kind(field: str, value: str) -> Kind | None:
         return "id"
     if _NAME_FIELD.search(said) and not _NOT_OF_PEOPLE.search(said) and not digits:
         return "name"
-    # so long a number says whose it is, whatever the field is called
+    # so long a number identifies a person, whatever the name of the field
     return "id" if digits >= _MIN_DIGITS and len(value) <= 2 * digits else None
 
 
@@ -371,7 +371,7 @@ def _is_object(message: str, span: Span) -> bool:
     after = " ".join(index_words(re.split(r"[,;:.\n]", message[span.end :])[0]))
     if _INTRODUCES.search(before):
         return False
-    # a number or a name with nothing beside it is what is looked for, too
+    # a message of a number or a name alone asks for it, too
     return bool(_BEFORE.search(before) or _BEHIND.match(after)) or not index_words(
         message[: span.start] + message[span.end :]
     )

@@ -6,12 +6,12 @@ import asyncio
 import atexit
 import html
 import re
+import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
-from queue import SimpleQueue
 from typing import Any
 
 from react_mem.memory import telemetry
@@ -32,10 +32,7 @@ from react_mem.tools.web.fetch import PageFetcher
 from react_mem.tools.web.missing import MissingPackage
 from react_mem.tools.web.network import PageError, PageRefused, cited, same_page
 
-# Cleaning pages in a process of its own, with bounds of time and memory.
-
-
-# Text of what an engine or a retriever shows of a page: without tags, comments and entities.
+# Markup of an engine's or retriever's text: removal of tags, comments and entities.
 
 _MORE = """
 a abbr acronym area b base bdi bdo big body caption center cite code col colgroup data datalist del details dfn em font
@@ -170,7 +167,7 @@ class PageReader:
                 telemetry.count("web_page.refused", reason=error.reason)
                 attempt.missing[hit.url] = str(error)
                 if isinstance(error, PageRefused):
-                    # what leads where it should not is not to be trusted in what an engine shows of it either
+                    # the engine's text of a forbidden address is not trusted either
                     return None
             except MissingPackage as error:
                 attempt.missing["pages"] = str(error)
@@ -227,29 +224,23 @@ async def _in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _start() -> None:
-    cleaner = _cleaners().get()
-    try:
-        cleaner.start()
-    finally:
-        _cleaners().put(cleaner)
+    _cleaner().start()
 
 
 def _clean(markup: str, until: float) -> Article:
-    cleaner = _cleaners().get()
-    try:
-        return cleaner.clean(markup, until - time.monotonic())
-    finally:
-        _cleaners().put(cleaner)
+    return _cleaner().clean(markup, until - time.monotonic())
 
 
-@cache
-def _cleaners() -> SimpleQueue[PageCleaner]:
-    free: SimpleQueue[PageCleaner] = SimpleQueue()
-    for _ in range(_CLEANERS):
-        cleaner = PageCleaner()
-        atexit.register(cleaner.close)
-        free.put(cleaner)
-    return free
+_own = threading.local()
+
+
+def _cleaner() -> PageCleaner:
+    """Return the cleaner of this thread."""
+    if not hasattr(_own, "cleaner"):
+        _own.cleaner = PageCleaner()
+        atexit.register(_own.cleaner.close)
+    cleaner: PageCleaner = _own.cleaner
+    return cleaner
 
 
 @cache

@@ -296,7 +296,7 @@ class WebSearch:
                 attempt.missing["search"] = f"it took longer than {self._settings.timeout:g} s"
             except Exception as error:  # a failing search never fails a turn
                 measured.failed(error)
-                # without what it says: that may be content
+                # without its text, which may be content
                 log.error("searching the web failed: %s", type(error).__name__)
                 attempt.missing["search"] = f"it failed ({type(error).__name__})"
             measured.set(pages=len(pages))
@@ -318,7 +318,7 @@ class WebSearch:
         if engine is None:
             return ()
         pages = await self._reader.read(attempt, hits, engine.name, wanted)
-        # what was found for a query that names somebody, or by an engine that looks at who asks, is theirs
+        # pages for a private query, or of an engine that knows its user, are not shared
         if pages and engine.is_shared and not sent.private and _size(pages) <= self._settings.cache_bytes:
             with self._cache_lock:
                 self._cache[key] = pages
