@@ -26,7 +26,7 @@ _BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Mod: operator.mod,
 }
 _UNARY: dict[type[ast.unaryop], Callable[[Number], Number]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
-# What people write for what the parser reads.
+# People's signs for the parser's ones.
 _SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "–": "-", "^": "**"})
 
 
@@ -99,5 +99,5 @@ def _written(value: Number) -> str:
     >>> _written(0.1 + 0.2), _written(6 / 2)
     ('0.3', '3')
     """
-    # Fifteen significant digits are what a double holds exactly.
+    # A double holds fifteen significant digits exactly.
     return str(value) if isinstance(value, int) else f"{value:.15g}"

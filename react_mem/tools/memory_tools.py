@@ -87,7 +87,7 @@ async def retrieve_facts(
                 agent_id=access.agent_id,
                 scopes=[MemoryScope.SEMANTIC],
                 query=query,
-                # what the prompt has was not enough
+                # the memories in the prompt were not enough
                 extra={"cut": False},
             )
         )
@@ -186,7 +186,7 @@ async def forget(what: str, runtime: ToolRuntime[Any, Any], policy: MemoryPolicy
     Args:
         what: The text of the fact, or words that only it has.
     """
-    # what is forgotten is not repeated in the result: calls and their results are kept too
+    # the result does not repeat the forgotten text, since tool results are stored too
     gone: list[str] = []
 
     async def erase(access: ToolMemory) -> str:
@@ -204,7 +204,7 @@ async def forget(what: str, runtime: ToolRuntime[Any, Any], policy: MemoryPolicy
 @partial(governed, artifact=True)
 async def forget_said(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> tuple[str, list[str]]:
     """Forget for good what the user's last message asks to forget: the facts and the messages that say it."""
-    # what is forgotten is not repeated in the result: calls and their results are kept too
+    # the result does not repeat the forgotten text, since tool results are stored too
     gone: list[str] = []
 
     async def erase(access: ToolMemory) -> str:

@@ -163,7 +163,7 @@ class CodingSession:
         await self._load(anew=True)
         turns, end, is_read = await self._untold(transcript, told)
         if self._kept and all(one.place >= self._kept for one in self._held):
-            # all of it was forgotten: what could not be stored before that is not stored behind it
+            # all of the session was forgotten: earlier turns that could not be stored must not come back
             del turns[:-1]
         last = turns.pop() if turns else SaidTurn(used_tools=True)
         goes_on = last.used_tools and not (last.answer or answer) if is_read else self._used_tools and not answer
@@ -182,7 +182,7 @@ class CodingSession:
         self._kept = self._next
         if end is not None:
             if self._offset is None:
-                # what was said long before is not looked for any more
+                # much earlier messages are not looked for any more
                 self._ahead &= Counter(one.key for one in self._held[-_LOOKED_BACK:])
             self._offset = end
         self._used_tools = goes_on
@@ -236,7 +236,7 @@ class CodingSession:
                 (one.place, kind(whole_text(vars(message)), id=placed_name(one.place, one.role, one.key)))
             )
         if known is not None:
-            # stored after all, though whoever stored it was not told so, or before a session that begins once more
+            # stored after an apparent failure, or before the session began once more
             self._ahead.update(one.key for one in self._held if one.place >= known)
         self._loaded = self._was_loaded = True
 

@@ -99,7 +99,7 @@ def run(user_id: str, agent: str, seconds: float | None) -> int:
     except OSError as error:
         sys.stderr.write(f"react-mem: the hook failed: {error.filename or 'its socket'}: {error.strerror or error}\n")
     except Exception as error:
-        # no text of it: it may quote what was said
+        # without its text, which may quote the conversation
         sys.stderr.write(f"react-mem: the hook failed ({type(error).__name__})\n")
     else:
         if output:
@@ -156,7 +156,7 @@ def _answer(user_id: str, agent: str, seconds: float | None) -> str:
     told_at = time.monotonic_ns()
     event = _event()
     name = event.get("hook_event_name")
-    # what a subagent is asked, the main agent asks and not the user
+    # a subagent is asked by the main agent, not by the user
     if not isinstance(name, str) or name not in SECONDS or event.get("agent_id"):
         return ""
     if not isinstance(event.get("session_id"), str) or not event["session_id"]:
@@ -188,7 +188,7 @@ def _asked(place: HookPlace, agent: str, asked: bytes, deadline: float) -> dict[
         try:
             return _exchanged(connection, asked, deadline)
         except (ConnectionError, EOFError):
-            # it was about to end, or has crashed: what it has stored it does not store again
+            # it was about to end, or has crashed; nothing is stored twice
             if attempt:
                 raise _NotNowError("the process that holds memory has crashed; its log says why") from None
         finally:

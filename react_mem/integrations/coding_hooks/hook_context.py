@@ -10,7 +10,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from react_mem.integrations.coding_hooks.transcripts import SaidTurn
 from react_mem.memory import MemoryFacade, Message, Origin
@@ -111,10 +110,7 @@ def _fits(text: str) -> bool:
     return len(text) <= MAX_CHARS and count_tokens(text) <= MAX_TOKENS
 
 
-# Notes of the sessions that memory was not told all of: from where on the transcript of one is still owed.
-
-
-# Comparison of what is told of a session with what memory has of it: what has still to be stored, and what has not.
+# Comparison of a transcript with the stored messages: the turns that have still to be stored.
 
 _LOOKED_BACK = 32
 """Messages before the end of the last stored turn, among which are those that were stored ahead of it."""
@@ -147,18 +143,6 @@ class ToldEvent:
     transcript_bytes: int | None = None
 
 
-class Untold(NamedTuple):
-    """Part of a transcript that may have to be stored.
-
-    Args:
-        turns: The turns.
-        ahead: Numbers of their messages that memory has already, by hash of the words.
-    """
-
-    turns: list[SaidTurn]
-    ahead: Counter[str]
-
-
 def held_of(messages: Sequence[Message]) -> list[HeldMessage]:
     """Return messages of a session, in order, without their words. Blocking: it may be a long session."""
     return [
@@ -167,8 +151,12 @@ def held_of(messages: Sequence[Message]) -> list[HeldMessage]:
     ]
 
 
-def untold(turns: Sequence[SaidTurn], held: Sequence[HeldMessage], owed: int | None) -> Untold:
-    """Return the turns after the last one that is stored completely. Blocking: it may be a long session.
+def untold(
+    turns: Sequence[SaidTurn], held: Sequence[HeldMessage], owed: int | None
+) -> tuple[list[SaidTurn], Counter[str]]:
+    """Return the turns after the last completely stored one, and the counts of their messages that are stored already.
+
+    The messages are counted by the hash of their words. Blocking: it may be a long session.
 
     Without a stored turn these are the owed turns of a note, else the last turn alone: earlier ones may be older than
     memory, or forgotten.
@@ -191,9 +179,9 @@ def untold(turns: Sequence[SaidTurn], held: Sequence[HeldMessage], owed: int | N
             # "done" is answered again and again
             end = found[min(answers[: last + 1].count(answers[last]), len(found)) - 1] + 1
             before = Counter(one.key for one in held[max(end - _LOOKED_BACK, 0) : end]) - _keys(turns[: last + 1])
-            return Untold([*turns[last + 1 :]], before + Counter(one.key for one in held[end:]))
+            return [*turns[last + 1 :]], before + Counter(one.key for one in held[end:])
     first = len(turns) - 1 if owed is None else next((n for n, one in enumerate(turns) if one.end > owed), len(turns))
-    return Untold([*turns[max(first, 0) :]], Counter(one.key for one in held) - _keys(turns[: max(first, 0)]))
+    return [*turns[max(first, 0) :]], Counter(one.key for one in held) - _keys(turns[: max(first, 0)])
 
 
 def _keys(turns: Sequence[SaidTurn]) -> Counter[str]:

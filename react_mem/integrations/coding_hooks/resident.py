@@ -60,12 +60,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return 0
-    # for whoever wants to end it
+    # the id by which a process can be ended
     os.truncate(lock, 0)
     os.write(lock, b"%d\n" % os.getpid())
     _begin_log(place)
     listening = _listen(place)
-    # what it is told by relative paths is in the home folder, and it keeps no project's folder from being removed
+    # relative paths are in the home folder, and no project's folder is kept from being removed
     os.chdir(place.home)
     try:
         asyncio.run(_Resident(arguments.agent, arguments.idle, place.folder).serve(listening, place))
@@ -121,7 +121,7 @@ class _Resident:
             loop.add_signal_handler(name, self._ended.set)
         self._used_at = loop.time()
         accepting = loop.create_task(self._accept(listening))
-        # beside the loop, which takes what is said meanwhile
+        # in a thread: the loop accepts events meanwhile
         self._loading = asyncio.ensure_future(asyncio.to_thread(_load, self._agent, self._notes))
         try:
             (await asyncio.shield(self._loading)).begin()

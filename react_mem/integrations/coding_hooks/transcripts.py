@@ -137,7 +137,7 @@ class _Reading:
 
     def _read(self, line: bytes) -> None:
         if b'"tool_result"' in line:
-            # what tools return is long, and nobody's words
+            # results of tools are long, and nobody's words
             self._used_tools()
             return
         try:
@@ -180,7 +180,7 @@ class _Reading:
             self._answer(_text(payload.get("message")), at)
 
     def _begin(self, said: str, at: str) -> None:
-        # what was said while the agent worked is answered by what it found, too
+        # a message during the agent's work is answered by the same work
         used = self._turns[-1].used_tools and not self._turns[-1].answer if self._turns else self._used_before
         self._turns.append(SaidTurn(said, at, used_tools=used))
 
@@ -190,7 +190,7 @@ class _Reading:
         self._turns[-1] = replace(before, answer=whole, answered_at=at)
 
     def _used_tools(self) -> None:
-        # what was said before a tool was used is a step, and no answer
+        # a text before a tool call is a step, and no answer
         self._turns[-1] = replace(self._last(), answer="", answered_at="", used_tools=True)
 
     def _last(self) -> SaidTurn:

@@ -27,7 +27,7 @@ from react_mem.integrations.skills.skill_files import (
 from react_mem.memory import MemoryFacade, MemoryScope, Origin, Skill
 from react_mem.memory.records import KINDS, checked
 
-# Skills that others have written, taken into a user's own: on probation, and what is known stays as it is.
+# Import of others' skills: on probation, without changing known ones.
 
 SKILL = KINDS["skill"]
 
@@ -93,7 +93,7 @@ async def take_in_skills(
 
 
 def _names(skill: Skill) -> set[str]:
-    # a learnt skill is known by its task and tools, whatever its words
+    # a learnt skill is identified by its task and tools, and not by its words
     return {skill.id, Skill.identity(skill.task_type, skill.use_when)}
 
 
@@ -197,7 +197,7 @@ def _read(where: Path) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, str]
     found: list[tuple[str, dict[str, Any]]] = []
     skipped: dict[str, str] = {}
     cut: list[str] = []
-    # whoever names a link means what it leads to
+    # a link given by name is followed
     root = where.resolve()
     for number, file in enumerate(_files(root) if root.is_dir() else [root], start=1):
         if number > MAX_FILES:

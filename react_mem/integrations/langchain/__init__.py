@@ -1,1 +1,0 @@
-"""Memory behind LangChain's interfaces."""
