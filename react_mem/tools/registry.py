@@ -180,7 +180,11 @@ def _load(name: str, path: str) -> BaseTool:
     try:
         found = getattr(module, attribute)
     except AttributeError as error:
-        public = [key for key, value in vars(module).items() if not key.startswith("_") and _may_be_tool(value)]
+        public = [
+            key
+            for key, value in vars(module).items()
+            if not key.startswith("_") and (isinstance(value, BaseTool) or inspect.isroutine(value))
+        ]
         raise ToolConfigError(
             f"tool {name!r}: module {module_name!r} has no {attribute!r}; {valid_names(attribute, public)}"
         ) from error
@@ -202,10 +206,6 @@ def _as_tool(name: str, found: Any) -> BaseTool:
             f"tool {name!r} cannot be offered to a model: {_cause(error)}; "
             "give the function type annotations and a docstring"
         ) from error
-
-
-def _may_be_tool(value: Any) -> bool:
-    return isinstance(value, BaseTool) or inspect.isroutine(value)
 
 
 def _cause(error: BaseException) -> str:

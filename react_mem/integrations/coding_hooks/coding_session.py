@@ -327,7 +327,8 @@ class CodingSession:
         is_new = bool(new or self._held) and not (turn.answer and self._taken(words_key(turn.answer)))
         if answered and words_key(turn.answer) != key:
             # the transcript has none yet, or puts it in another way
-            is_new = bool(new) or (bool(self._held) and not self._is_answered(key, at, before))
+            answers = [one.key for one in self._latest_turn(at, before) if one.role == "assistant"]
+            is_new = bool(new) or (bool(self._held) and key not in answers)
             if is_new:
                 self._ahead[key] += 1
                 self._told_key = key
@@ -360,10 +361,6 @@ class CodingSession:
             return False
         self._ahead[key] -= 1
         return True
-
-    def _is_answered(self, key: str, at: int, before: int) -> bool:
-        """Return true if the latest turn at that time had the answer already."""
-        return key in [one.key for one in self._latest_turn(at, before) if one.role == "assistant"]
 
     def _latest_turn(self, at: int, before: int) -> Sequence[HeldMessage]:
         """Return the user's latest message with all that follows.

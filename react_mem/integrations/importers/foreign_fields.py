@@ -27,7 +27,7 @@ def time_in(value: Any) -> datetime | None:
     if isinstance(value, bool) or value in (None, ""):
         return None
     try:
-        if isinstance(value, str) and not _is_number(value):
+        if isinstance(value, str) and not value.strip().replace(".", "", 1).lstrip("-").isdecimal():
             at = datetime.fromisoformat(value.strip())
             return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
         seconds = float(value)
@@ -51,10 +51,6 @@ def written_at(*values: Any) -> tuple[datetime | None, bool]:
             return at, wrong
         wrong = wrong or value not in (None, "")
     return None, wrong
-
-
-def _is_number(value: str) -> bool:
-    return value.strip().replace(".", "", 1).lstrip("-").isdecimal()
 
 
 def text_of(value: Any) -> str:

@@ -174,7 +174,8 @@ async def _brought_back(
     """Restore an export of this system, which names no owner."""
     if why_no_owner(user_id):
         raise ValueError("an export names nobody: say whose memory it becomes (--user)")
-    lines = await asyncio.to_thread(lambda: list(_own_lines(file)))
+    is_whole = is_header((await asyncio.to_thread(_head, file))[0])
+    lines = await asyncio.to_thread(lambda: list(_lines(file) if is_whole else exported_lines(_lines(file))))
     report = await memory.import_user(user_id, lines, restore=restore, dry_run=dry_run, told=told)
     added, known = report.added - report.own_added, report.kept - report.own_kept
     outcome = ImportOutcome(dry_run, Counter({user_id: added}), Counter({user_id: known}), own=report.own_added)
@@ -186,10 +187,6 @@ async def _brought_back(
 def _is_own(file: ImportFile) -> bool:
     head = _head(file)
     return any(map(is_header, head[:1])) or any(map(is_header, exported_lines(head)))
-
-
-def _own_lines(file: ImportFile) -> Iterator[str]:
-    return _lines(file) if is_header(_head(file)[0]) else exported_lines(_lines(file))
 
 
 def _head(file: ImportFile) -> list[str]:

@@ -257,7 +257,7 @@ class _Importing:
                 decided.same += update is KNOWN and hash((user_id, digest)) in self._noted
                 decided.unnoted += any(one.text == record.text and is_unnoted(entry, one) for one in update.writes)
                 _take_in(decided, entry, update)
-            elif before is None and record.id not in decided.new and not self._would_have(user_id, record):
+            elif before is None and record.id not in decided.new and hash((user_id, record.id)) not in self._would_be:
                 decided.new[record.id] = record
                 decided.undated += entry.misdated
                 decided.unnoted += is_unnoted(entry, record)
@@ -279,9 +279,6 @@ class _Importing:
         gets = [GetOp(kind_named(kind).namespace(user_id), id_) for kind, id_ in named]
         found = await self._store.abatch(gets) if gets else []
         return {item.key: item for item in found if isinstance(item, Item)}
-
-    def _would_have(self, user_id: str, record: Record) -> bool:
-        return hash((user_id, record.id)) in self._would_be
 
     async def _update(self, user_id: str, entry: ForeignEntry, record: Record, before: Record | None) -> SourceUpdate:
         at = datetime.now(UTC)

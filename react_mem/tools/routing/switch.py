@@ -207,6 +207,7 @@ class Switch:
         )
         missing = ranking.missing | missing
         recent = [name for name in recent if name in self.routes]
+        by: Literal["words", "semantic", "model"]
         picks, asked = None, self._asker is not None and bool(request.strip())
         if self._asker is not None and asked:
             candidates = [self.routes[name] for name in self._selected((), recent, ranking, followed, _CANDIDATES)]
@@ -218,10 +219,12 @@ class Switch:
                 missing = {**missing, "model": str(error)}
         if picks is not None:
             limit = min(self._settings.max_tools, len(picks.tools) + _PARTNERS + _INSURANCE)
-            picked, layers = picks.tools, picks.layers
+            picked, layers, by = picks.tools, picks.layers, "model"
         else:
             limit = self._settings.max_tools
-            picked, layers = self._clear(ranking), ranking.layers
+            is_clear = not ranking.missing and ranking.margin >= CLEAR
+            picked, layers = (ranking.tools[0][0].name,) if is_clear else (), ranking.layers
+            by = "words" if ranking.missing else "semantic"
         # where neither vectors nor words tell the tools apart, all are offered
         blind = bool(ranking.missing) and (not ranking.tools or ranking.tools[0][1] < _ENOUGH_WORDS)
         names = self._selected(picked, recent, ranking, followed, limit) if self._narrows and not blind else None
@@ -230,27 +233,12 @@ class Switch:
             tools=names,
             picked=picked,
             layers=layers,
-            by=self._decided(picks, ranking, names),
+            by="all" if names is None and by == "words" else by,
             suggestions=suggested,
             asked=asked,
             snapshot=picks is not None and picks.snapshot,
             missing=missing,
         )
-
-    @staticmethod
-    def _clear(ranking: Ranking) -> tuple[str, ...]:
-        """Return the nearest tool if its margin is large and its score has a vector."""
-        return (ranking.tools[0][0].name,) if not ranking.missing and ranking.margin >= CLEAR else ()
-
-    @staticmethod
-    def _decided(
-        picks: Picks | None, ranking: Ranking, names: Sequence[str] | None
-    ) -> Literal["all", "words", "semantic", "model"]:
-        if picks is not None:
-            return "model"
-        if not ranking.missing:
-            return "semantic"
-        return "all" if names is None else "words"
 
     def _selected(
         self, picked: Sequence[str], recent: Sequence[str], ranking: Ranking, followed: Follows, limit: int

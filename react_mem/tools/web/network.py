@@ -11,7 +11,7 @@ import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 from typing import Literal
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
@@ -76,10 +76,6 @@ def is_public(address: str) -> bool:
         return False
     if isinstance(ip, IPv4Address):
         return not any(ip in network for network in _IPV4)
-    return _is_public_unicast(ip)
-
-
-def _is_public_unicast(ip: IPv6Address) -> bool:
     return ip.scope_id is None and ip in _UNICAST and not any(ip in network for network in _IPV6)
 
 
