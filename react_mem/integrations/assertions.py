@@ -1,7 +1,7 @@
-"""Assertions on what an agent remembers, over any LangGraph store or graph with one.
+"""Assertions on the memory of an agent, over any LangGraph store or graph with one.
 
-With pytest they are fixtures of the same names: see `react_mem.integrations.pytest_plugin`. A failure shows what
-was found and where.
+With pytest they are fixtures of the same names: see `react_mem.integrations.pytest_plugin`. A failure shows the texts
+that were found and their places.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ _SHOWN_CHARS = 200
 
 
 class _FoundText(NamedTuple):
-    """A text, and where it stands."""
-
     where: str
     text: str
     namespace: Space | None = None
@@ -44,20 +42,20 @@ async def assert_remembers(
     asked: str | None = None,
     config: RunnableConfig | None = None,
 ) -> None:
-    """Assert that something is remembered: that the store holds it or, of a graph that is asked, that the answer does.
+    """Assert that the store holds something or, for a graph that is asked, that its answer does.
 
-    What is over and kept as history is held, too.
+    Dated history counts too.
 
     Args:
         where: A store, or a compiled graph.
-        said: What is to be remembered.
-        namespace: Where in the store to look, and below; everywhere by default.
-        asked: A question, which the graph is asked in a new thread.
-        config: The graph's, such as whose memory it is.
+        said: The words to be remembered, or a pattern.
+        namespace: Namespace in the store, with everything below; by default all.
+        asked: A question for the graph, in a new thread.
+        config: The graph's config, such as the user's identity.
 
     Raises:
-        AssertionError: If it is not, with what is nearest to it.
-        TypeError: If `where` is neither a store nor a graph with one, or what is given is of another type.
+        AssertionError: If it is not held, with the nearest texts.
+        TypeError: If `where` is neither a store nor a graph with one, or another argument has the wrong type.
         ValueError: If `said` is blank.
     """
     _check(said, namespace=namespace)
@@ -90,19 +88,16 @@ async def assert_forgets(
 ) -> None:
     """Assert that nothing of something is left: in the store, in threads, and in an answer.
 
+    The other arguments and errors are as in `assert_remembers`.
+
     Args:
-        where: A store, or a compiled graph.
-        said: What is to be forgotten.
-        namespace: Where in the store to look, and below; everywhere by default.
-        threads: Ids of threads of the graph whose state is looked through too.
-        deleted_threads: Ids of threads of which nothing at all may be left.
-        asked: A question, which the graph is asked in a new thread.
-        config: The graph's, such as whose memory it is.
+        said: The words to be forgotten, or a pattern.
+        threads: Ids of the graph's threads to search too.
+        deleted_threads: Ids of threads that must have no state at all.
 
     Raises:
-        AssertionError: If something is left, with where.
-        TypeError: If `where` is neither a store nor a graph with one, or what is given is of another type.
-        ValueError: If `said` is blank, or one of `threads` is unknown: nothing would have been looked at.
+        AssertionError: If something is left, with the places.
+        ValueError: If `said` is blank, or one of `threads` is unknown, so that nothing was searched.
     """
     _check(said, namespace=namespace, threads=threads, deleted_threads=deleted_threads)
     if (threads or deleted_threads) and not hasattr(where, "aget_state"):
@@ -128,20 +123,18 @@ async def assert_not_leaked(
     asked: str | None = None,
     config: RunnableConfig | None = None,
 ) -> None:
-    """Assert that something is nobody else's: the store holds it below its owner's namespace alone.
+    """Assert that the store holds something below its owner's namespace alone.
+
+    The other arguments and errors are as in `assert_remembers`.
 
     Args:
-        where: A store, or a compiled graph.
-        said: What only its owner may have.
+        said: The words of the owner alone, or a pattern.
         owner: The owner's namespace.
-        namespace: Where in the store to look, and below; everywhere by default.
-        asked: A question, which the graph is asked in a new thread, as somebody else.
-        config: The graph's, such as that somebody's identity.
+        asked: A question for the graph, in a new thread, as another user.
+        config: The graph's config, such as that other user's identity.
 
     Raises:
-        AssertionError: If others have it, with where.
-        TypeError: If `where` is neither a store nor a graph with one, or what is given is of another type.
-        ValueError: If `said` is blank, or no owner is named.
+        AssertionError: If others have it, with the places.
     """
     _check(said, namespace=namespace, owner=owner)
     if not owner:
@@ -156,7 +149,7 @@ async def assert_not_leaked(
 
 
 def _check(said: Any, **listed: Any) -> None:
-    """Refuse what would be looked for nowhere, or found nowhere: an assertion that something is gone would pass."""
+    """Refuse arguments that match nothing, with which an assertion that something is gone would pass."""
     if not isinstance(said, str) and not (isinstance(said, re.Pattern) and isinstance(said.pattern, str)):
         raise TypeError(f"said is a {_kind(said)}: pass the words to look for, or a pattern of re over text")
     if isinstance(said, str) and not _plain(said):
@@ -213,7 +206,7 @@ async def _texts_of_threads(
 
 
 async def _state_of(where: Any, thread: str, config: RunnableConfig | None) -> Mapping[str, Any] | None:
-    """Return the state of a thread; None where there is no such thread."""
+    """Return the state of a thread; None without such a thread."""
     state = await where.aget_state(_in_thread(config, thread))
     if not state.values and state.created_at is None:
         return None
@@ -224,7 +217,7 @@ async def _state_of(where: Any, thread: str, config: RunnableConfig | None) -> M
 async def _look(
     store: BaseStore | None, said: Said, namespace: Space
 ) -> tuple[list[_FoundText], int, list[_FoundText]]:
-    """Return the texts that hold something, how many items were looked at, and those texts that come nearest."""
+    """Return the texts that hold something, the number of items searched, and the nearest other texts."""
     found: list[_FoundText] = []
     near: list[tuple[int, int, _FoundText]] = []
     looked_at = 0
@@ -246,7 +239,7 @@ async def _look(
 
 
 def _texts(value: Any, path: str) -> Iterable[tuple[str, str]]:
-    """Yield the texts within a value, names of fields among them, and where each stands."""
+    """Yield the texts within a value, field names included, with their paths."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, Mapping):
@@ -269,7 +262,7 @@ def _holds(text: str, said: Said) -> bool:
 
 
 def _composed(text: str) -> str:
-    """Return a text in its composed form (NFKC), without the characters that nobody sees."""
+    """Return a text in its composed form (NFKC) without invisible characters."""
     if text.isascii():
         return text
     seen = "".join(one for one in text if unicodedata.category(one) != "Cf")
@@ -277,7 +270,7 @@ def _composed(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text in one spelling: without form, width, case, invisible characters and runs of white space.
+    """Return a text without differences of form, width, case, invisible characters and runs of white space.
 
     Diacritics and closing punctuation stay, as nobody takes "má" for "ma".
     """

@@ -1,4 +1,4 @@
-"""Memory, or whatever holds it, opened behind a client's back: the client is answered at once, and only calls wait."""
+"""Memory opened in the background: a client is answered at once, and only calls wait."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Opened = TypeVar("Opened")
 
 
 class KeptOpen(Generic[Opened]):
-    """Memory, or what holds it, that stays open; where it could not be opened, the next who needs it tries again.
+    """A resource that stays open; after a failed opening the next caller tries again.
 
     Args:
-        opening: Opens it, for the length of a context.
+        opening: Opens the resource for the length of a context.
     """
 
     def __init__(self, opening: Callable[[], AbstractAsyncContextManager[Opened]]) -> None:
@@ -29,29 +29,29 @@ class KeptOpen(Generic[Opened]):
         self._closing = asyncio.Event()
 
     def begin(self) -> asyncio.Future[Opened]:
-        """Begin to open it, if nobody has yet; return what will be there."""
+        """Begin to open the resource, unless it is opening or open, and return its future."""
         if self._opened is None or self._keeping is None or self._keeping.done():
             self._opened = asyncio.get_running_loop().create_future()
             self._keeping = asyncio.create_task(self._keep(self._opened))
         return self._opened
 
     async def opened(self) -> Opened:
-        """Return it, once it is open.
+        """Return the resource, once it is open.
 
         Raises:
-            StorageError: If it cannot be opened; the message names the cause and the fix.
+            StorageError: If it cannot be opened; the message names cause and fix.
         """
         # who waits may be cancelled, and others wait too
         return await asyncio.shield(self.begin())
 
     async def close(self) -> None:
-        """Close it, if it is open."""
+        """Close the resource, if it is open."""
         self._closing.set()
         if self._keeping is not None:
             await self._keeping
 
     async def _keep(self, opened: asyncio.Future[Opened]) -> None:
-        """Open and close it in one task, as what holds it open wants."""
+        """Open and close the resource in one task, as its context requires."""
         try:
             async with self._opening() as one:
                 opened.set_result(one)

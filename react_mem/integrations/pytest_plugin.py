@@ -1,6 +1,6 @@
 """Pytest plugin: the assertions of `react_mem.testing` as fixtures.
 
-Pytest loads it wherever react-mem is installed; what it stands on is imported when a test asks for one of them.
+Pytest loads it wherever react-mem is installed; the fixtures import the rest at their first use.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ from langchain_core.tools import ToolException, tool
 Number = int | float
 
 MAX_CHARS = 500
-"""Longer than any sum a person or model writes, and short enough for the parser's recursion."""
+"""Longer than any sum of a person or model, and short enough for the parser's recursion."""
 
 MAX_BITS = 4096
-"""About 1,200 digits: beyond any use, and below where a product or power takes noticeable time or memory."""
+"""About 1,200 digits: a product or power below takes no noticeable time or memory."""
 
 _BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Add: operator.add,
@@ -26,7 +26,7 @@ _BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Mod: operator.mod,
 }
 _UNARY: dict[type[ast.unaryop], Callable[[Number], Number]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
-# What people write for what the parser reads.
+# People's signs for the parser's ones.
 _SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "–": "-", "^": "**"})
 
 
@@ -94,10 +94,10 @@ def _bounded(value: Number) -> Number:
 
 
 def _written(value: Number) -> str:
-    """Return a number the way people write it: 0.1 + 0.2 is 0.3.
+    """Return a number as people write it.
 
     >>> _written(0.1 + 0.2), _written(6 / 2)
     ('0.3', '3')
     """
-    # Fifteen significant digits are what a double holds exactly.
+    # A double holds fifteen significant digits exactly.
     return str(value) if isinstance(value, int) else f"{value:.15g}"

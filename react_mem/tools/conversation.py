@@ -1,4 +1,4 @@
-"""Ending a conversation: the agent's way to say that nothing more is to come."""
+"""Tool by which an agent ends a conversation."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ def end_conversation() -> str:
 
     What the conversation came to is then remembered as a whole. The user can still go on with it.
     """
-    # the turn that is stored with this step in it is what ends the conversation
+    # storing the turn with this step ends the conversation
     return "The conversation ends with this answer."

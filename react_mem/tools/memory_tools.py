@@ -1,4 +1,4 @@
-"""The agent's own way to long-term memory. Whose memory it is follows from the run, never from what a model writes."""
+"""Tools by which an agent uses long-term memory. The owner follows from the run, never from a model's words."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from react_mem.memory.turns import ToolMemory, Unclear, cause_of, identify, why_
 from react_mem.tools.registry import governed
 
 _TIMEOUT = 10.0
-"""Seconds. A local store takes milliseconds; a remote embedder, woken up, takes a few seconds."""
+"""Seconds. A local store takes milliseconds; a remote embedder, woken up, a few seconds."""
 
 FORGOTTEN = "Forgotten."
-"""Result of `forget_said` where it has forgotten something; else what may be meant, a line each."""
+"""Result of `forget_said` after forgetting something; else the candidates, a line each."""
 
 HIDDEN = "It is hidden, and erased in a day: the user can bring it back until then, with `react-mem memory undo`."
 
 MORE = "more: "
-"""Beginning of the line of `list_known` that counts what it leaves out."""
+"""Beginning of the line of `list_known` that counts the omitted lines."""
 
 _LISTED = 30
 _EPISODES = 5
@@ -46,8 +46,7 @@ _CANDIDATES = 6
 
 _MESSAGES = 20
 _UNFOLDED_CHARS = 12_000
-"""Messages, or summaries of the level below, that a summary is unfolded to at once, and their characters: some 4,000
-tokens."""
+"""Messages, or summaries of the level below, of one unfolded summary, and their characters: some 4,000 tokens."""
 
 _NOT_SAID = (
     "Nothing was stored: the user did not say this. Only what they state themselves is kept; give it in their own "
@@ -88,7 +87,7 @@ async def retrieve_facts(
                 agent_id=access.agent_id,
                 scopes=[MemoryScope.SEMANTIC],
                 query=query,
-                # what the prompt has was not enough
+                # the memories in the prompt were not enough
                 extra={"cut": False},
             )
         )
@@ -187,7 +186,7 @@ async def forget(what: str, runtime: ToolRuntime[Any, Any], policy: MemoryPolicy
     Args:
         what: The text of the fact, or words that only it has.
     """
-    # what is forgotten is not repeated in the result: calls and their results are kept too
+    # the result does not repeat the forgotten text, since tool results are stored too
     gone: list[str] = []
 
     async def erase(access: ToolMemory) -> str:
@@ -205,7 +204,7 @@ async def forget(what: str, runtime: ToolRuntime[Any, Any], policy: MemoryPolicy
 @partial(governed, artifact=True)
 async def forget_said(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> tuple[str, list[str]]:
     """Forget for good what the user's last message asks to forget: the facts and the messages that say it."""
-    # what is forgotten is not repeated in the result: calls and their results are kept too
+    # the result does not repeat the forgotten text, since tool results are stored too
     gone: list[str] = []
 
     async def erase(access: ToolMemory) -> str:
@@ -267,10 +266,9 @@ async def unfold_summary(summary: str, runtime: ToolRuntime[Any, Any], policy: M
 async def _with_memory(
     runtime: ToolRuntime[Any, Any], policy: MemoryPolicy, work: Callable[[ToolMemory], Awaitable[str]]
 ) -> str:
-    """Return what a tool finds or does in the user's memory under the agent's policy, or why there is none.
+    """Return the result of a tool's work in the user's memory, or the reason why memory is off.
 
-    Raises:
-        ToolException: If memory fails: an observation for the model, which goes on without.
+    A failure of memory raises a ToolException, an observation for the model, which goes on without.
     """
     # it has all that is asked of a node's runtime
     node = cast("Runtime[Any]", runtime)
@@ -303,7 +301,6 @@ def _which(known: Sequence[Fact], how: str) -> str:
 
 
 async def _facts_told(access: ToolMemory, facts: Sequence[Fact]) -> list[str]:
-    """Return a line a fact, with what those in doubt are in doubt about."""
     return [render_line(value, value["text"], doubts=doubts) for value, doubts in await access.with_doubts(facts)]
 
 

@@ -19,16 +19,16 @@ from react_mem.memory import MemoryPolicy
 
 
 class GovernedTool(StructuredTool):
-    """A tool whose function is handed a memory policy with every call, which the model neither sees nor gives.
+    """A tool whose function gets the agent's memory policy with every call, hidden from the model.
 
     Args:
-        policy: The policy; the defaults until an agent's takes their place.
+        policy: The policy; the defaults until an agent sets its own.
     """
 
     policy: MemoryPolicy = MemoryPolicy.model_validate({})
 
     def under(self, policy: MemoryPolicy) -> Self:
-        """Return the same tool under another policy."""
+        """Return a copy of the tool under another policy."""
         return self.model_copy(update={"policy": policy})
 
     async def _arun(self, *args: Any, config: RunnableConfig, **kwargs: Any) -> Any:
@@ -40,8 +40,8 @@ def governed(function: Callable[..., Awaitable[Any]], *, artifact: bool = False)
     """Make a tool of an async function with a `policy`.
 
     Args:
-        function: Its other parameters, and its docstring, are what a model is shown.
-        artifact: Whether it returns its text together with an artifact, which no model is shown and memory never keeps.
+        function: The function; a model sees its other parameters and its docstring.
+        artifact: True if it returns its text with an artifact, which no model sees and memory never stores.
     """
     schema = create_schema_from_function(function.__name__, function, filter_args=["policy"])
     return GovernedTool.from_function(  # type: ignore[return-value]
@@ -50,7 +50,7 @@ def governed(function: Callable[..., Awaitable[Any]], *, artifact: bool = False)
 
 
 def under_policy(tool: BaseTool, policy: MemoryPolicy) -> BaseTool:
-    """Return a tool as an agent with this policy uses it; one that follows no policy as it is."""
+    """Return a tool under an agent's policy; a tool without a policy unchanged."""
     return tool.under(policy) if isinstance(tool, GovernedTool) else tool
 
 
@@ -58,16 +58,10 @@ def under_policy(tool: BaseTool, policy: MemoryPolicy) -> BaseTool:
 
 
 def valid_names(name: str, valid: Iterable[str], elsewhere: Mapping[str, str] | None = None) -> str:
-    """Return the valid names and the one nearest to `name`, to end an error message with.
+    """Return the valid names and the nearest one to `name`, as the end of an error message.
 
     Args:
-        name: What was given.
-        valid: What would have been accepted.
-        elsewhere: Names that are valid in another place, with that place, for where one of them is given, or none of
-            `valid` is near.
-
-    Returns:
-        A clause without a final full stop.
+        elsewhere: Names that are valid in another place, by place: for such a name, or where no valid one is near.
 
     >>> valid_names("calculater", ["calculator", "current_time"])
     "valid: calculator, current_time; did you mean 'calculator'?"
@@ -104,11 +98,11 @@ BUILT_IN: dict[str, str] = {
     "unfold_summary": "react_mem.tools.memory_tools:unfold_summary",
     "web_search": "react_mem.tools.web_search:web_search",
 }
-"""Name -> "module:attribute"; a module is imported when an agent uses its tool, so that an extra stays optional."""
+""""module:attribute" by name; a module is imported at the first use of its tool, so that an extra stays optional."""
 
 
 def is_dotted_path(name: str) -> bool:
-    """Return whether a name means a user's own tool rather than a built-in one.
+    """Return true if a name is the path of a user's own tool.
 
     >>> is_dotted_path("my_pkg.my_tools:search"), is_dotted_path("my_tools.search"), is_dotted_path("calculator")
     (True, True, False)
@@ -117,13 +111,10 @@ def is_dotted_path(name: str) -> bool:
 
 
 def check_tool_name(name: str) -> None:
-    """Refuse a name that cannot be a tool, without importing anything.
-
-    Args:
-        name: A built-in name, or "package.module:attribute" (or with '.' for ':').
+    """Check the name of a tool without importing anything.
 
     Raises:
-        ToolConfigError: If it is neither.
+        ToolConfigError: If it is neither a built-in name nor a dotted path ("package.module:function").
     """
     if is_dotted_path(name):
         module, attribute = _split(name)
@@ -137,16 +128,13 @@ def check_tool_name(name: str) -> None:
 
 
 def load_tools(names: Sequence[str], policy: MemoryPolicy | None = None) -> list[BaseTool]:
-    """Load tools by name. Blocking: it imports modules.
+    """Load tools by name, in the order of the names. Blocking: it imports modules.
 
     A user's own tool is a LangChain tool, or a function with type annotations and a docstring, sync or async.
 
     Args:
         names: Built-in names or dotted paths ("package.module:function", or with '.' for ':').
-        policy: What the agent may read and write, and how it searches the web; by default what `MemoryPolicy` says.
-
-    Returns:
-        The tools, in the order of the names.
+        policy: The agent's policy for memory and web search; None for the defaults.
 
     Raises:
         ToolConfigError: If a tool cannot be found, imported or called, or two tools have one name.
@@ -192,7 +180,11 @@ def _load(name: str, path: str) -> BaseTool:
     try:
         found = getattr(module, attribute)
     except AttributeError as error:
-        public = [key for key, value in vars(module).items() if not key.startswith("_") and _may_be_tool(value)]
+        public = [
+            key
+            for key, value in vars(module).items()
+            if not key.startswith("_") and (isinstance(value, BaseTool) or inspect.isroutine(value))
+        ]
         raise ToolConfigError(
             f"tool {name!r}: module {module_name!r} has no {attribute!r}; {valid_names(attribute, public)}"
         ) from error
@@ -214,10 +206,6 @@ def _as_tool(name: str, found: Any) -> BaseTool:
             f"tool {name!r} cannot be offered to a model: {_cause(error)}; "
             "give the function type annotations and a docstring"
         ) from error
-
-
-def _may_be_tool(value: Any) -> bool:
-    return isinstance(value, BaseTool) or inspect.isroutine(value)
 
 
 def _cause(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""Searching the web as a tool, for agents that decide themselves when to."""
+"""Web search as a tool, for agents that decide themselves to use it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from react_mem.tools.registry import governed
 from react_mem.tools.web.search import web_search as shared_search
 
 _MAX_TOKENS = 2500
-"""Of what a search returns: the passages of three pages, whole."""
+"""Tokens of a result: the passages of three whole pages."""
 
 _PROFILE_SECONDS = 2.0
-"""One row by its key."""
+"""Time limit for one row by its key."""
 
 log = logging.getLogger(__name__)
 
@@ -49,10 +49,10 @@ async def web_search(query: str, runtime: ToolRuntime[Any, Any], policy: MemoryP
 
 
 async def _profile_values(runtime: ToolRuntime[Any, Any]) -> Mapping[str, str]:
-    """Return what is known of the user, by field, former values included.
+    """Return the user's profile values by field, former ones included.
 
     Raises:
-        ToolException: If it cannot be known: then nobody can say what must not leave.
+        ToolException: If the profile cannot be read, so that private values cannot be redacted.
     """
     # it has all that is asked of a node's runtime
     identity = identify(cast("Runtime[Any]", runtime), runtime.config)
@@ -70,6 +70,6 @@ async def _profile_values(runtime: ToolRuntime[Any, Any]) -> Mapping[str, str]:
 
 
 def _asked(state: Any) -> str:
-    """Return what the user has said last: what they ask for by name may be searched for."""
+    """Return the user's last message, which may name private values to search for."""
     messages: Sequence[BaseMessage] = state.get("messages", ()) if isinstance(state, dict) else ()
     return next((message.text for message in reversed(messages) if is_users(message)), "")

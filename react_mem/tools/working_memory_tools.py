@@ -1,4 +1,4 @@
-"""The agent's hold on its own notes of a turn: make room, and look at an older step again."""
+"""Tools for an agent's working memory within a turn: make room, and look at an older step again."""
 
 from __future__ import annotations
 
@@ -39,7 +39,6 @@ def recall_step(step: int, runtime: ToolRuntime[Any, Any]) -> str:
 
 
 def _notes(runtime: ToolRuntime[Any, Any]) -> dict[str, Any] | None:
-    """Return the notes of this turn; None under a manager that keeps none."""
     state = runtime.state
     notes: dict[str, Any] | None = state.get("working_memory") if isinstance(state, dict) else None
     return notes

@@ -12,7 +12,6 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -318,7 +317,7 @@ async def test_without_the_parser_an_engines_own_words_are_used(
     # pages are read in processes of their own, which import what this one would
     (tmp_path / "trafilatura.py").write_text("raise ImportError")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(reader, "_cleaners", cache(reader._cleaners.__wrapped__))
+    monkeypatch.setattr(reader, "_own", threading.local())
     web.finds({"url": web.page("/gold", GOLD), "content": "Gold is at 150."})
     answer = await search(web)
     assert [page.text for page in answer.pages] == ["Gold is at 150."]

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from react_mem.integrations.importers.import_memories import IMPORTED_SYSTEMS
-from react_mem.integrations.quality.quality_tally import QUALITY_CHECKS
+from react_mem.integrations.quality import QUALITY_CHECKS
 from react_mem.logged_in import MAX_USER, is_user_id, user_name
 from react_mem.memory import MemoryScope
 from react_mem.tools.registry import valid_names

@@ -1,5 +1,5 @@
-"""Memory for coding agents, by their hooks: a client that is gone in a moment, and a process that holds memory open.
+"""Memory for coding agents through their hooks: a short-lived client, and a resident process that holds memory open.
 
-The client (`hook_client`, `hook_place`) imports nothing but the standard library, and little of that: it is started
-before every prompt. What needs memory is done by the resident, which the first client starts.
+The client (`hook_client`, `hook_place`) imports little, and of the standard library only: it starts before every
+prompt. The resident does the rest; the first client starts it.
 """

@@ -1,12 +1,11 @@
-"""A session of a coding agent in memory: what is said in it is stored once, whichever hook tells it, and in order.
+"""A session of a coding agent in memory: each message is stored once and in order, even if several hooks report it.
 
-A message is named by its place in the session, who says it and a hash of its words. So what memory has of a session
-tells all that has to be known of it: what a hook brings that is there already, and on what the next message follows.
-What was forgotten since does not come back: the transcript of a session is read from where it was read last.
+A message is named by its place in the session, its role and a hash of its words. So the stored session tells which
+messages of a hook are new, and their predecessor. Messages forgotten since do not come back: a transcript is read from
+the end of its last reading.
 
-An event may be worked off late, when the session has gone on. So each says when it was told and how long the transcript
-was then: no more of it is read for the event. One that was told before another that has been worked off, and has read
-the transcript, tells nothing that is not there.
+An event may be handled late, when the session has gone on. Each carries its time and the length of the transcript at
+that time, and no more is read for it. An event from before another one that has read the transcript has nothing new.
 """
 
 from __future__ import annotations
@@ -44,13 +43,13 @@ from react_mem.memory.turns import (
 MESSAGE = KINDS["message"]
 
 _EVERY = 1_000_000
-"""Turns of a session: all of them."""
+"""Number of turns that stands for all turns of a session."""
 
 _SHOWN_BEFORE = 4
-"""Messages before a turn that are handed on with it: a "yes" is understood by what it answers."""
+"""Messages passed on before a turn, by which a "yes" is understood."""
 
 _LOOKED_BACK = 32
-"""Messages among which those are that hooks told and the transcript does not show yet."""
+"""Latest messages, among which are those that hooks reported before the transcript had them."""
 
 _SAID_AT = "said_at"
 
@@ -58,13 +57,11 @@ log = logging.getLogger(__name__)
 
 
 class NotKeptError(Exception):
-    """Reason why something of a session is not stored, for whoever reads the log; it is tried again."""
+    """Error for a part of a session that was not stored; it is tried again."""
 
 
 @dataclass(frozen=True)
 class _Prompted:
-    """A prompt that a hook has told."""
-
     place: int
     key: str
     prompt_id: str
@@ -75,9 +72,7 @@ class CodingSession:
     """One session of one user.
 
     Args:
-        opened: The memory.
-        identity: The user and the session.
-        notes: The folder with the notes of the sessions that are owed.
+        notes: Folder with the notes of owed sessions.
     """
 
     def __init__(self, opened: OpenAgentMemory, identity: Identity, notes: str) -> None:
@@ -103,21 +98,19 @@ class CodingSession:
         self._ahead: Counter[str] = Counter()
 
     def begun(self) -> None:
-        """Note that the session begins: all of its transcript is to be stored."""
+        """Mark the session as new: its whole transcript is to be stored."""
         if self._offset is None:
             self._offset = 0
 
     def compacted(self) -> None:
-        """Note that the coding agent does not see any more what was said so far, so that it may be recalled."""
+        """Mark the messages so far as out of the coding agent's context, so that they may be recalled."""
         self._visible_from = self._next
 
     async def prompt(self, text: str, prompt_id: str, told: ToldEvent) -> str:
-        """Make a prompt durable, and return what is remembered for it.
+        """Store a prompt, and return the memories for it.
 
         Args:
-            text: The prompt.
-            prompt_id: What the coding agent calls it; empty where it does not.
-            told: When.
+            prompt_id: Id by the coding agent; empty for none.
         """
         # a book may be pasted into it
         said, key = await asyncio.to_thread(lambda: (one := own_words(storable(text)), words_key(one)))
@@ -156,12 +149,11 @@ class CodingSession:
         return found
 
     async def stop(self, answer: str, transcript: str, told: ToldEvent) -> None:
-        """Store the answer that ends a turn, and what of the session is not stored yet.
+        """Store the answer that ends a turn, and everything of the session that is not stored yet.
 
         Args:
-            answer: The answer; empty where the coding agent does not tell it.
-            transcript: The path of the transcript; empty where there is none.
-            told: When.
+            answer: The answer; empty where the coding agent does not report it.
+            transcript: Path of the transcript; empty for none.
 
         Raises:
             NotKeptError: If something could not be stored.
@@ -171,7 +163,7 @@ class CodingSession:
         await self._load(anew=True)
         turns, end, is_read = await self._untold(transcript, told)
         if self._kept and all(one.place >= self._kept for one in self._held):
-            # all of it was forgotten: what could not be stored before that is not stored behind it
+            # all of the session was forgotten: earlier turns that could not be stored must not come back
             del turns[:-1]
         last = turns.pop() if turns else SaidTurn(used_tools=True)
         goes_on = last.used_tools and not (last.answer or answer) if is_read else self._used_tools and not answer
@@ -190,7 +182,7 @@ class CodingSession:
         self._kept = self._next
         if end is not None:
             if self._offset is None:
-                # what was said long before is not looked for any more
+                # much earlier messages are not looked for any more
                 self._ahead &= Counter(one.key for one in self._held[-_LOOKED_BACK:])
             self._offset = end
         self._used_tools = goes_on
@@ -200,7 +192,7 @@ class CodingSession:
                 await asyncio.to_thread(pay, self._notes, self.identity.user_id, self.identity.session_id, end)
 
     def _is_late(self, told: ToldEvent) -> bool:
-        """Return whether the transcript has been read since: it tells all that the event does, now or later."""
+        """Return true if the transcript has been read since: that reading covers the event, now or later."""
         return 0 < told.at < self._read_at
 
     @property
@@ -209,12 +201,10 @@ class CodingSession:
 
     @property
     def _next(self) -> int:
-        """The place of the next message."""
         return self._held[-1].place + 1 if self._held else 0
 
     @property
     def _last(self) -> str | None:
-        """The id of the last message that memory has."""
         if not self._held:
             return None
         last = self._held[-1]
@@ -230,7 +220,6 @@ class CodingSession:
             self.problems.append(str(event["message"]))
 
     async def _load(self, *, anew: bool = False) -> None:
-        """Read what memory has of the session."""
         if self._loaded and not anew:
             return
         who = self.identity
@@ -247,12 +236,12 @@ class CodingSession:
                 (one.place, kind(whole_text(vars(message)), id=placed_name(one.place, one.role, one.key)))
             )
         if known is not None:
-            # stored after all, though whoever stored it was not told so, or before a session that begins once more
+            # stored after an apparent failure, or before the session began once more
             self._ahead.update(one.key for one in self._held if one.place >= known)
         self._loaded = self._was_loaded = True
 
     async def _untold(self, transcript: str, told: ToldEvent) -> tuple[list[SaidTurn], int | None, bool]:
-        """Return what of the transcript may not be stored, where it was read up to, and whether anything was read."""
+        """Return the turns of the transcript that memory may lack, the end of the reading, and true for any turn."""
         if not transcript:
             return [], None, False
         offset, used = self._offset, self._used_tools
@@ -287,7 +276,7 @@ class CodingSession:
         return (await self._memory.read(query)).forgotten
 
     def _without(self, turns: Sequence[SaidTurn], forgotten: frozenset[str], places: int) -> list[SaidTurn]:
-        """Return turns without what is forgotten, at whichever of so many places of the session it was."""
+        """Return turns without forgotten messages, at any of the session's first `places` places."""
         session = self.identity.session_id
 
         def is_forgotten(role: ToldRole, text: str) -> bool:
@@ -301,7 +290,7 @@ class CodingSession:
         ]
 
     def _is_again(self, key: str, prompt_id: str, told: ToldEvent) -> bool:
-        """Return whether a prompt is there already: told by its id, or as the one that waits for its answer."""
+        """Return true if a prompt is stored already: by its id, or as the one that waits for its answer."""
         if prompt_id and any((one.key, one.prompt_id) == (key, prompt_id) for one in self._prompted):
             return True
         later = next((one for one in self._prompted if one.at > told.at > 0), None)
@@ -316,20 +305,20 @@ class CodingSession:
         return not (prompt_id and ids.get(turn[0].place))
 
     def _is_seen(self, item: MemoryResultItem) -> bool:
-        """Return whether the coding agent has it in its own conversation."""
+        """Return true if the coding agent has the memory in its own conversation."""
         if item.scope is not MemoryScope.DIALOG or item.payload.get("session_id") != self.identity.session_id:
             return False
         place = item.payload.get("turn")
         return not isinstance(place, int) or place >= self._visible_from
 
     async def _keep_turn(self, turn: SaidTurn, answered: str = "", at: int = 0, before: int = 0) -> None:
-        """Store what is new of a turn.
+        """Store the new messages of a turn.
 
         Args:
-            turn: The turn, as the transcript has it.
-            answered: Its answer as a hook tells it, which counts more: the transcript may lag behind.
-            at: When that was told.
-            before: How many messages memory had then.
+            turn: The turn by the transcript.
+            answered: Its answer by a hook, which takes precedence: the transcript may lag behind.
+            at: Time of that hook.
+            before: Number of stored messages at that time.
         """
         new: list[AnyMessage] = []
         if turn.said and not self._taken(key := words_key(turn.said)):
@@ -338,7 +327,8 @@ class CodingSession:
         is_new = bool(new or self._held) and not (turn.answer and self._taken(words_key(turn.answer)))
         if answered and words_key(turn.answer) != key:
             # the transcript has none yet, or puts it in another way
-            is_new = bool(new) or (bool(self._held) and not self._is_answered(key, at, before))
+            answers = [one.key for one in self._latest_turn(at, before) if one.role == "assistant"]
+            is_new = bool(new) or (bool(self._held) and key not in answers)
             if is_new:
                 self._ahead[key] += 1
                 self._told_key = key
@@ -349,11 +339,10 @@ class CodingSession:
             await self._keep(new, [Origin.TOOL] if turn.used_tools else [])
 
     async def _keep(self, new: Sequence[AnyMessage], heard: Sequence[Origin]) -> None:
-        """Store new messages.
+        """Store an answer, a prompt, or both.
 
         Args:
-            new: The messages: an answer, what the user said, or both.
-            heard: Where that comes from which the answer was made of.
+            heard: Origins of the answer's sources.
         """
         thread, since = self._thread(new), self._last
         ends = isinstance(new[-1], AIMessage)
@@ -367,22 +356,18 @@ class CodingSession:
         self._note(new)
 
     def _taken(self, key: str) -> bool:
-        """Return whether a hook has told what the transcript shows, which then counts as shown."""
+        """Return true, once, for a message of the transcript that a hook has reported already."""
         if not self._ahead[key]:
             return False
         self._ahead[key] -= 1
         return True
 
-    def _is_answered(self, key: str, at: int, before: int) -> bool:
-        """Return whether an answer was there already, since the user had last said something when it was told."""
-        return key in [one.key for one in self._latest_turn(at, before) if one.role == "assistant"]
-
     def _latest_turn(self, at: int, before: int) -> Sequence[HeldMessage]:
-        """Return the latest thing that the user said, with what follows.
+        """Return the user's latest message with all that follows.
 
         Args:
-            at: Until when they said it; 0 for until now.
-            before: Of so many messages.
+            at: Prompts after this time do not count; 0 for none.
+            before: Number of messages to consider.
         """
         later = {one.place for one in self._prompted if 0 < at < one.at}
         held = self._held[:before]
@@ -390,7 +375,7 @@ class CodingSession:
         return held[next(asked, 0) :]
 
     def _thread(self, new: Sequence[AnyMessage]) -> list[AnyMessage]:
-        """Return new messages behind the latest ones, each at its place in the conversation."""
+        """Return new messages after the latest stored ones, each at its place in the conversation."""
         return placed_thread(self._next, self._latest, new)
 
     def _note(self, new: Sequence[AnyMessage]) -> None:

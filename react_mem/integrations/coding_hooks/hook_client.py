@@ -1,7 +1,7 @@
-"""`react-mem hook`: one hook of a coding agent, in a process that is gone in a moment.
+"""`react-mem hook`: one hook of a coding agent, in a short-lived process.
 
-It hands the event to the resident, which it starts where none runs, and prints what the coding agent is to have in its
-context. It never stands in the agent's way: what fails costs a line on standard error, and ends with 0.
+It sends the event to the resident, which it starts if none runs, and prints the context for the coding agent. It never
+blocks the agent: a failure costs a line on standard error, and the exit code stays 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SECONDS = {
     # Claude Code gives its hooks 1.5 seconds in all at the end of a session
     "SessionEnd": 1.0,
 }
-"""Events that memory has to do with, and how long each may take: what is not answered by then is done all the same."""
+"""Handled events with their time limits; an event without an answer by then is stored all the same."""
 
 MAX_SECONDS = 60.0
 
@@ -41,7 +41,7 @@ FIELDS = (
     "transcript_path",
     "reason",
 )
-"""Fields of an event that memory is told: no tool, no folder, no mode."""
+"""Fields of an event that are passed on: no tool, no folder, no mode."""
 
 MAX_BYTES = 32 << 20
 """Bytes of an event."""
@@ -50,13 +50,13 @@ DEFAULT_AGENT = "assistant"
 
 _PIECE = 1 << 18
 _AGENTS = "REACT_MEM_AGENTS"
-"""Variable that names a folder with agents of the user's own."""
+"""Variable with a folder of the user's own agents."""
 
 _POLL = 0.01
-"""Seconds between two looks whether a resident that was started is there."""
+"""Seconds between two looks for a started resident."""
 
 _MISUSED = 1
-"""Exit code for arguments that there are not; 2 would stop the coding agent."""
+"""Exit code for unknown arguments; 2 would stop the coding agent."""
 
 
 class _NotNowError(Exception):
@@ -64,18 +64,11 @@ class _NotNowError(Exception):
 
 
 class _MisusedError(Exception):
-    """Reason why the arguments are not understood."""
+    """Reason why the arguments are refused."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command.
-
-    Args:
-        arguments: What stands behind `react-mem hook`.
-
-    Returns:
-        The exit code.
-    """
+    """Run the command with the arguments after `react-mem hook`, and return its exit code."""
     if set(arguments) & {"-h", "--help"}:
         sys.stdout.write(f"{_USAGE}\n\n{_HELP}\n")
         return 0
@@ -89,15 +82,15 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def run(user_id: str, agent: str, seconds: float | None) -> int:
-    """Read an event from the standard input, and print the answer to it.
+    """Read an event from the standard input, and print the answer.
 
     Args:
-        user_id: Whose memory: never what the event says.
-        agent: The agent whose policy and models count.
-        seconds: How long the coding agent is kept waiting, at most; by default as `SECONDS` says.
+        user_id: The owner, never taken from the event.
+        agent: The agent whose policy and models are used.
+        seconds: Time limit; None for the default of `SECONDS`.
 
     Returns:
-        0, whatever happens.
+        0, also after a failure.
     """
     try:
         output = _answer(user_id, agent, seconds)
@@ -106,7 +99,7 @@ def run(user_id: str, agent: str, seconds: float | None) -> int:
     except OSError as error:
         sys.stderr.write(f"react-mem: the hook failed: {error.filename or 'its socket'}: {error.strerror or error}\n")
     except Exception as error:
-        # no text of it: it may quote what was said
+        # without its text, which may quote the conversation
         sys.stderr.write(f"react-mem: the hook failed ({type(error).__name__})\n")
     else:
         if output:
@@ -120,7 +113,7 @@ def _options(arguments: Sequence[str]) -> dict[str, str]:
     """Return the options.
 
     Raises:
-        _MisusedError: If one is not understood; the message names it.
+        _MisusedError: If one is unknown or has a wrong value; the message names it.
     """
     found: dict[str, str] = {}
     left = list(arguments)
@@ -146,7 +139,7 @@ _OPTIONS: dict[str, tuple[Callable[[str], bool], str]] = {
     "--agent": (bool, "the name of an agent, or the path of its YAML file"),
     "--seconds": (_is_seconds, f"a number above 0, up to {MAX_SECONDS:.0f}"),
 }
-"""Options: what tells whether a value is one, and what it is in words."""
+"""Options, each with the check of its value and the value in words."""
 
 _USAGE = f"usage: react-mem hook {' '.join(f'[{name} ...]' for name in _OPTIONS)} < event.json"
 
@@ -163,7 +156,7 @@ def _answer(user_id: str, agent: str, seconds: float | None) -> str:
     told_at = time.monotonic_ns()
     event = _event()
     name = event.get("hook_event_name")
-    # what a subagent is asked, the main agent asks and not the user
+    # a subagent is asked by the main agent, not by the user
     if not isinstance(name, str) or name not in SECONDS or event.get("agent_id"):
         return ""
     if not isinstance(event.get("session_id"), str) or not event["session_id"]:
@@ -195,7 +188,7 @@ def _asked(place: HookPlace, agent: str, asked: bytes, deadline: float) -> dict[
         try:
             return _exchanged(connection, asked, deadline)
         except (ConnectionError, EOFError):
-            # it was about to end, or has crashed: what it has stored it does not store again
+            # it was about to end, or has crashed; nothing is stored twice
             if attempt:
                 raise _NotNowError("the process that holds memory has crashed; its log says why") from None
         finally:
@@ -204,7 +197,7 @@ def _asked(place: HookPlace, agent: str, asked: bytes, deadline: float) -> dict[
 
 
 def _size(transcript: Any) -> int | None:
-    """Return how long a transcript is: what is written from now on is not yet told."""
+    """Return the length of a transcript, so that later lines are not read for this event."""
     if not isinstance(transcript, str) or not transcript:
         return None
     try:
@@ -216,7 +209,7 @@ def _size(transcript: Any) -> int | None:
 
 
 def _owe(place: HookPlace, user_id: str, event: Mapping[str, Any], size: int | None) -> None:
-    """Note that memory may not have been told of an event, and from where on its transcript tells it."""
+    """Note an event that memory may have missed, with the place in the transcript from which it can be recovered."""
     from react_mem.integrations.coding_hooks.owed_notes import owe
 
     offset = size or 0
@@ -246,7 +239,6 @@ def _event() -> dict[str, Any]:
 
 
 def _connected(place: HookPlace, agent: str, deadline: float) -> socket.socket:
-    """Connect to the resident, which is started if it is not there."""
     start: Callable[[], None] | None = lambda: _start(place, agent)  # noqa: E731 - started once
     while True:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -291,7 +283,7 @@ def _exchanged(connection: socket.socket, asked: bytes, deadline: float) -> dict
 
 
 def _is_held(lock: str) -> bool:
-    """Return whether a resident lives, if only to begin or to end."""
+    """Return true if a resident lives, even one that is starting or ending."""
     import fcntl
 
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -305,7 +297,7 @@ def _is_held(lock: str) -> bool:
 
 
 def _start(place: HookPlace, agent: str) -> None:
-    """Start a resident of its own session, which nothing of the coding agent's holds and which holds nothing of it."""
+    """Start a resident in a session of its own, detached from the coding agent."""
     import subprocess
 
     _refuse_unknown(agent, place.home)
@@ -326,7 +318,7 @@ def _start(place: HookPlace, agent: str) -> None:
 
 
 def _refuse_unknown(agent: str, home: str) -> None:
-    """Refuse an agent that there is not, at once: a resident loads for seconds before it can say so."""
+    """Refuse an unknown agent at once: a resident loads for seconds before it can say so."""
     if os.path.isabs(agent):
         if not os.path.isfile(agent):
             raise _NotNowError(f"there is no file {agent}, which --agent names")

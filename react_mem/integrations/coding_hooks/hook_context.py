@@ -1,7 +1,7 @@
-"""Context that a hook brings: what is remembered for a prompt, and whom a session begins with.
+"""Context from a hook: the memories for a prompt, and the user's profile at the beginning of a session.
 
-Coding agents cut what is longer: Claude Code shows the beginning of more than 10,000 characters, Codex of more than
-2,500 tokens, and the rest is in a file. So all of it is kept below that.
+Coding agents cut long output: Claude Code shows the beginning of more than 10,000 characters, Codex of more than 2,500
+tokens, and the rest is in a file. The context stays below both limits.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from react_mem.integrations.coding_hooks.transcripts import SaidTurn
 from react_mem.memory import MemoryFacade, Message, Origin
@@ -47,11 +46,11 @@ _LEAST_TOKENS = 100
 
 
 async def prompt_context(assembling: Callable[[int], Awaitable[Assembled]], tokens: int) -> tuple[str, Assembled]:
-    """Return what is remembered for a prompt, and how it was put together; empty where nothing is.
+    """Return the memories for a prompt with their assembly; empty for none.
 
     Args:
-        assembling: Puts it together with so many tokens of memory.
-        tokens: Those that the policy gives it.
+        assembling: Assembles the memories within a number of tokens.
+        tokens: Budget of the policy.
     """
     while True:
         assembled = await assembling(tokens)
@@ -65,13 +64,10 @@ async def prompt_context(assembling: Callable[[int], Awaitable[Assembled]], toke
 
 
 async def session_context(memory: MemoryFacade, user_id: str, session_id: str, *, goes_on: bool) -> str:
-    """Return whom a session begins with: their profile, standing instructions and latest conversation.
+    """Return the context at the beginning of a session: profile, standing instructions and latest conversation.
 
     Args:
-        memory: The memory.
-        user_id: The owner.
-        session_id: The session.
-        goes_on: Whether the session has been going on, so that it is the latest conversation itself.
+        goes_on: True for a resumed session, which is the latest conversation itself.
     """
     profile, told, (held, _, _) = await asyncio.gather(
         memory.profile.get_profile(user_id),
@@ -114,23 +110,19 @@ def _fits(text: str) -> bool:
     return len(text) <= MAX_CHARS and count_tokens(text) <= MAX_TOKENS
 
 
-# Notes of the sessions that memory was not told all of: from where on the transcript of one is still owed.
-
-
-# Comparison of what is told of a session with what memory has of it: what has still to be stored, and what has not.
+# Comparison of a transcript with the stored messages: the turns that have still to be stored.
 
 _LOOKED_BACK = 32
-"""Messages before the end of the last turn that is stored, among which those are that were told ahead of it."""
+"""Messages before the end of the last stored turn, among which are those that were stored ahead of it."""
 
 
 @dataclass(frozen=True)
 class HeldMessage:
-    """A message that memory has.
+    """A stored message.
 
     Args:
-        place: Its place in the session.
-        role: Who said it.
-        key: The name of its words.
+        place: Place in the session.
+        key: Hash of its words.
     """
 
     place: int
@@ -143,46 +135,36 @@ class ToldEvent:
     """Circumstances of an event.
 
     Args:
-        at: When it was told, by the clock of the machine, in nanoseconds; 0 for a time that is not known.
-        transcript_bytes: How long the transcript was; None where it is not known.
+        at: Monotonic time in nanoseconds; 0 for unknown.
+        transcript_bytes: Length of the transcript at that time; None for unknown.
     """
 
     at: int = 0
     transcript_bytes: int | None = None
 
 
-class Untold(NamedTuple):
-    """Part of a transcript that may have to be stored.
-
-    Args:
-        turns: The turns.
-        ahead: What memory has of them already, by the names of the words.
-    """
-
-    turns: list[SaidTurn]
-    ahead: Counter[str]
-
-
 def held_of(messages: Sequence[Message]) -> list[HeldMessage]:
-    """Return messages of a session, in their order, without their words. Blocking: it may be a long session."""
+    """Return messages of a session, in order, without their words. Blocking: it may be a long session."""
     return [
         HeldMessage(one.turn, "user" if one.role == "user" else "assistant", words_key(whole_text(vars(one))))
         for one in messages
     ]
 
 
-def untold(turns: Sequence[SaidTurn], held: Sequence[HeldMessage], owed: int | None) -> Untold:
-    """Return what of a session may have to be stored: what follows the last turn that is stored to its end.
+def untold(
+    turns: Sequence[SaidTurn], held: Sequence[HeldMessage], owed: int | None
+) -> tuple[list[SaidTurn], Counter[str]]:
+    """Return the turns after the last completely stored one, and the counts of their messages that are stored already.
 
-    Where there is none, it is what a note says that is owed, else the last turn alone: what was said before that may
-    have been said before memory was there, or have been forgotten.
+    The messages are counted by the hash of their words. Blocking: it may be a long session.
 
-    Blocking: it may be the whole of a long session.
+    Without a stored turn these are the owed turns of a note, else the last turn alone: earlier ones may be older than
+    memory, or forgotten.
 
     Args:
         turns: The transcript.
-        held: What memory has, in its order.
-        owed: From where on in the transcript hooks have failed; None where none has.
+        held: The stored messages, in order.
+        owed: Place in the transcript from which hooks have failed; None for no failure.
     """
     said = {one.key for one in held if one.role == "user"}
     ends: dict[str, list[int]] = {}
@@ -197,9 +179,9 @@ def untold(turns: Sequence[SaidTurn], held: Sequence[HeldMessage], owed: int | N
             # "done" is answered again and again
             end = found[min(answers[: last + 1].count(answers[last]), len(found)) - 1] + 1
             before = Counter(one.key for one in held[max(end - _LOOKED_BACK, 0) : end]) - _keys(turns[: last + 1])
-            return Untold([*turns[last + 1 :]], before + Counter(one.key for one in held[end:]))
+            return [*turns[last + 1 :]], before + Counter(one.key for one in held[end:])
     first = len(turns) - 1 if owed is None else next((n for n, one in enumerate(turns) if one.end > owed), len(turns))
-    return Untold([*turns[max(first, 0) :]], Counter(one.key for one in held) - _keys(turns[: max(first, 0)]))
+    return [*turns[max(first, 0) :]], Counter(one.key for one in held) - _keys(turns[: max(first, 0)])
 
 
 def _keys(turns: Sequence[SaidTurn]) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""Events of coding agents, as memory answers them: what to bring, what to store."""
+"""Events of coding agents: messages to store, and the context to return."""
 
 from __future__ import annotations
 
@@ -18,13 +18,11 @@ from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.turns import Identity, conclude_soon
 
 _MAX_SESSIONS = 64
-"""Sessions that are kept at hand; of another one memory tells what there is to know."""
+"""Sessions in memory of the process; others are loaded again from the store."""
 
 
 @dataclass(order=True)
 class _Event:
-    """An event that waits for its turn, the earliest first."""
-
     at: int
     number: int
     fields: Mapping[str, str] = field(compare=False)
@@ -34,19 +32,16 @@ class _Event:
 
 @dataclass
 class _Running:
-    """A session, and the events of it that wait."""
-
     session: CodingSession
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: list[_Event] = field(default_factory=list)
 
 
 class HookEvents:
-    """Answers the events of every session on one memory.
+    """Handler of the events of all sessions on one memory.
 
     Args:
-        opened: The memory.
-        notes: The folder with the notes of the sessions that are owed.
+        notes: Folder with the notes of owed sessions.
     """
 
     def __init__(self, opened: OpenAgentMemory, notes: str) -> None:
@@ -56,16 +51,7 @@ class HookEvents:
         self._sessions: OrderedDict[tuple[str, str], _Running] = OrderedDict()
 
     async def answer(self, user_id: str, event: Mapping[str, Any], told: ToldEvent) -> tuple[str, str]:
-        """Do what an event asks for.
-
-        Args:
-            user_id: The owner.
-            event: The event.
-            told: When it was told.
-
-        Returns:
-            What the coding agent is to have in its context, and what could not be done.
-        """
+        """Handle an event; return the context for the coding agent, and the problems."""
         fields = {name: value for name, value in event.items() if isinstance(value, str)}
         running = self._session(user_id, fields["session_id"])
         mine = _Event(told.at, next(self._numbers), fields, told, asyncio.get_running_loop().create_future())

@@ -1,8 +1,8 @@
-"""The place of a resident: its socket, lock and log in a folder that only its user can enter, and who is at its ends.
+"""The place of a resident: its socket, lock and log in a private folder of its user, and the check of its peers.
 
-What a resident is for stands in its name: another version, database, model or agent is another resident. Everything
-works as if it had been started in the home folder of the user, whatever project a coding agent works in: no file of a
-project, such as its `.env`, says where memory is or who is asked.
+The name of a resident depends on version, database, model and agent: another one is another resident. It works as if
+started in the home folder, whatever project a coding agent works in: no file of a project, such as its `.env`,
+configures memory.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 VERSION = "0.2.0"
-"""Version of the package, since to ask for it takes longer than to ask memory."""
+"""Version of the package, as a constant: reading the metadata takes longer than asking memory."""
 
 FOLDER = os.path.join(".react-mem", "hooks")
 """Folder of the residents, below the home folder."""
 
 _SETTINGS = ("DATABASE", "REACT_MEM", "MEMORY", "OPENAI")
-"""Beginnings of the variables that a resident is started for."""
+"""Prefixes of the environment variables that name a resident."""
 
 _MORE_SETTINGS = frozenset(
     {
@@ -39,16 +39,16 @@ _MORE_SETTINGS = frozenset(
 )
 
 _SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76
-"""Of macOS and BSD, which Python has no names for."""
+"""Constants of macOS and BSD that Python does not define."""
 
 
 class HookPlace(NamedTuple):
     """Place of a resident.
 
     Args:
-        home: The home folder of the user.
-        folder: The folder with the sockets of their residents.
-        name: What the resident's files are called, without their endings.
+        home: The user's home folder.
+        folder: Folder of the sockets.
+        name: Name of the resident's files, without suffix.
     """
 
     home: str
@@ -57,12 +57,12 @@ class HookPlace(NamedTuple):
 
     @property
     def socket(self) -> str:
-        """Name of the socket in the folder; a whole path may be longer than the kernel takes."""
+        """Name of the socket in the folder; a whole path may exceed the kernel's limit."""
         return f"{self.name}.sock"
 
     @property
     def lock(self) -> str:
-        """Name of the file whose lock the resident holds while it lives."""
+        """Name of the file that the resident locks while it lives."""
         return f"{self.name}.lock"
 
     @property
@@ -72,14 +72,10 @@ class HookPlace(NamedTuple):
 
 
 def place_of(agent: str, environ: Mapping[str, str] = os.environ) -> HookPlace:
-    """Return the place of the resident for an agent and the settings in the environment; its folder is made.
-
-    Args:
-        agent: The agent.
-        environ: The environment.
+    """Return the place of the resident for an agent and the settings in the environment, and make its folder.
 
     Raises:
-        OSError: If there is no such folder and it cannot be made, or somebody else could enter it.
+        OSError: If the folder cannot be made, or others could enter it.
     """
     if environ.get("HOME") == "":
         # it would be the root of the file system
@@ -111,11 +107,7 @@ def _name(agent: str, home: str, environ: Mapping[str, str]) -> str:
 
 
 def is_own(connection: socket.socket) -> bool:
-    """Return whether the process at the other end of a connection is of the same user.
-
-    Args:
-        connection: A connection of a Unix socket.
-    """
+    """Return true if the peer of a Unix socket connection runs as the same user."""
     linux: int | None = getattr(socket, "SO_PEERCRED", None)
     if linux is not None:
         # struct ucred: process, user, group

@@ -1,9 +1,9 @@
-"""Notes of the sessions that memory was not told all of: from where on the transcript of one is still owed.
+"""Notes of owed sessions: the place in a transcript from which memory may lack something.
 
-A hook that fails leaves one, for whichever resident answers next may know nothing of the session. It has numbers, in a
-file that is named by hashes of its user and session, and no word of what was said. Who has stored what is owed removes
-it, and who forgets the session or all of the user: what was said before that is not to be stored behind it. The client
-leaves them, so the standard library is all that is imported here.
+A failing hook leaves one, since the next resident may know nothing of the session. A note has numbers, in a file named
+by hashes of user and session, and no words. Storing the owed turns removes it, and so does forgetting the session or
+the user, whose earlier words must not come back. The client writes notes, so this module imports the standard library
+alone.
 """
 
 from __future__ import annotations
@@ -18,20 +18,18 @@ from react_mem.integrations.coding_hooks.hook_place import FOLDER
 _ENDING = ".owed"
 
 _MAX_NOTES = 256
-"""Notes that are kept: of a session that never goes on, nobody removes one."""
+"""Notes that are kept: a session that never goes on never removes its own."""
 
 _MAX_BYTES = 4_096
-"""Bytes of a note: the places of some hundreds of hooks that have failed."""
+"""Bytes of a note: the places of some hundreds of failed hooks."""
 
 
 def owe(folder: str, user_id: str, session_id: str, offset: int) -> None:
     """Note that a session is owed. Blocking.
 
     Args:
-        folder: The folder of the residents.
-        user_id: The owner.
-        session_id: The session.
-        offset: Place in its transcript, in bytes: the turn that goes on there, and those after it, are owed.
+        folder: Folder of the residents.
+        offset: Place in its transcript, in bytes: the turn there and later ones are owed.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     note = os.open(_path(folder, user_id, session_id), flags, 0o600)
@@ -46,12 +44,12 @@ def owe(folder: str, user_id: str, session_id: str, offset: int) -> None:
 
 
 def owed_from(folder: str, user_id: str, session_id: str) -> int | None:
-    """Return from where on a session is owed; None where it is not. Blocking."""
+    """Return the earliest owed place of a session; None for none. Blocking."""
     return min(_offsets(_path(folder, user_id, session_id)), default=None)
 
 
 def pay(folder: str, user_id: str, session_id: str, end: int) -> None:
-    """Note that a session is owed no more what is before there in its transcript. Blocking."""
+    """Remove the owed places of a session before `end` in its transcript. Blocking."""
     path = _path(folder, user_id, session_id)
     owed = _offsets(path)
     left = b"".join(b"%d\n" % offset for offset in owed if offset >= end)
@@ -65,12 +63,7 @@ def pay(folder: str, user_id: str, session_id: str, end: int) -> None:
 
 
 def forget_owed(user_id: str, session_id: str = "") -> None:
-    """Remove the notes of a session, or of all sessions of a user, that this machine's user has. Blocking.
-
-    Args:
-        user_id: The owner.
-        session_id: The session; empty for all of them.
-    """
+    """Remove the notes of a session, or of all sessions of a user (empty id), on this machine. Blocking."""
     folder = os.path.join(os.path.expanduser("~"), FOLDER)
     sessions = _hash(user_id, session_id) if session_id else "*"
     for name in glob.glob(f"{_hash(user_id)}-{sessions}{_ENDING}", root_dir=folder):

@@ -2,9 +2,8 @@
 
     python -m react_mem.integrations.coding_hooks.resident --agent assistant
 
-A client starts it (`hook_client`). Its socket is there before memory is, so that what is said is taken from the first
-moment on; the lock of its file says that it lives, and lets no second one begin. It ends when nobody has needed it for
-a while. What it answers stands in the reply; its log has causes, and no word of what was said.
+A client starts it (`hook_client`). Its socket is open before memory is, so that no event is missed; a file lock allows
+one resident at a time. It ends when it is idle. Its log has causes, and no words of the conversation.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ if TYPE_CHECKING:
     from react_mem.integrations.keeping_open import KeptOpen
 
 IDLE_SECONDS = 2_400.0
-"""Until it ends: longer than a conversation counts as going on, so that what it came to is noted while it is there."""
+"""Idle time until it ends: longer than the pause that ends a conversation, so that it makes the summary itself."""
 
 _MAX_REQUEST = 40 << 20
-"""Bytes of a request: an event, once more in JSON."""
+"""Bytes of a request."""
 
 _READ_SECONDS = 5.0
 _PIECE = 1 << 16
 _BESIDE = 1 << 17
-"""Bytes of a request from which on it is read beside the event loop."""
+"""Bytes from which a request is parsed in a thread."""
 
 _MAX_LOG = 1 << 20
 _CLOSING_SECONDS = 8.0
@@ -48,14 +47,7 @@ log = logging.getLogger(__name__)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the resident until nobody needs it, or it is told to stop.
-
-    Args:
-        argv: The arguments; by default those of the process.
-
-    Returns:
-        The exit code: 0 also where another one is there already.
-    """
+    """Run the resident until it is idle or stopped; return the exit code, 0 also where another one runs."""
     parser = argparse.ArgumentParser(prog="python -m react_mem.integrations.coding_hooks.resident")
     parser.add_argument("--agent", required=True, help="the agent whose policy and models to use")
     parser.add_argument("--idle", type=float, default=IDLE_SECONDS, help="seconds without use until it ends")
@@ -68,12 +60,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return 0
-    # for whoever wants to end it
+    # the id by which a process can be ended
     os.truncate(lock, 0)
     os.write(lock, b"%d\n" % os.getpid())
     _begin_log(place)
     listening = _listen(place)
-    # what it is told by relative paths is in the home folder, and it keeps no project's folder from being removed
+    # relative paths are in the home folder, and no project's folder is kept from being removed
     os.chdir(place.home)
     try:
         asyncio.run(_Resident(arguments.agent, arguments.idle, place.folder).serve(listening, place))
@@ -93,7 +85,7 @@ def _begin_log(place: HookPlace) -> None:
 
 
 def _listen(place: HookPlace) -> socket.socket:
-    """Return the socket, in the folder in which the process is; one that is there is of a resident that has died."""
+    """Return the listening socket, in the current folder; a stale one of a dead resident is replaced."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(place.socket)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -106,12 +98,11 @@ def _listen(place: HookPlace) -> socket.socket:
 
 
 class _Resident:
-    """A resident.
+    """State of a resident.
 
     Args:
-        agent: The agent.
-        idle_seconds: Seconds without use until it ends.
-        notes: The folder with the notes of the sessions that are owed.
+        idle_seconds: Idle time until it ends.
+        notes: Folder with the notes of owed sessions.
     """
 
     def __init__(self, agent: str, idle_seconds: float, notes: str) -> None:
@@ -124,18 +115,13 @@ class _Resident:
         self._loading: asyncio.Future[KeptOpen[HookEvents]] | None = None
 
     async def serve(self, listening: socket.socket, place: HookPlace) -> None:
-        """Answer events until nobody needs it.
-
-        Args:
-            listening: The socket.
-            place: Where it is.
-        """
+        """Answer events until it is idle or stopped."""
         loop = asyncio.get_running_loop()
         for name in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(name, self._ended.set)
         self._used_at = loop.time()
         accepting = loop.create_task(self._accept(listening))
-        # beside the loop, which takes what is said meanwhile
+        # in a thread: the loop accepts events meanwhile
         self._loading = asyncio.ensure_future(asyncio.to_thread(_load, self._agent, self._notes))
         try:
             (await asyncio.shield(self._loading)).begin()
@@ -165,7 +151,7 @@ class _Resident:
             task.add_done_callback(self._answering.discard)
 
     async def _serve_client(self, connection: socket.socket) -> None:
-        """Answer one client; who leaves before the answer is there is told nothing, and what it told is stored."""
+        """Answer one client; the event of a client that leaves early is stored all the same."""
         loop = asyncio.get_running_loop()
         with connection:
             try:
@@ -207,7 +193,7 @@ class _Resident:
 
 
 def _load(agent: str, notes: str) -> KeptOpen[HookEvents]:
-    """Return what opens memory. Blocking: it loads most of the code there is."""
+    """Return the opener of memory. Blocking: it imports most of the code."""
     from dotenv import find_dotenv, load_dotenv
 
     from react_mem import open_agent_memory
@@ -226,7 +212,7 @@ def _load(agent: str, notes: str) -> KeptOpen[HookEvents]:
 
 
 async def _read(connection: socket.socket) -> dict[str, Any] | None:
-    """Return a request; None for what is none."""
+    """Return a request; None for an invalid one."""
     loop = asyncio.get_running_loop()
     told = bytearray()
     while piece := await loop.sock_recv(connection, _PIECE):

@@ -1,1 +1,1 @@
-"""Memory for Deep Agents: a backend whose files are memories, and what its agents find in them."""
+"""Memory for Deep Agents: a backend with files as memories, the learnt skills as files, and a search tool."""

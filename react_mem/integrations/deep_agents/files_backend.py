@@ -1,10 +1,10 @@
-"""`MemoryFilesBackend`: the files of a Deep Agent, kept as memories of the user who talks to it.
+"""`MemoryFilesBackend`: the files of a Deep Agent, stored as memories of its user.
 
     agent = create_deep_agent(model, backend=MemoryFilesBackend(), store=store, checkpointer=saver)
     agent.invoke({"messages": [...]}, {"configurable": {"thread_id": "1", "user_id": "ann"}})
 
-They outlive the conversation, and are treated as all that memory keeps: listed, found, exported, erased with receipts,
-sealed. A failing memory fails no turn: every call answers, if only with why it could not.
+They outlive the conversation, and like all memories are listed, searched, exported, erased with receipts, and
+encrypted. A failing memory fails no turn: every call answers, at least with the reason of its failure.
 """
 
 from __future__ import annotations
@@ -12,14 +12,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from langgraph.store.base import BaseStore
 
-from react_mem.integrations.deep_agents.file_owner import FileOwner
-from react_mem.integrations.deep_agents.file_search import FoundFile, search_files
-from react_mem.integrations.deep_agents.kept_file import Contents
-from react_mem.integrations.deep_agents.owned_files import OwnedFiles
+from react_mem.integrations.deep_agents.owned_files import Contents, FileOwner, OwnedFiles
 from react_mem.integrations.deep_agents.package import (
     DeleteResult,
     EditResult,
@@ -28,33 +25,33 @@ from react_mem.integrations.deep_agents.package import (
     perform_string_replacement,
 )
 from react_mem.integrations.deep_agents.reading_backend import ReadingBackend, missing, refusal
-from react_mem.memory import MemoryPolicy, Origin
-from react_mem.memory.records import AgentFile, checked
+from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, Origin
+from react_mem.memory.records import AgentFile, checked, origin_of
 
 _UPLOADED_AT_ONCE = 20
-"""Files that are written in one batch: what is embedded of them is waited for."""
+"""Files of one batch, whose embeddings are awaited together."""
 
 
 class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
     """Files of a Deep Agent as memories of its user.
 
-    Whose files these are follows from the run, as with `MemoryMiddleware`: the server's authenticated user, else
-    `user_id` in the run's context or under `configurable`; never from a path or what a model writes. Two users never
-    see each other's. Without a user nothing is kept, and every call says so.
+    The owner follows from the run, as with `MemoryMiddleware`: the server's authenticated user, else `user_id` in the
+    run's context or under `configurable`; never from a path or a model. Two users never see each other's files.
+    Without a user nothing is stored, and every call says so.
 
-    A text is found by meaning and words (see `FileSearchMiddleware`), up to the limit of `memory.index.chunks`; of a
-    binary file its path is. What an agent writes is the agent's words, and what is uploaded an import: neither teaches
-    anything about the user. A file that one conversation alone wrote is erased with it.
+    A text is found by hybrid search (see `FileSearchMiddleware`), up to the limit of `memory.index.chunks`; a binary
+    file by its path. Files by an agent have the origin `assistant`, uploads `import`: neither teaches facts about the
+    user. A file that one conversation alone wrote is erased with it.
 
-    `invoke` and `stream` work as well as `ainvoke` and `astream`, with any store: see `memory.adapters.blocking`.
+    Both `invoke` and `ainvoke` work, with any store: see `memory.adapters.blocking`.
 
     Args:
-        store: The store; by default that of the agent.
-        user_id: The owner, where the application says so: outside of a run, or of files that its users share.
-        folder: The folder of the owner's files that this backend shows as `/`, such as `/research` behind a route of
-            `CompositeBackend`; by default all of them.
-        agent_id: What memory calls the agent.
-        policy: What may be stored of a user (`quotas`), and how much a search finds (`recall`).
+        store: The store; by default the agent's.
+        user_id: The owner, if the application names one: outside of a run, or for files shared by its users.
+        folder: Folder of the owner's files that this backend shows as `/`, such as `/research` behind a route of
+            `CompositeBackend`; by default all.
+        agent_id: The agent's id in memory.
+        policy: Limits of the stored files (`quotas`), and size of a search (`recall`).
 
     Raises:
         ValueError: If the folder is no path.
@@ -79,7 +76,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
         return OwnedFiles(owner, self._agent_id, self._policy, self._folder)
 
     async def awrite(self, file_path: str, content: str) -> WriteResult:
-        """Write a file whole, be it new or not."""
+        """Write or overwrite a whole file."""
 
         async def work(files: OwnedFiles) -> WriteResult:
             origin = Origin.ASSISTANT if files.owner.in_run else Origin.IMPORT
@@ -95,7 +92,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
         new_string: str,
         replace_all: bool = False,
     ) -> EditResult:
-        """Replace a text in a file, as it is at that moment."""
+        """Replace a text in the current version of a file."""
         change = partial(_replaced, old=old_string, new=new_string, everywhere=replace_all)
 
         async def work(files: OwnedFiles) -> EditResult:
@@ -109,7 +106,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
         return await self._answer(work, lambda error: EditResult(error=f"Error: {error}"))
 
     async def adelete(self, file_path: str) -> DeleteResult:
-        """Remove a file, or a folder with all that is in it."""
+        """Remove a file, or a folder with all files below it."""
 
         async def work(files: OwnedFiles) -> DeleteResult:
             if not await files.remove(file_path):
@@ -119,7 +116,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
         return await self._answer(work, lambda error: DeleteResult(error=f"Error: {error}"))
 
     async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """Write files, of which a text is searched, and another one kept as it is."""
+        """Write files; texts are indexed for search, binary files are only stored."""
         told: list[FileUploadResponse] = []
         for start in range(0, len(files), _UPLOADED_AT_ONCE):
             told += await self._upload(files[start : start + _UPLOADED_AT_ONCE])
@@ -141,12 +138,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
         ]
 
     async def asearch_files(self, query: str, limit: int = 8) -> tuple[list[FoundFile], str]:
-        """Return the files that say something, in whatever words, the most relevant first, and why there may be more.
-
-        Args:
-            query: What to look for.
-            limit: How many, at most.
-        """
+        """Return the files that match a query by meaning and words, the best first, and the problems of the search."""
 
         async def work(files: OwnedFiles) -> tuple[list[FoundFile], str]:
             return await search_files(files, self._policy, query, limit)
@@ -156,7 +148,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
     # The same for code that is not async
 
     def write(self, file_path: str, content: str) -> WriteResult:
-        """Write a file whole: see `awrite`."""
+        """Write a whole file: see `awrite`."""
         return self._blocking(
             lambda: self.awrite(file_path, content), lambda error: WriteResult(error=f"Error: {error}")
         )
@@ -175,7 +167,7 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
         )
 
     def delete(self, file_path: str) -> DeleteResult:
-        """Remove a file, or a folder with all that is in it: see `adelete`."""
+        """Remove a file or folder: see `adelete`."""
         return self._blocking(lambda: self.adelete(file_path), lambda error: DeleteResult(error=f"Error: {error}"))
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
@@ -185,15 +177,93 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
         )
 
     def search_files(self, query: str, limit: int = 8) -> tuple[list[FoundFile], str]:
-        """Return the files that say something, in whatever words: see `asearch_files`."""
+        """Return the files that match a query: see `asearch_files`."""
         return self._blocking(lambda: self.asearch_files(query, limit), lambda error: ([], error))
 
 
 def _replaced(text: str, *, old: str, new: str, everywhere: bool) -> tuple[int | str, str | None]:
-    """Return how often a text was replaced, or why not, and the whole with it."""
+    """Return the number of replacements, or the error, and the new text."""
     done = perform_string_replacement(text, old, new, everywhere)
     if isinstance(done, str) and "\r\n" in text and "\n" in old and "\r" not in old:
         # a file with Windows' line ends is read with plain ones, and stays as it is
         old, new = (one.replace("\r\n", "\n").replace("\n", "\r\n") for one in (old, new))
         done = perform_string_replacement(text, old, new, everywhere)
     return (done, None) if isinstance(done, str) else (done[1], done[0])
+
+
+# Hybrid search in an owner's files, with the matching passage and its lines.
+
+PASSAGE_CHARS = 1_000
+"""Characters of a passage: about the length of an indexed piece."""
+
+_OUTSIDE = "files"
+"""Session id of a search by an application."""
+
+_SPARE = 5
+"""Candidates for each wanted file, where only one folder is searched."""
+
+
+class FoundFile(NamedTuple):
+    """A matching file.
+
+    Args:
+        passage: The matching part; empty if the path alone matches.
+        first_line: First line of the passage, from 1.
+        last_line: Last line of the passage.
+        modified_at: Last written, as ISO 8601.
+    """
+
+    path: str
+    passage: str
+    first_line: int
+    last_line: int
+    origin: Origin
+    modified_at: str
+
+
+async def search_files(files: OwnedFiles, policy: MemoryPolicy, query: str, limit: int) -> tuple[list[FoundFile], str]:
+    """Return the matching files, the most relevant first, and the problems of the search.
+
+    Raises:
+        ValueError: If the query is blank.
+    """
+    if not query.strip():
+        raise ValueError("say what to look for, in a few words")
+    wanted = max(limit, 1) * (_SPARE if files.folder else 1)
+    recall = policy.recall.model_copy(update={"max_memories": wanted})
+    owner = files.owner
+    found = await MemoryFacade(owner.store, policy.model_copy(update={"recall": recall})).read(
+        MemoryQuery(
+            user_id=owner.user_id,
+            session_id=owner.session_id or _OUTSIDE,
+            agent_id=files.agent_id,
+            scopes=[MemoryScope.FILES],
+            query=query,
+            # a search by the agent shows the nearest files, even distant ones
+            extra={"cut": False},
+        )
+    )
+    inside = [item for item in found if _is_searched(item.payload, files.folder)][:limit]
+    shown = await asyncio.to_thread(lambda: [_found(item, len(files.folder)) for item in inside])
+    return shown, "; ".join(f"{arm}: {cause}" for arm, cause in found.missing.items())
+
+
+def _is_searched(value: Mapping[str, Any], folder: str) -> bool:
+    # LangGraph's own stores list unindexed items after the hits
+    return str(value.get("path")).startswith(f"{folder}/") and bool(value.get("text") or value.get("keywords"))
+
+
+def _found(item: MemoryResultItem, folder: int) -> FoundFile:
+    value: Mapping[str, Any] = item.payload
+    text = str(value.get("text") or "")
+    matched = next((part.content for part in item.fragments if part.id == item.id), "") or text
+    passage = matched.strip()[:PASSAGE_CHARS]
+    first = text.count("\n", 0, max(text.find(passage), 0)) + 1
+    return FoundFile(
+        path=str(value["path"])[folder:],
+        passage=passage,
+        first_line=first,
+        last_line=first + passage.count("\n"),
+        origin=origin_of(value),
+        modified_at=str(value.get("modified_at") or ""),
+    )

@@ -1,4 +1,4 @@
-"""`LearntSkillsBackend`: what agents have learnt, as the skill files that Deep Agents reads.
+"""`LearntSkillsBackend`: the skills that agents have learnt, as skill files for Deep Agents.
 
 backend = CompositeBackend(default=MemoryFilesBackend(), routes={"/skills/learnt/": LearntSkillsBackend()})
 agent = create_deep_agent(model, backend=backend, skills=["/skills/", "/skills/learnt/"], store=store)
@@ -11,8 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from langgraph.store.base import BaseStore
 
-from react_mem.integrations.deep_agents.file_owner import FileOwner
-from react_mem.integrations.deep_agents.kept_file import Contents, KeptFile
+from react_mem.integrations.deep_agents.owned_files import Contents, FileOwner, KeptFile
 from react_mem.integrations.deep_agents.package import (
     DeleteResult,
     EditResult,
@@ -30,21 +29,17 @@ SKILL = KINDS["skill"]
 _READ_ONLY = "Error: what is learnt is read-only here: it changes with what comes of following it"
 
 _DESCRIPTION_CHARS = 300
-"""Characters of when a skill applies: it stands in the system prompt of every turn."""
+"""Characters of a skill's description, which stands in the system prompt of every turn."""
 
 
 class LearntSkills:
-    """An owner's skills that are in use, each a folder with its `SKILL.md`.
-
-    Args:
-        owner: Whose they are.
-    """
+    """An owner's active skills, each a folder with its `SKILL.md`."""
 
     def __init__(self, owner: FileOwner) -> None:
         self._owner = owner
 
     async def get(self, paths: Sequence[str]) -> list[KeptFile | None]:
-        """Return files by their paths, None for each that there is none of."""
+        """Return files by their paths, None for a missing one."""
         kept = {file.path: file for file in await self._all()} if paths else {}
         return [kept.get(AgentFile.file_path(path)) for path in paths]
 
@@ -62,21 +57,21 @@ class LearntSkills:
                 _as_file(Skill.from_value(item.value))
                 for page in pages
                 for item in page
-                # one on probation is still to show what it is good for
+                # a skill on probation has not proved itself yet
                 if SKILL.matches(item.value) and item.value.get("status") == "active"
             ]
         )
 
 
 class LearntSkillsBackend(ReadingBackend[LearntSkills]):
-    """The skills that a user's agents have learnt, to be read: `/<name>/SKILL.md` each, behind a route.
+    """The skills that a user's agents have learnt, read-only: `/<name>/SKILL.md` each, behind a route.
 
-    Those in use are there; those on probation and archived ones are not. Whose they are follows from the run, as with
+    Active skills are shown; skills on probation and archived ones are not. Their owner follows from the run, as with
     `MemoryFilesBackend`.
 
     Args:
-        store: The store; by default that of the agent.
-        user_id: The owner, where the application says so.
+        store: The store; by default the agent's.
+        user_id: The owner, if the application names one.
     """
 
     @checked()
@@ -97,11 +92,11 @@ class LearntSkillsBackend(ReadingBackend[LearntSkills]):
         new_string: str,
         replace_all: bool = False,
     ) -> EditResult:
-        """Refuse to change anything."""
+        """Refuse to edit."""
         return EditResult(error=_READ_ONLY)
 
     def delete(self, file_path: str) -> DeleteResult:
-        """Refuse to remove anything."""
+        """Refuse to delete."""
         return DeleteResult(error=_READ_ONLY)
 
     def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:

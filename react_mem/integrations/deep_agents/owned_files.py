@@ -1,24 +1,29 @@
-"""The files of one owner in memory: read, written, edited and removed by their paths, as if nobody else did so."""
+"""The files of one owner in memory: reading, writing, editing and removing by path, safe with concurrent writers."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import base64
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
-from langgraph.store.base import GetOp, Item
+from langgraph.config import get_config, get_store
+from langgraph.runtime import Runtime, get_runtime
+from langgraph.store.base import BaseStore, GetOp, Item
 
-from react_mem.integrations.deep_agents.file_owner import FileOwner
-from react_mem.integrations.deep_agents.kept_file import Contents, KeptFile
 from react_mem.memory import MemoryPolicy, Origin
 from react_mem.memory.records import (
     KINDS,
     AgentFile,
     AuditAction,
+    AuditActor,
+    AuditReason,
     Change,
+    acting,
     check_held,
     delete,
     forget_count,
@@ -29,30 +34,162 @@ from react_mem.memory.records import (
     put,
     transact,
 )
+from react_mem.memory.turns import identify, why_off
+
+# Owner of the files of a call: from the current run, or named by the application.
+
+_NO_RUN = (
+    "no run is going on that says whose files these are: use the backend in an agent, or name the owner and the store, "
+    'as in MemoryFilesBackend(user_id="ann", store=store)'
+)
+_NO_STORE = "the agent has no store: build it with one, create_deep_agent(..., store=...), or give one to the backend"
+
+
+class NobodysFiles(ValueError):  # noqa: N818 - it says what is
+    """Error for a call without an owner; the message says how to name one."""
+
+
+@dataclass(frozen=True)
+class FileOwner:
+    """Owner of files, with their store.
+
+    Args:
+        session_id: The conversation of the call; empty outside of one.
+        in_run: True for a call by an agent, false for one by the application.
+    """
+
+    store: BaseStore
+    user_id: str
+    session_id: str
+    in_run: bool
+
+    @contextmanager
+    def acting(self) -> Iterator[None]:
+        """Record the actions within the context as the agent's, in a run."""
+        if not self.in_run:
+            yield
+            return
+        with acting(AuditActor.AGENT, AuditReason.TURN):
+            yield
+
+
+def owner_of_files(store: BaseStore | None, user_id: str | None) -> FileOwner:
+    """Return the owner of the files of the current call.
+
+    Args:
+        store: The store; None for the run's.
+        user_id: The owner by the application; None for the run's. Never a model's or a tool's choice.
+
+    Raises:
+        NobodysFiles: If there is neither owner, or no store.
+    """
+    runtime = _runtime()
+    if runtime is None:
+        if not user_id or store is None:
+            raise NobodysFiles(_NO_RUN)
+        return FileOwner(store, user_id, "", in_run=False)
+    config = get_config()
+    identity = identify(runtime, config)
+    if user_id is None and identity is None:
+        raise NobodysFiles(why_off(runtime, config))
+    kept = store if store is not None else _store_of_run()
+    if identity is not None and user_id in (None, identity.user_id):
+        return FileOwner(kept, identity.user_id, identity.session_id, in_run=True)
+    # the conversation is somebody else's
+    return FileOwner(kept, str(user_id), "", in_run=True)
+
+
+def _runtime() -> Runtime[None] | None:
+    try:
+        return get_runtime()
+    except (RuntimeError, KeyError):
+        return None
+
+
+def _store_of_run() -> BaseStore:
+    try:
+        store: BaseStore | None = get_store()
+    except (RuntimeError, KeyError):
+        store = None
+    if store is None:
+        raise NobodysFiles(_NO_STORE)
+    return store
+
+
+# A file as a value: its path and contents.
+
+
+class Contents(NamedTuple):
+    """Contents of a file, as text or base64."""
+
+    content: str
+    encoding: Literal["utf-8", "base64"] = "utf-8"
+
+    @classmethod
+    def of(cls, data: bytes) -> Contents:
+        r"""Return bytes as text if they are UTF-8 without NUL, else as base64. Slow: not for an event loop.
+
+        >>> Contents.of(b"tea"), Contents.of(b"a\x00b")
+        (Contents(content='tea', encoding='utf-8'), Contents(content='YQBi', encoding='base64'))
+        """
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            text = ""
+        if (not text and data) or "\x00" in text:
+            return cls(base64.b64encode(data).decode("ascii"), "base64")
+        return cls(text)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        if self.encoding == "base64":
+            return len(self.content) // 4 * 3 - self.content[-2:].count("=")
+        return len(self.content) if self.content.isascii() else len(self.content.encode())
+
+    def data(self) -> bytes:
+        """Return the contents as bytes."""
+        return base64.b64decode(self.content) if self.encoding == "base64" else self.content.encode()
+
+
+class KeptFile(NamedTuple):
+    """A stored file.
+
+    Args:
+        created_at: First written, as ISO 8601.
+        modified_at: Last written, as ISO 8601.
+    """
+
+    path: str
+    contents: Contents
+    created_at: str
+    modified_at: str
+    origin: Origin
+
+
+# The files of an owner.
 
 FILE = KINDS["file"]
 
 SET_ASIDE = frozenset({"large_tool_results", "conversation_history"})
-"""Folders into which Deep Agents puts what leaves the prompt: results of tools, and messages that memory has anyway.
+"""Folders into which Deep Agents moves parts of the prompt: results of tools, and messages that memory has anyway.
 
-They are read by their paths, and not searched, where they would bury what agents note.
+They are read by path, and not indexed, since they would bury the agents' notes.
 """
 
 _REMOVED_AT_ONCE = 500
-"""Files that are removed in one batch: thousands would hold up the event loop."""
+"""Files removed in one batch: thousands would block the event loop."""
 
 Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True)
 class OwnedFiles:
-    """The files of one owner, or those of them that are below one folder.
+    """The files of one owner, or of one folder of theirs.
 
     Args:
-        owner: Whose they are.
-        agent_id: The agent.
-        policy: What may be stored of an owner (`quotas`).
-        folder: The folder, which paths are given without; empty for all files.
+        policy: Limits of the stored files (`quotas`).
+        folder: Folder that is the root of all paths here; empty for all files.
     """
 
     owner: FileOwner
@@ -61,10 +198,10 @@ class OwnedFiles:
     folder: str = ""
 
     async def get(self, paths: Sequence[str]) -> list[KeptFile | None]:
-        """Return files by their paths, None for each that there is none of.
+        """Return files by their paths, None for a missing one.
 
         Raises:
-            ValueError: If one is no path of a file.
+            ValueError: If a path is invalid.
         """
         items = await self._items([self._whole(path) for path in paths])
         found = [None if item is None else self._kept(item) for item in items]
@@ -72,10 +209,10 @@ class OwnedFiles:
         return found
 
     async def every(self, below: str = "/") -> AsyncIterator[list[KeptFile]]:
-        """Yield the file at a path and all files below it, in parts, in no order.
+        """Yield the file at a path and all files below it, in pages, in no order.
 
         Raises:
-            ValueError: If it is no path.
+            ValueError: If the path is invalid.
         """
         count = 0
         at, within = self._area(below)
@@ -86,16 +223,12 @@ class OwnedFiles:
         self._note_read(count)
 
     async def put(self, given: Mapping[str, Contents], origin: Origin) -> None:
-        """Write files whole, all of them or none.
-
-        Args:
-            given: What is to be in them, by their paths.
-            origin: Who vouches for it.
+        """Write whole files, all of them or none.
 
         Raises:
-            ValueError: If a path is none of a file, or what is to be in it cannot be kept.
-            MemoryFull: If there is no room for them.
-            LegalHoldError: If what is in one of them now is under a legal hold.
+            ValueError: If a path or content is invalid.
+            MemoryFull: If there is no room.
+            LegalHoldError: If an overwritten file is under a legal hold.
         """
         wanted = {self._whole(path): contents for path, contents in given.items()}
 
@@ -105,19 +238,15 @@ class OwnedFiles:
         await self._write(list(wanted), made, sum(len(one.content) for one in wanted.values()))
 
     async def edit(self, path: str, change: Callable[[str], tuple[Outcome, str | None]]) -> Outcome | None:
-        """Change the text of a file, as it is when it is written: nobody else's change of it is lost.
+        """Change the text of a file in a transaction, so that no concurrent change is lost; None without such a file.
 
         Args:
-            path: Its path.
             change: Returns an outcome and the new text, None for no change. It may be called again, in a thread.
 
-        Returns:
-            The outcome; None where there is no such file.
-
         Raises:
-            ValueError: If it is no path of a file, the file is not a text, or the new text cannot be kept.
-            MemoryFull: If there is no room for it.
-            LegalHoldError: If it is under a legal hold.
+            ValueError: If the path is invalid, the file is binary, or the new text cannot be stored.
+            MemoryFull: If there is no room.
+            LegalHoldError: If the file is under a legal hold.
         """
         whole = self._whole(path)
 
@@ -132,16 +261,16 @@ class OwnedFiles:
                 return outcome, []
             alone = before.session_id == self.owner.session_id
             after = self._file(whole, Contents(text), before.origin.least(Origin.ASSISTANT), before)
-            # what several conversations wrote is none's alone, and goes with none of them
+            # a file of several conversations belongs to none, and is erased with none
             return outcome, [after if alone else after.model_copy(update={"session_id": ""})]
 
         return await self._write([whole], made)
 
     async def remove(self, path: str) -> int:
-        """Remove the file at a path and all below it, some hundred at a time; return how many there were.
+        """Remove the file at a path and all files below it, in batches, and return their number.
 
         Raises:
-            ValueError: If it is no path.
+            ValueError: If the path is invalid.
             LegalHoldError: If one of them is under a legal hold.
         """
         at, within = self._area(path)
@@ -229,7 +358,7 @@ class OwnedFiles:
         return AgentFile.file_path(self.folder + AgentFile.file_path(path))
 
     def _area(self, path: str) -> tuple[str, str]:
-        """Return the path of the file, and that which all files below a folder begin with."""
+        """Return the whole path, and the prefix of all files below it."""
         whole = AgentFile.clean_path(self.folder + AgentFile.clean_path(path))
         return whole, "/" if whole == "/" else f"{whole}/"
 

@@ -1,4 +1,4 @@
-"""Names of the package `deepagents`, which is optional: one place imports them, and says how it is installed."""
+"""Names of the optional package `deepagents`, imported in one place with the hint how to install it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ try:
     from deepagents.backends.protocol import ReadResult as ReadResult
     from deepagents.backends.protocol import WriteResult as WriteResult
     from deepagents.backends.utils import compile_grep_include_glob as compile_grep_include_glob
+    from deepagents.backends.utils import grep_matches_from_files as grep_matches_from_files
     from deepagents.backends.utils import perform_string_replacement as perform_string_replacement
     from deepagents.backends.utils import slice_read_response as slice_read_response
     from deepagents.middleware.filesystem import FilesystemPermission as FilesystemPermission

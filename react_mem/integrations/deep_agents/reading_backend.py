@@ -1,4 +1,4 @@
-"""Reading of files for Deep Agents, and how every call is answered: for the owner of the run, and never by an error."""
+"""Reading of files for Deep Agents, and the answer of every call: for the owner of the run, without exceptions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from langgraph.store.base import BaseStore
 
 from react_mem.errors import LegalHoldError, MemoryFull
-from react_mem.integrations.deep_agents.file_owner import FileOwner, NobodysFiles, owner_of_files
-from react_mem.integrations.deep_agents.kept_file import KeptFile
+from react_mem.integrations.deep_agents.owned_files import FileOwner, KeptFile, NobodysFiles, owner_of_files
 from react_mem.integrations.deep_agents.package import (
     BackendProtocol,
     FileData,
@@ -25,6 +24,7 @@ from react_mem.integrations.deep_agents.package import (
     LsResult,
     ReadResult,
     compile_grep_include_glob,
+    grep_matches_from_files,
     slice_read_response,
 )
 from react_mem.memory.records import AgentFile, run_blocking
@@ -34,11 +34,10 @@ from react_mem.memory.turns import cause_for_clients, cause_of
 
 
 def listed(files: Iterable[KeptFile], path: str) -> list[FileInfo]:
-    """Return what is directly in a folder, by path; folders end in `/`.
+    """Return the files and folders directly in a folder, sorted by path; folders end in `/`.
 
     Args:
         files: All files in the folder and below.
-        path: The folder.
     """
     within = _within(path)
     found: dict[str, FileInfo] = {}
@@ -55,70 +54,32 @@ def listed(files: Iterable[KeptFile], path: str) -> list[FileInfo]:
 
 
 def matching(files: Sequence[KeptFile], pattern: str, path: str) -> list[FileInfo]:
-    """Return the files whose names match a pattern, those that were written last first.
+    """Return the files with names that match a pattern relative to a path, the latest written first.
 
     Args:
-        files: All files at a path and below.
-        pattern: The pattern, relative to the path.
-        path: The path.
+        files: All files at the path and below.
 
     Raises:
-        ValueError: If the pattern cannot be read.
+        ValueError: If the pattern is invalid.
     """
     matches = _matcher(pattern)
     found = [file for file in files if matches(_relative(file.path, path))]
     return [_info(file) for file in sorted(found, key=lambda file: (file.modified_at, file.path), reverse=True)]
 
 
-class Grep:
-    """Search for the lines that hold a text.
-
-    Args:
-        pattern: The text, letter by letter.
-        path: The file, or the folder, that is searched.
-        glob: What the names of the files match; None for all.
-        most: How many lines, at most, those first that come first by path; None for all.
-
-    Raises:
-        ValueError: If the pattern of the names cannot be read.
-    """
-
-    def __init__(self, pattern: str, path: str, glob: str | None, most: int | None) -> None:
-        self._pattern = pattern
-        self._path = path
-        self._matches: Callable[[str], bool] | None = _matcher(glob) if glob else None
-        self._most = most
-        self._found: list[GrepMatch] = []
-        self._truncated = False
-
-    def look(self, files: Iterable[KeptFile]) -> None:
-        """Look through some more files."""
-        for file in files:
-            if file.contents.encoding != "utf-8":
-                continue
-            if self._matches is not None and not self._matches(_relative(file.path, self._path)):
-                continue
-            if self._pattern in file.contents.content:
-                self._look_at(file)
-        if self._most is not None and len(self._found) > self._most:
-            self._found = self._ordered()[: self._most]
-            self._truncated = True
-
-    def result(self) -> GrepResult:
-        """Return what was found, by path and line."""
-        return GrepResult(matches=self._ordered(), truncated=self._truncated)
-
-    def _look_at(self, file: KeptFile) -> None:
-        for number, line in enumerate(file.contents.content.split("\n"), 1):
-            if self._pattern in line:
-                self._found.append(GrepMatch(path=file.path, line=number, text=line.removesuffix("\r")))
-
-    def _ordered(self) -> list[GrepMatch]:
-        return sorted(self._found, key=lambda match: (match["path"], match["line"]))
+def _grepped(files: Iterable[KeptFile], pattern: str, path: str, glob: str | None) -> list[GrepMatch]:
+    """Return the lines that hold a text, letter by letter."""
+    given = {file.path: _as_data(file) for file in files if pattern in file.contents.content}
+    found = grep_matches_from_files(given, pattern, path, glob).matches or []
+    return [GrepMatch(path=one["path"], line=one["line"], text=one["text"].removesuffix("\r")) for one in found]
 
 
 def _info(file: KeptFile) -> FileInfo:
     return FileInfo(path=file.path, is_dir=False, size=file.contents.size, modified_at=file.modified_at)
+
+
+def _place(match: GrepMatch) -> tuple[str, int]:
+    return match["path"], match["line"]
 
 
 def _matcher(pattern: str) -> Callable[[str], bool]:
@@ -138,13 +99,13 @@ def _within(path: str) -> str:
 
 
 def _relative(file: str, path: str) -> str:
-    """Return the path of a file relative to where is searched; where that is the file itself, its name."""
+    """Return the path of a file relative to a searched path; for the file itself, its name."""
     within = _within(path)
     return file.removeprefix(within) if file.startswith(within) else file.rpartition("/")[2]
 
 
 _WITHIN = 30.0
-"""Seconds that a call may take: as long as Deep Agents lets one look through files."""
+"""Time limit of a call in seconds, as Deep Agents sets it for grep."""
 
 _NOT_FOUND = "file_not_found"
 
@@ -154,20 +115,20 @@ log = logging.getLogger(__name__)
 
 
 class FilesRead(Protocol):
-    """Files of one owner, to be read."""
+    """Readable files of one owner."""
 
     async def get(self, paths: Sequence[str]) -> list[KeptFile | None]:
-        """Return files by their paths, None for each that there is none of.
+        """Return files by their paths, None for a missing one.
 
         Raises:
-            ValueError: If one is no path of a file.
+            ValueError: If a path is invalid.
         """
 
     def every(self, below: str = "/") -> AsyncIterator[list[KeptFile]]:
-        """Yield the file at a path and all files below it, in parts, in no order.
+        """Yield the file at a path and all files below it, in pages, in no order.
 
         Raises:
-            ValueError: If it is no path.
+            ValueError: If the path is invalid.
         """
 
 
@@ -175,13 +136,13 @@ Files = TypeVar("Files", bound=FilesRead)
 
 
 class ReadingBackend(BackendProtocol, Generic[Files]):
-    """Files that Deep Agents read, list and look through, async and not.
+    """Files that Deep Agents read, list and search, async and sync.
 
-    A failing memory fails no turn: every call answers, if only with why it could not.
+    A failing memory fails no turn: every call answers, at least with the reason of its failure.
 
     Args:
-        store: The store; None for that of the run.
-        user_id: The owner whom the application names; None for that of the run.
+        store: The store; None for the run's.
+        user_id: The owner by the application; None for the run's.
     """
 
     def __init__(self, store: BaseStore | None, user_id: str | None) -> None:
@@ -193,7 +154,7 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
         """Return an owner's files."""
 
     async def als(self, path: str) -> LsResult:
-        """List what is directly in a folder, files and folders."""
+        """List the files and folders directly in a folder."""
 
         async def work(files: FilesRead) -> LsResult:
             found = [file async for page in files.every(path) for file in page]
@@ -202,7 +163,7 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
         return await self._answer(work, lambda error: LsResult(error=error))
 
     async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """Return lines of a text, or all of a binary file."""
+        """Return lines of a text, or a whole binary file."""
 
         async def work(files: FilesRead) -> ReadResult:
             [file] = await files.get([file_path])
@@ -218,18 +179,25 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
     async def agrep(
         self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
     ) -> GrepResult:
-        """Find the lines that hold a text, letter by letter; the files are gone through off the event loop."""
+        """Find the lines that hold a text, letter by letter; the search runs in a thread."""
 
         async def work(files: FilesRead) -> GrepResult:
-            grep = await asyncio.to_thread(Grep, pattern, path or "/", glob, max_count)
-            async for page in files.every(path or "/"):
-                await asyncio.to_thread(grep.look, page)
-            return grep.result()
+            where = AgentFile.clean_path(path or "/")
+            if glob:
+                await asyncio.to_thread(_matcher, glob)
+            found: list[GrepMatch] = []
+            async for page in files.every(where):
+                found += await asyncio.to_thread(_grepped, page, pattern, where, glob)
+                if max_count is not None and len(found) > max_count:
+                    # one more than wanted tells that there are more
+                    found = sorted(found, key=_place)[: max_count + 1]
+            truncated = max_count is not None and len(found) > max_count
+            return GrepResult(matches=sorted(found, key=_place)[:max_count], truncated=truncated)
 
         return await self._answer(work, lambda error: GrepResult(error=f"Error: {error}"))
 
     async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """Find files by their names, those that were written last first."""
+        """Find files by name, the latest written first."""
 
         async def work(files: FilesRead) -> GlobResult:
             found = [file async for page in files.every(path or "/") for file in page]
@@ -240,8 +208,8 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
     async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
         """Return files as bytes.
 
-        In a run whose memory is off or out of reach there is none: what an agent is told at its beginning must not fail
-        the turn, and a warning in the log says why.
+        In a run whose memory is off or out of reach no file exists: the files read at the beginning of a turn must not
+        fail it, and a warning in the log says why.
         """
 
         async def work(files: FilesRead) -> list[FileDownloadResponse]:
@@ -255,11 +223,11 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
     # The same for code that is not async
 
     def ls(self, path: str) -> LsResult:
-        """List what is directly in a folder: see `als`."""
+        """List the files and folders directly in a folder: see `als`."""
         return self._blocking(lambda: self.als(path), lambda error: LsResult(error=error))
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """Return lines of a text, or all of a binary file: see `aread`."""
+        """Return lines of a text, or a whole binary file: see `aread`."""
         return self._blocking(lambda: self.aread(file_path, offset, limit), lambda error: ReadResult(error=error))
 
     def grep(
@@ -272,7 +240,7 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
         )
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """Find files by their names: see `aglob`."""
+        """Find files by name: see `aglob`."""
         return self._blocking(lambda: self.aglob(pattern, path), lambda error: GlobResult(error=error))
 
     def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
@@ -288,14 +256,13 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
         refused: Callable[[str], Answer],
         in_run: Callable[[str], Answer] | None = None,
     ) -> Answer:
-        """Return what work comes to, or why it could not be done; nothing has been stored then.
+        """Return the result of work, or the answer for its failure, after which nothing has been stored.
 
-        Deep Agents puts "Error: " before what it lists, reads and finds by name, and before nothing else.
+        Deep Agents puts "Error: " before the errors of `ls`, `read` and `glob` alone.
 
         Args:
-            work: What is to be done.
-            refused: Makes the answer of an error.
-            in_run: Makes it of what the caller can do nothing about, where an agent is the caller.
+            refused: Makes the answer of an error message.
+            in_run: Makes the answer of a failure that an agent cannot mend, in a run.
         """
         try:
             owner = self._owner()
@@ -334,12 +301,12 @@ class ReadingBackend(BackendProtocol, Generic[Files]):
 
 
 def _is_the_callers(error: Exception) -> bool:
-    """Return whether an error says what the caller did, in our own words, for the caller to mend."""
+    """Return true if an error is the caller's fault, with a message of our own for the caller."""
     return type(error) in (ValueError, MemoryFull, LegalHoldError) and cause_of(error) != type(error).__name__
 
 
 def refusal(path: str) -> str | None:
-    """Return the code by which a path is refused that is none of a file; None for one that is."""
+    """Return the error code of a path that is no file's; None for a valid one."""
     try:
         AgentFile.clean_path(path)
     except ValueError:
@@ -348,7 +315,7 @@ def refusal(path: str) -> str | None:
 
 
 def missing(path: str) -> str:
-    """Say that there is no file at a path."""
+    """Return the message for a missing file."""
     return f"File '{path}' not found"
 
 

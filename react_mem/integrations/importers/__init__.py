@@ -1,1 +1,1 @@
-"""Imports from other systems: one module a source, each turning files or a store into neutral entries."""
+"""Importers of other systems: a function from files to neutral entries for each."""

@@ -1,4 +1,4 @@
-"""Entries of other systems as records: dated as they were, trusted as what a file says."""
+"""Neutral entries of other systems, the records they become, the owners of an import and its outcome."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from react_mem.integrations.importers.source_updates import SETTLED
 from react_mem.memory import Document, Episode, Fact, Message, Origin, Record
 from react_mem.memory.records import KINDS, MAX_INDEXED_CHARS, normalise, storable
 
-# Entries of other systems in one neutral form: what a source is read into, and an importer writes.
+# Entries of other systems in one neutral form, between the sources and the importer.
 
 Role = Literal["user", "assistant", "system", "tool", "agent", "observer"]
 
@@ -24,13 +24,13 @@ BATCH = 200
 """Entries that are read, and written, at a time."""
 
 Told = Callable[[int, int | None], None]
-"""Is told how many entries are done, and of how many."""
+"""Progress callback: entries done, and the total where there is one."""
 
 EntryKind = Literal["fact", "message", "document", "episode"]
 
 
 def nobody_listens(_done: int, _total: int | None) -> None:
-    """Tell nobody."""
+    """Ignore the progress."""
 
 
 @dataclass(frozen=True)
@@ -38,29 +38,19 @@ class ForeignEntry:
     """One memory of another system.
 
     Args:
-        id: The system's own id of it: the same id is the same memory.
-        text: What it says.
-        kind: What it becomes.
-        owner: Whose it is, as the system names them; empty where it does not say.
-        owner_also: Another name that the system has for the same owner.
-        is_persons: Whether the owner is somebody; an agent, say, is nobody, and has no memory here of its own.
-        owner_is_elsewhere: Whether it is somebody's whom another entry names, which is not there.
-        at: When it was first written; None where nobody knows.
-        updated_at: When it was last confirmed or changed, where that is later.
-        misdated: Whether the system gives a time that cannot be.
-        about: Of a fact, whom or what it is about.
-        valid_from: Since when it is true.
-        valid_to: Until when.
-        expired_at: Since when the system itself does not believe it any more.
-        conversation: The conversation that it is of, as the system names it.
-        role: Of a message, who says it.
-        speaker: Of a message, the name of whoever says it.
-        turn: Of a message, its place in the conversation, from 0.
-        title: Of a document, what it is called.
-        steps: Of an episode, what was done.
-        outcome: Of an episode, how it ended.
-        notes: What the system keeps beside it: ids and labels.
-        place: Where it stands, such as a line, where the id is made up and tells nobody which one it is.
+        id: Id in the source: the same id is the same memory.
+        owner: Owner by the source's name; empty where the source names none.
+        owner_also: Another name of the same owner in the source.
+        is_persons: False for an owner such as an agent, who has no memory here.
+        owner_is_elsewhere: True where only another entry names the owner, and that entry is absent.
+        at: First written; None where unknown.
+        updated_at: Last confirmed or changed, where later than `at`.
+        misdated: True where the source gives an impossible time.
+        about: Subject of a fact.
+        expired_at: Time from which the source itself no longer believes the fact.
+        turn: Place of a message in the conversation, from 0.
+        notes: Metadata of the source: ids and labels.
+        place: Place in the file, such as a line, for an entry whose id is generated.
     """
 
     id: str
@@ -89,7 +79,7 @@ class ForeignEntry:
 
     @property
     def called(self) -> str:
-        """Return what a person is told of which entry it is."""
+        """Return the name of the entry in messages to a person."""
         return self.place or f"{self.kind} {self.id}"[:80]
 
 
@@ -98,8 +88,8 @@ class UnusableEntry:
     """Part of a source that becomes no memory.
 
     Args:
-        place: Where it stands, such as a line.
-        reason: Why, in words that are the same for all of its kind.
+        place: Place in the file, such as a line.
+        reason: Cause, in the same words for all entries of the kind: outcomes count by it.
     """
 
     place: str
@@ -107,10 +97,11 @@ class UnusableEntry:
 
 
 class NothingToImportError(ValueError):
-    """A source has nothing that could become a memory: it is empty, or not what it was said to be."""
+    """Error for a source without any usable entry: empty, or of another system."""
 
 
-Entries = Sequence[ForeignEntry | UnusableEntry]
+Entry = ForeignEntry | UnusableEntry
+Entries = Sequence[Entry]
 
 
 class ForeignSource(Protocol):
@@ -118,22 +109,22 @@ class ForeignSource(Protocol):
 
     @property
     def name(self) -> str:
-        """Return what the system is called."""
+        """Name of the system."""
 
     @property
     def personal(self) -> bool:
-        """Return whether it is one person's: whom it names is then whoever it is imported for."""
+        """True for the export of one person: the only owner it names becomes the user of the import."""
 
     def batches(self) -> AsyncIterator[Entries]:
-        """Yield what is in it, from the beginning, some at a time.
+        """Yield the entries from the beginning, in batches.
 
         Raises:
-            ValueError: If it cannot be read; the message says where and why, and what to do.
+            ValueError: If the source cannot be read; the message names place, cause and cure.
         """
 
 
 def digest_of(*parts: str) -> str:
-    """Return a short name of what these parts identify, from which nobody can tell them.
+    """Return a short hash of the parts, which does not reveal them.
 
     >>> digest_of("mem0", "1") == digest_of("mem0", "1"), digest_of("mem0", "1") == digest_of("mem", "01")
     (True, False)
@@ -146,7 +137,7 @@ EPISODE = KINDS["episode"]
 MESSAGE = KINDS["message"]
 
 MAX_TEXT = 1_000_000
-"""Characters of one entry. Whatever is longer is a file, and no memory."""
+"""Characters of one entry; a longer one is a file and no memory."""
 
 _MAX_ABOUT = 100
 _MAX_TITLE = 300
@@ -154,17 +145,12 @@ _MAX_NOTE = 500
 
 
 def session_of(source: str, conversation: str) -> str:
-    """Return the conversation of an entry: no thread of this system has such a name."""
+    """Return the session id of an entry, which no thread of this system has."""
     return f"{source}:{storable(conversation)}" if conversation else f"import:{source}"
 
 
 def as_record(source: str, entry: ForeignEntry) -> Record:
-    """Return an entry as the record that it becomes.
-
-    Args:
-        source: The system it is from.
-        entry: The entry, with a text.
-    """
+    """Return the record of an entry with a text."""
     text = storable(entry.text).strip()
     at = entry.at or datetime.now(UTC)
     common: dict[str, Any] = {
@@ -195,7 +181,7 @@ def as_record(source: str, entry: ForeignEntry) -> Record:
 
 
 def _finite(value: Any) -> Any:
-    """Return a value with nothing in the place of numbers that JSON does not have."""
+    """Return a value with None for the numbers that JSON lacks (NaN, infinity)."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -204,7 +190,7 @@ def _finite(value: Any) -> Any:
 
 
 def is_unnoted(entry: ForeignEntry, record: Record) -> bool:
-    """Return whether what the source keeps beside an entry was too much to be kept beside its record."""
+    """Return true if the notes of an entry did not fit into the metadata of its record."""
     return any(storable(name) not in record.meta for name in entry.notes)
 
 
@@ -220,14 +206,14 @@ def _fact(entry: ForeignEntry, text: str, at: datetime) -> dict[str, Any]:
         "said_at": said_at,
         "valid_from": entry.valid_from,
         "valid_to": entry.valid_to or entry.expired_at,
-        # what was over when it was written is history from the beginning
+        # a fact that was over when it was written is history from the beginning
         "retired_at": entry.expired_at,
         "current": entry.expired_at is None and not over,
     }
 
 
 def _noted(kind: type[Record], source: str, entry: ForeignEntry, data: dict[str, Any]) -> Record:
-    """Return a record with what the source keeps beside it, as far as that is small enough."""
+    """Return a record with the source's notes as metadata, if they are small enough."""
     where = {"source": source, "id": storable(entry.id)[:_MAX_NOTE]}
     try:
         return kind.model_validate({**data, "meta": {**_finite(storable(dict(entry.notes))), **where}})
@@ -238,27 +224,25 @@ def _noted(kind: type[Record], source: str, entry: ForeignEntry, data: dict[str,
 # Outcome of an import: how many entries became memories, which were there, and why the rest became none.
 
 _EXAMPLES = 3
-"""Places that are named of those with the same reason."""
+"""Places named for each reason."""
 
 
 @dataclass
 class ImportOutcome:
-    """Outcome of an import, or of one that wrote nothing.
+    """Outcome of an import, or of a dry run.
 
     Args:
-        dry_run: Whether nothing was written.
-        added: Memories that are new, by owner.
-        known: Entries that say what is remembered already, by owner: imported before, or known in the same words.
-        kinds: Memories that are new, by kind.
-        skipped: Entries that became no memory, by the reason.
-        places: Some of their places, by the reason.
-        undated: Entries whose own time cannot be: they are dated as what stands beside it, or with the import.
-        unnoted: Entries that became memories without what their source keeps beside them, which is too large.
-        to_read: Turns that were queued for a worker to draw facts from.
-        updated: Memories that were imported before and say by now what their source says, by owner.
-        same: Of the known entries, those that were not imported before: another one says the same, or what is
-            remembered from elsewhere does.
-        own: Records of an export that are new and no memories: memory keeps them for itself.
+        added: New memories, by owner.
+        known: Entries that were remembered already, by owner: imported before, or known in the same words.
+        kinds: New memories, by kind.
+        skipped: Entries that became no memory, by reason.
+        places: The first places of these, by reason.
+        undated: Entries with an impossible time, which got a neighbour's or the time of the import.
+        unnoted: Memories without the source's metadata, which was too large.
+        to_read: Turns queued for fact extraction by a worker.
+        updated: Earlier imported memories that were replaced by a newer version of the source, by owner.
+        same: Known entries that were not imported before: another entry or another memory says the same.
+        own: New internal records of an export of this system, which are no memories.
     """
 
     dry_run: bool = False
@@ -276,29 +260,24 @@ class ImportOutcome:
 
     @property
     def owners(self) -> list[str]:
-        """The owners of what was imported, or was there."""
+        """Owners of all memories added, updated or known, sorted."""
         return sorted({*self.added, *self.updated, *self.known})
 
     @property
     def is_nothing(self) -> bool:
-        """Tell whether all of it was skipped, and not because of what the user did with it since."""
+        """Return true if every entry was skipped, and not only because of later changes by the user."""
         is_any = self.added.total() + self.updated.total() + self.known.total() + self.own
         return not is_any and bool(self.skipped.keys() - SETTLED)
 
     def skip(self, place: str, reason: str) -> None:
-        """Count what became no memory.
-
-        Args:
-            place: Where it stands.
-            reason: Why.
-        """
+        """Count an entry that became no memory, with its place and the reason."""
         self.skipped[reason] += 1
         named = self.places.setdefault(reason, [])
         if len(named) < _EXAMPLES:
             named.append(place)
 
     def skipped_in_words(self) -> list[str]:
-        """Return why entries became no memory, and where the first of each kind stand."""
+        """Return a line for each reason, with the first places."""
         said = []
         for reason, count in self.skipped.most_common():
             places = self.places.get(reason, [])
@@ -306,14 +285,14 @@ class ImportOutcome:
         return said
 
     def unnoted_in_words(self) -> str:
-        """Return how many memories came without what stood beside them, and why."""
+        """Return a sentence about the memories without their source's metadata."""
         return (
             f"{self.unnoted} {'is' if self.unnoted == 1 else 'are'} kept without what the source has beside the memory "
             f"(`meta`, `metadata`): more than 4,000 bytes, or what is no JSON, is not kept"
         )
 
     def to_data(self) -> dict[str, Any]:
-        """Return the outcome as JSON has it."""
+        """Return the outcome as JSON values."""
         return {
             "dry_run": self.dry_run,
             "added": self.added.total(),
@@ -336,10 +315,10 @@ class ImportOutcome:
         }
 
 
-# Owners of what is imported: whom a source names, and who that is here.
+# Owners of an import: from the names of the source to the users here.
 
 MAX_USER = 512
-"""Characters of a user's id, as a run's context takes it."""
+"""Characters of a user id, as in a run's context."""
 
 _SHOWN = 5
 
@@ -349,10 +328,10 @@ class ImportOwners:
     """Choice of the owners of an import.
 
     Args:
-        user: The one owner of everything: for a source that names one owner, or none.
-        mapped: Owners here, by the names that the source has for them; what is anybody else's stays out. The empty name
-            stands for what the source says of nobody.
-        nobodys: The owner of what the source says of nobody, where each keeps the owner that the source names.
+        user: The one owner of everything; allowed where the source names at most one owner.
+        mapped: Owners here by the names of the source; entries of other owners are skipped. The empty name stands for
+            entries without an owner.
+        nobodys: Owner of the entries without an owner, where all others keep the owner of the source.
     """
 
     user: str = ""
@@ -364,12 +343,11 @@ class ImportOwners:
 
         Args:
             named: The owners, without the empty one.
-            personal: Whether the source is one person's.
-            nobody: Those among them who are no person.
+            personal: True for the export of one person.
+            nobody: The owners among them that are no persons, such as agents.
 
         Raises:
-            ValueError: If everything is to be one user's, and the source names several; or if nobody says whose it
-                becomes what is no person's.
+            ValueError: If several owners would become one user, or an agent's memories have no user to go to.
         """
         if self.user and len(named) > 1:
             raise ValueError(
@@ -387,12 +365,11 @@ class ImportOwners:
         return self
 
     def of(self, named: str, also: str = "", *, elsewhere: bool = False) -> str:
-        """Return who an owner of the source is here; empty where nobody is.
+        """Return the owner here for an owner of the source; empty for none.
 
         Args:
-            named: What the source calls them.
-            also: What else it calls them.
-            elsewhere: Whether they are somebody whom the source does not name here: nobody else's owner is theirs.
+            also: Another name of the same owner.
+            elsewhere: True where the owner is unknown and not nobody: `nobodys` does not apply.
         """
         if self.user:
             return self.user
@@ -402,7 +379,7 @@ class ImportOwners:
 
 
 def names_shown(named: Collection[str]) -> str:
-    """Return some owners of a source as a message names them."""
+    """Return some owners of a source for a message."""
     shown = ", ".join(repr(name)[:60] for name in sorted(named)[:_SHOWN])
     return shown + (f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else "")
 
@@ -411,11 +388,11 @@ OWNER_ELSEWHERE = (
     "is of a memory that is not in this import, which alone says whose it is; give the memories in the same import, or "
     "say whose it becomes (--user)"
 )
-"""Reason for which an entry becomes no memory whose owner only another one names."""
+"""Reason for skipping an entry with an owner that only an absent entry names."""
 
 
 def why_no_owner(user_id: str) -> str:
-    """Return why a name cannot be an owner's; empty where it can."""
+    """Return the reason why a name is no valid user id; empty for a valid one."""
     if not user_id:
         return "belongs to nobody who was named"
     if len(user_id) > MAX_USER or not user_id.isprintable():

@@ -1,4 +1,4 @@
-"""Archives of ChatGPT and Claude, as entries to import."""
+"""Data exports of ChatGPT and Claude: the archives that both send by mail, read as entries."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from itertools import count
 from typing import Any
 
 from react_mem.integrations.importers.as_records import (
+    Entry,
     ForeignEntry,
     NothingToImportError,
     Role,
     UnusableEntry,
     digest_of,
 )
-from react_mem.integrations.importers.file_source import NO_OBJECT, FileSource, text_of
-from react_mem.integrations.importers.import_times import written_at
-from react_mem.integrations.importers.json_stream import json_elements
+from react_mem.integrations.importers.foreign_fields import NO_OBJECT, text_of, written_at
+from react_mem.integrations.importers.import_files import ImportFile, json_elements
 
 # ChatGPT's data export: `conversations.json`, or `conversations-000.json` and so on, in the archive that is mailed.
 
@@ -27,35 +27,27 @@ _SAID = ("text", "multimodal_text")
 _MEMORY = "bio"
 
 
-class ChatGptExport(FileSource):
-    """Conversations of ChatGPT, and what it noted of its user."""
-
-    name = "chatgpt"
-    personal = True
-
-    def entries(self) -> Iterator[ForeignEntry | UnusableEntry]:
-        """Yield what was said, conversation by conversation."""
-        found = strange = False
-        for name, stream in self.file.parts(CONVERSATIONS):
-            for element in json_elements(stream, name):
-                value = element.value
-                if element.section not in ("", "conversations"):
-                    strange = True
-                    continue
-                place = element.place(name)
-                if not isinstance(value, dict) or not isinstance(value.get("mapping"), dict):
-                    yield UnusableEntry(place, "is no conversation of ChatGPT: it has no `mapping`")
-                    continue
-                yield from _conversation(value, place)
-            found = True
-        if strange or not found:
-            raise NothingToImportError(
-                f"{self.file.name}: has no conversations of ChatGPT; give the archive that was mailed, or the "
-                "conversations.json in it"
-            )
+def chatgpt_entries(file: ImportFile) -> Iterator[Entry]:
+    """Yield the messages of ChatGPT, conversation by conversation, and the notes about its user."""
+    found = strange = False
+    for name, stream in file.parts(CONVERSATIONS):
+        for element in json_elements(stream, name):
+            value = element.value
+            if element.section not in ("", "conversations"):
+                strange = True
+            elif not isinstance(value, dict) or not isinstance(value.get("mapping"), dict):
+                yield UnusableEntry(element.place, "is no conversation of ChatGPT: it has no `mapping`")
+            else:
+                yield from _conversation(value, element.place)
+        found = True
+    if strange or not found:
+        raise NothingToImportError(
+            f"{file.name}: has no conversations of ChatGPT; give the archive that was mailed, or the "
+            "conversations.json in it"
+        )
 
 
-def _conversation(value: dict[str, Any], place: str) -> Iterator[ForeignEntry | UnusableEntry]:
+def _conversation(value: dict[str, Any], place: str) -> Iterator[Entry]:
     id_ = text_of(value.get("conversation_id") or value.get("id"))
     if not id_:
         yield UnusableEntry(place, "is a conversation without an id")
@@ -76,7 +68,7 @@ def _conversation(value: dict[str, Any], place: str) -> Iterator[ForeignEntry | 
 
 
 def _branch(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the nodes of the branch that was open last, from its beginning."""
+    """Return the nodes of the conversation's current branch, from its beginning."""
     mapping: Mapping[str, Any] = value["mapping"]
     current = value.get("current_node")
     if current not in mapping:
@@ -97,7 +89,7 @@ def _latest(node: Mapping[str, Any]) -> float:
     return at.timestamp() if at else 0.0
 
 
-def _message(message: dict[str, Any], place: str, before: datetime | None) -> ForeignEntry | UnusableEntry:
+def _message(message: dict[str, Any], place: str, before: datetime | None) -> Entry:
     author, content, more = (message.get(name) for name in ("author", "content", "metadata"))
     role = author.get("role") if isinstance(author, dict) else None
     hidden = isinstance(more, dict) and more.get("is_visually_hidden_from_conversation") is True
@@ -120,7 +112,7 @@ def _message(message: dict[str, Any], place: str, before: datetime | None) -> Fo
 
 
 def _words(content: Mapping[str, Any]) -> str:
-    """Return the words of a message: of a picture or a sound what was heard in it, if that was written down."""
+    """Return the text of a message; of a recording its transcript, if there is one."""
     parts = content.get("parts")
     if not isinstance(parts, list):
         return text_of(content.get("text"))
@@ -140,50 +132,41 @@ _USERS = re.compile(r"(^|/)users\.json$")
 _ROLES: Mapping[str, Role] = {"human": "user", "user": "user", "assistant": "assistant"}
 
 
-class ClaudeExport(FileSource):
-    """Conversations, memories and documents of Claude."""
-
-    name = "claude"
-    personal = True
-
-    def entries(self) -> Iterator[ForeignEntry | UnusableEntry]:
-        """Yield what was said, conversation by conversation, what is remembered, and the documents."""
-        accounts = self._accounts()
-        found = False
-        for name, stream in self.file.parts(_FILES):
-            whole: dict[str, Any] = {}
-            first = 1
-            for element in json_elements(stream, name):
-                section, line, value, _ = element
-                if section == "conversations" or not section:
-                    yield from _read(value, element.place(name), accounts)
-                else:
-                    # a project, or what is remembered, that has a file to itself
-                    whole[section] = [*whole.get(section, ()), value] if section == "docs" else value
-                    first = min(first, line)
-            if whole:
-                yield from _read(whole, f"{name}, line {first}", accounts)
-            found = True
-        if not found:
-            raise NothingToImportError(
-                f"{self.file.name}: has nothing of Claude's export; give the archive that was mailed, or the "
-                "conversations.json in it"
-            )
-
-    def _accounts(self) -> dict[str, str]:
-        """Return the mail addresses of accounts, where the export has them."""
-        accounts: dict[str, str] = {}
-        for name, stream in self.file.parts(_USERS):
-            if not _USERS.search(name):
-                # a file by itself
-                return {}
-            for element in json_elements(stream, name):
-                if isinstance(value := element.value, dict):
-                    accounts[text_of(value.get("uuid"))] = text_of(value.get("email_address"))
-        return accounts
+def claude_entries(file: ImportFile) -> Iterator[Entry]:
+    """Yield the messages of Claude, conversation by conversation, the memories and the documents."""
+    accounts = _accounts(file)
+    found = False
+    for name, stream in file.parts(_FILES):
+        whole: dict[str, Any] = {}
+        for element in json_elements(stream, name):
+            section, value = element.section, element.value
+            if section == "conversations" or not section:
+                yield from _read(value, element.place, accounts)
+            else:
+                # a project or the memories, in a file of their own
+                whole[section] = [*whole.get(section, ()), value] if section == "docs" else value
+        if whole:
+            yield from _read(whole, f"{name}, line 1", accounts)
+        found = True
+    if not found:
+        raise NothingToImportError(
+            f"{file.name}: has nothing of Claude's export; give the archive that was mailed, or the "
+            "conversations.json in it"
+        )
 
 
-def _read(value: Any, place: str, accounts: Mapping[str, str]) -> Iterator[ForeignEntry | UnusableEntry]:
+def _accounts(file: ImportFile) -> dict[str, str]:
+    """Return the mail addresses of the accounts, by uuid; empty for a single file."""
+    accounts: dict[str, str] = {}
+    for element in file.elements(_USERS):
+        if not _USERS.search(element.file):
+            return {}
+        if isinstance(value := element.value, dict):
+            accounts[text_of(value.get("uuid"))] = text_of(value.get("email_address"))
+    return accounts
+
+
+def _read(value: Any, place: str, accounts: Mapping[str, str]) -> Iterator[Entry]:
     if not isinstance(value, dict):
         yield UnusableEntry(place, NO_OBJECT)
         return
@@ -203,9 +186,7 @@ def _read(value: Any, place: str, accounts: Mapping[str, str]) -> Iterator[Forei
         yield UnusableEntry(place, "is neither a conversation of Claude, nor a memory, nor a project")
 
 
-def _conversation_of_claude_export(
-    value: dict[str, Any], place: str, owner: dict[str, str]
-) -> Iterator[ForeignEntry | UnusableEntry]:
+def _conversation_of_claude_export(value: dict[str, Any], place: str, owner: dict[str, str]) -> Iterator[Entry]:
     id_, title = text_of(value.get("uuid")), text_of(value.get("name"))
     if not id_:
         yield UnusableEntry(place, "is a conversation without an id")
@@ -239,7 +220,7 @@ def _conversation_of_claude_export(
 
 
 def _words_of_claude_export(message: Mapping[str, Any]) -> str:
-    """Return what is said: of the blocks the texts, and not what was thought, called and answered between."""
+    """Return the text blocks of a message, without thoughts, tool calls and results."""
     blocks = message.get("content")
     texts = [b for b in blocks if isinstance(b, dict) and b.get("type") == "text"] if isinstance(blocks, list) else []
     said = "\n\n".join(text for block in texts if (text := text_of(block.get("text")).strip()))
@@ -262,7 +243,7 @@ def _memories(value: dict[str, Any], place: str, owner: dict[str, str]) -> Itera
             )
 
 
-def _project(value: dict[str, Any], place: str, owner: dict[str, str]) -> Iterator[ForeignEntry | UnusableEntry]:
+def _project(value: dict[str, Any], place: str, owner: dict[str, str]) -> Iterator[Entry]:
     said: dict[str, Any] = {**owner}
     for number, doc in enumerate(value["docs"], start=1):
         if not isinstance(doc, dict) or not text_of(doc.get("content")).strip():

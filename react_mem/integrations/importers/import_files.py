@@ -1,28 +1,33 @@
-"""Files of an export, as they are downloaded: one file, a folder, or a zip archive, which is never unpacked."""
+"""Files of an export as downloaded, and a streaming reader of large JSON in them.
+
+An export is a file, a folder, or a zip archive, which is read without unpacking.
+"""
 
 from __future__ import annotations
 
 import io
+import json
 import re
 import shutil
 import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 STANDARD_INPUT = "the standard input"
-"""Name in messages of what is read of it."""
+"""Name of the standard input in messages."""
 
 _IN_MEMORY = 1 << 24
 _MAX_MEMBERS = 100_000
 _MAX_UNPACKED = 1 << 34
-"""Bytes that are read of an archive: 16 GiB of text."""
+"""Unpacked bytes that are read of an archive: 16 GiB."""
 
 _MAX_RATIO = 200
-"""Times that a member may grow by being unpacked: text grows some twenty times, and nothing that was written more."""
+"""Compression ratio of a member, at most (zip bombs); text reaches some twenty."""
 
 _SMALL = 1 << 27
 _AS_TEXT = "save it as UTF-8"
@@ -35,17 +40,17 @@ _FORMS = {
     # of a whole one its members are read
     b"PK\x03\x04": "an archive whose end is missing or damaged; download it again",
 }
-"""Forms that are no text in UTF-8, by the bytes that they begin with: what it is, and what to do."""
+"""Forms other than UTF-8 text by their first bytes, each with name and cure."""
 
 
 class ImportFile:
-    """A file, folder or archive that is read for an import, as often as it takes.
+    """A file, folder or archive of an import, which can be read repeatedly.
 
     Args:
-        where: Its path; `-` for the standard input, which is kept aside until it has been read.
+        where: The path; `-` for the standard input, which is buffered.
 
     Raises:
-        ValueError: If there is nothing to read.
+        ValueError: If there is nothing at the path.
     """
 
     def __init__(self, where: str) -> None:
@@ -60,14 +65,11 @@ class ImportFile:
             raise ValueError("cannot be read: there is no such file, folder or archive")
 
     def parts(self, names: re.Pattern[str]) -> Iterator[tuple[str, BinaryIO]]:
-        """Yield the files in it that are wanted, each by its name, in the order of their names.
-
-        Args:
-            names: What the names of the wanted files are like; a file that is given by itself is always wanted.
+        """Yield the matching files with their names, sorted by name; a single file always matches.
 
         Raises:
-            ValueError: If it is not what it should be; the message says so, and what to do.
-            OSError: If it cannot be read.
+            ValueError: If a file has the wrong form; the message names it and the cure.
+            OSError: If a file cannot be read.
             zipfile.BadZipFile: If the archive is damaged.
         """
         if self._kept is None and self._path.is_dir():
@@ -87,6 +89,11 @@ class ImportFile:
                 for member in _wanted(archive, names):
                     with archive.open(member) as part:
                         yield member.filename, part  # type: ignore[misc]
+
+    def elements(self, names: re.Pattern[str]) -> Iterator[Element]:
+        """Yield the JSON elements of the matching files (see `json_elements`)."""
+        for name, stream in self.parts(names):
+            yield from json_elements(stream, name)
 
     @contextmanager
     def _whole(self) -> Iterator[BinaryIO]:
@@ -117,7 +124,7 @@ def _wanted(archive: zipfile.ZipFile, names: re.Pattern[str]) -> list[zipfile.Zi
 
 
 def _checked(stream: BinaryIO, name: str) -> BinaryIO:
-    """Return a stream at its beginning, which is not in a form that cannot be text in UTF-8."""
+    """Return a stream at its beginning, or refuse a form that cannot be UTF-8 text."""
     head = stream.read(4)
     for mark, what in _FORMS.items():
         if head.startswith(mark):
@@ -127,13 +134,11 @@ def _checked(stream: BinaryIO, name: str) -> BinaryIO:
 
 
 def text_stream(stream: BinaryIO) -> io.TextIOWrapper:
-    """Return a file's text, which is UTF-8; the file is not closed with it, since it may be read again."""
+    """Return a file as UTF-8 text; closing the text leaves the file open."""
     return io.TextIOWrapper(io.BufferedReader(_Unclosed(stream)), encoding="utf-8-sig", newline="")
 
 
 class _Unclosed(io.RawIOBase):
-    """Stream that whoever opened it closes."""
-
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
 
@@ -144,3 +149,206 @@ class _Unclosed(io.RawIOBase):
         data = self._stream.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
+
+
+# Streaming JSON reader: one array element at a time, so that memory use is bounded by one element.
+
+_PIECE = 1 << 16
+"""Characters per read."""
+
+MAX_ELEMENT = 1 << 26
+"""Characters of one element, more than any conversation has."""
+
+_BLANKS = " \t\r\n"
+
+_OF_ONE = frozenset({"id", "uuid", "text", "memory", "memory_id", "fact", "in"})
+"""Field names that mark a single line as an entry, and not as an object with arrays of entries."""
+
+_IDS = ("id", "uuid", "conversation_id")
+"""Field names of an element's id in other systems."""
+
+_decode = json.JSONDecoder(parse_constant=float).raw_decode
+
+
+class Element(NamedTuple):
+    """One element of a JSON file.
+
+    Args:
+        section: Key of the element in the top object; empty where the top is an array or lines.
+        line: First line of the element.
+        number: Number in an array, from 1; 0 outside of one.
+    """
+
+    section: str
+    line: int
+    value: Any
+    file: str
+    number: int = 0
+
+    @property
+    def place(self) -> str:
+        """Place for messages: file, line and, in an array, the number and id.
+
+        >>> Element("", 3, {}, "a.jsonl").place, Element("", 1, {"id": "x"}, "a.json", 2).place
+        ('a.jsonl, line 3', 'a.json, line 1, entry 2 (x)')
+        """
+        named = (self.value.get(id_) for id_ in _IDS) if self.number and isinstance(self.value, dict) else ()
+        shown = next((f" ({id_!s:.40})" for id_ in named if isinstance(id_, str | int) and id_), "")
+        number = f", entry {self.number}" if self.number else ""
+        return f"{self.file}, line {self.line}{number}{shown}"
+
+
+def json_elements(stream: BinaryIO, name: str) -> Iterator[Element]:
+    """Yield the elements of an array, of the arrays in an object, or of JSON Lines, in order.
+
+    Raises:
+        ValueError: If the file is not JSON in UTF-8; the message names line, cause and cure.
+    """
+    reader = _JsonReader(stream, name)
+    match reader.peek():
+        case "":
+            return
+        case "[":
+            yield from reader.array("")
+        case "{" if not reader.is_one_of_lines():
+            yield from reader.object()
+        case _:
+            while reader.peek():
+                line = reader.line
+                yield Element("", line, reader.value(), name)
+            return
+    if reader.peek():
+        reader.fail("something follows behind its end")
+
+
+class _JsonReader:
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._name = name
+        self._stream = text_stream(stream)
+        self._text = ""
+        self._at = 0
+        self._lines = 1
+
+    @property
+    def line(self) -> int:
+        """Line number of the cursor."""
+        return self._lines + self._text.count("\n", 0, self._at)
+
+    def fail(self, why: str, at: int | None = None) -> NoReturn:
+        """Raise a ValueError that names the line."""
+        line = self._lines + self._text.count("\n", 0, self._at if at is None else at)
+        raise ValueError(
+            f"{self._name}, line {line}: is not JSON that can be read ({why}); export it again, or mend it there"
+        )
+
+    def peek(self) -> str:
+        """Return the next character that is not blank; empty at the end."""
+        while True:
+            while self._at < len(self._text) and self._text[self._at] in _BLANKS:
+                self._at += 1
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more(_PIECE):
+                return ""
+
+    def is_one_of_lines(self) -> bool:
+        """Return true if the next object is one of several, each in its own line."""
+        while "\n" not in self._text[self._at :] and len(self._text) < MAX_ELEMENT and self._more(len(self._text)):
+            pass
+        first, _, rest = self._text[self._at :].partition("\n")
+        with suppress(ValueError, RecursionError):
+            value, end = _decode(first)
+            if first[end:].strip(_BLANKS):
+                return False
+            while not rest.strip(_BLANKS) and self._more(_PIECE):
+                rest = self._text[self._at :].partition("\n")[2]
+            # a single line can be told by its fields alone
+            return bool(rest.strip(_BLANKS) or value.keys() & _OF_ONE)
+        return False
+
+    def array(self, section: str) -> Iterator[Element]:
+        """Yield the elements of the next array."""
+        self._at += 1
+        if self.peek() == "]":
+            self._at += 1
+            return
+        for number in count(1):
+            self.peek()
+            line = self.line
+            yield Element(section, line, self.value(), self._name, number)
+            match self.peek():
+                case ",":
+                    self._at += 1
+                case "]":
+                    self._at += 1
+                    return
+                case "":
+                    self.fail("it ends in the middle of an array: was it downloaded whole?")
+                case _:
+                    self.fail("a comma is missing")
+
+    def object(self) -> Iterator[Element]:
+        """Yield the elements of the arrays in the next object, and its other values whole."""
+        self._at += 1
+        while self.peek() != "}":
+            line = self.line
+            section = self.value()
+            if not isinstance(section, str) or self.peek() != ":":
+                self.fail("a name and a colon are missing")
+            self._at += 1
+            if self.peek() == "[":
+                yield from self.array(section)
+            else:
+                yield Element(section, line, self.value(), self._name)
+            match self.peek():
+                case ",":
+                    self._at += 1
+                case "}":
+                    pass
+                case "":
+                    self.fail("it ends in the middle of an object: was it downloaded whole?")
+                case _:
+                    self.fail("a comma is missing")
+        self._at += 1
+
+    def value(self) -> Any:
+        """Return the next value."""
+        while True:
+            try:
+                value, end = _decode(self._text, self._at)
+            except RecursionError:
+                self.fail("it is nested too deeply")
+            except json.JSONDecodeError as error:
+                if len(self._text) - self._at >= MAX_ELEMENT:
+                    self.fail(f"one value has more than {MAX_ELEMENT:,} characters, or {_told(error)}", error.pos)
+                if not self._more(max(_PIECE, len(self._text) - self._at)):
+                    at_end = error.pos >= len(self._text.rstrip(_BLANKS)) or error.msg.startswith("Unterminated")
+                    why = "it ends in the middle of a value: was it downloaded whole?" if at_end else _told(error)
+                    self.fail(why, min(error.pos, len(self._text)))
+            except ValueError as error:
+                self.fail(str(error))
+            else:
+                # a number at the end of the buffer may go on
+                if end < len(self._text) or not self._more(_PIECE):
+                    self._at = end
+                    return value
+
+    def _more(self, wanted: int) -> bool:
+        """Read at least a character; return false at the end."""
+        try:
+            piece = self._stream.read(wanted)
+        except UnicodeDecodeError as error:
+            # the place in the piece is not one in the file
+            raise ValueError(
+                f"{self._name}, behind line {self.line}: is not UTF-8 ({error.reason}); save it as UTF-8"
+            ) from None
+        if not piece:
+            return False
+        self._lines += self._text.count("\n", 0, self._at)
+        self._text = self._text[self._at :] + piece
+        self._at = 0
+        return True
+
+
+def _told(error: json.JSONDecodeError) -> str:
+    return error.msg[:1].lower() + error.msg[1:]

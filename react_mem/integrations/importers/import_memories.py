@@ -1,15 +1,21 @@
-"""The import of a system's memories: its source is opened, and what is in it written as the facade writes it."""
+"""Entry of the imports: open the source of a system, or an export of this one, and import it."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 
 from react_mem.integrations.importers.as_records import (
+    BATCH,
+    Entries,
+    Entry,
     ForeignEntry,
     ForeignSource,
     ImportOutcome,
@@ -19,38 +25,78 @@ from react_mem.integrations.importers.as_records import (
     nobody_listens,
     why_no_owner,
 )
-from react_mem.integrations.importers.chat_exports import ChatGptExport, ClaudeExport
-from react_mem.integrations.importers.file_source import FileSource, JsonlEntries, MarkdownList
+from react_mem.integrations.importers.chat_exports import chatgpt_entries, claude_entries
 from react_mem.integrations.importers.import_files import ImportFile, text_stream
 from react_mem.integrations.importers.importer import import_from
 from react_mem.integrations.importers.langgraph_items import LangGraphItems
-from react_mem.integrations.importers.mem0_memories import Mem0Memories
-from react_mem.integrations.importers.zep_graph import ZepGraph
+from react_mem.integrations.importers.mem0_memories import mem0_entries
+from react_mem.integrations.importers.plain_entries import jsonl_entries, markdown_entries
+from react_mem.integrations.importers.zep_graph import zep_entries
 from react_mem.memory import MemoryFacade
 from react_mem.memory.records import checked, exported_lines, is_header
 
-_FILES: dict[str, type[FileSource]] = {
-    source.name: source for source in (Mem0Memories, ZepGraph, ChatGptExport, ClaudeExport, JsonlEntries, MarkdownList)
+_READERS: Mapping[str, Callable[[ImportFile], Iterator[Entry]]] = {
+    "mem0": mem0_entries,
+    "zep": zep_entries,
+    "chatgpt": chatgpt_entries,
+    "claude": claude_entries,
+    "jsonl": jsonl_entries,
+    "markdown": markdown_entries,
 }
+"""Readers of the systems with files: from a file to its entries."""
 
-IMPORTED_SYSTEMS = (*_FILES, LangGraphItems.name)
-"""Systems whose memories can be imported, by name."""
+_PERSONAL = ("chatgpt", "claude", "markdown")
+"""Systems with exports of one person."""
+
+IMPORTED_SYSTEMS = (*_READERS, LangGraphItems.name)
+"""Names of the systems with an importer."""
 
 _OWN = ("jsonl", "markdown")
-"""Forms of an export of this system."""
+"""Formats of an export of this system."""
 
 _HEAD = 20
-"""Lines in which a file says that it is one."""
+"""First lines of a file, among which an export of this system has its header."""
 
 _HEAD_ENTRIES = 200
-"""Entries from which a file is told to be another system's."""
+"""Entries that are tried to recognise another system's file."""
 
 _SHORT = 1_000
-"""Characters of such a line, at most."""
+"""Characters of a header line, at most."""
 
 _REPEATED = "says something else under the id of a record before it, which counts; give each record an id of its own"
 
 _TEXT = re.compile(r"\.(jsonl?|md|markdown|txt)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """Entries of a file, read in a thread, so that the event loop never waits for disk or parser."""
+
+    name: str
+    file: ImportFile
+
+    @property
+    def personal(self) -> bool:
+        """True for the export of one person."""
+        return self.name in _PERSONAL
+
+    async def batches(self) -> AsyncIterator[Entries]:
+        """Yield the entries of the file, in batches.
+
+        Raises:
+            ValueError: If the file cannot be read; the message names place, cause and cure.
+        """
+        entries = _READERS[self.name](self.file)
+        while batch := await asyncio.to_thread(self._next, entries):
+            yield batch
+
+    def _next(self, entries: Iterator[Entry]) -> Entries:
+        try:
+            return list(islice(entries, BATCH))
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+            raise ValueError(f"{self.file.name}: the archive is damaged ({error}); download it again") from None
+        except OSError as error:
+            raise ValueError(f"{self.file.name} cannot be read: {error.strerror or error}") from None
 
 
 @checked()
@@ -71,32 +117,32 @@ async def import_memories(
         await import_memories(memory, "mem0", "memories.json", "ann")
 
     Args:
-        memory: The memory that they become part of.
-        system: The system: `mem0`, `langmem`, `zep`, `chatgpt`, `claude`, `jsonl` or `markdown`.
-        where: The file, folder or archive; of `langmem` the address of the PostgreSQL database.
-        owners: Whose they become: a user's id, or a choice where the system names several owners.
-        prefix: Of `langmem`, the labels that the namespaces begin with; the one behind them is the owner, and the
-            last, unless `{user}` stands in its place.
-        restore: Whether the file is a backup of your own, which is trusted with whose words its memories are.
-        dry_run: Whether nothing is written, and only counted.
-        read_by: The agent that is to draw facts from what is said in conversations; empty for none.
-        told: Called with how many are done, and of how many.
+        memory: The memory to import into.
+        system: `mem0`, `langmem`, `zep`, `chatgpt`, `claude`, `jsonl` or `markdown`.
+        where: The file, folder or archive; for `langmem` the address of the PostgreSQL database.
+        owners: The user, or a choice where the source names several owners.
+        prefix: For `langmem`, the first labels of the namespaces; the next label is the owner, and the last one, unless
+            `{user}` stands in the prefix for the owner.
+        restore: True for a backup of your own: the origins of its memories are trusted.
+        dry_run: Count and write nothing.
+        read_by: The agent that extracts facts from imported conversations; empty for none.
+        told: Called with the entries done and the total.
 
     Returns:
-        What became of all of it.
+        The counts of all entries by what became of them.
 
     Raises:
-        ValueError: If there is no such system, or what is there cannot be read to its end, or is not for these owners:
-            the message says why and what to do, and nothing is imported.
+        ValueError: If the system is unknown, the source cannot be read to its end, or its owners do not fit: nothing is
+            imported, and the message names cause and cure.
     """
     chosen = ImportOwners(user=owners) if isinstance(owners, str) else owners
     if system == LangGraphItems.name:
         source: ForeignSource = LangGraphItems(where, prefix)
-    elif system in _FILES:
+    elif system in _READERS:
         file = await asyncio.to_thread(ImportFile, where)
         if system in _OWN and await asyncio.to_thread(_is_own, file):
             return await _brought_back(memory, file, chosen.of(""), restore=restore, dry_run=dry_run, told=told)
-        source = _FILES[system](file)
+        source = FileSource(system, file)
     else:
         raise ValueError(f"there is no import from {system!r}; there are {', '.join(IMPORTED_SYSTEMS)}")
     if restore:
@@ -110,14 +156,14 @@ async def import_memories(
 
 
 def _fitting(tried: FileSource) -> str:
-    """Return the system that can read the beginning of a file from which another one takes nothing; empty for none."""
+    """Return the system that can read the beginning of a file that another reader refused; empty for none."""
     if _is_own(tried.file):
-        return MarkdownList.name if any(map(is_header, exported_lines(_head(tried.file)))) else JsonlEntries.name
-    for name, source in _FILES.items():
+        return "markdown" if any(map(is_header, exported_lines(_head(tried.file)))) else "jsonl"
+    for name, read in _READERS.items():
         if name == tried.name:
             continue
         with suppress(ValueError):
-            if any(isinstance(one, ForeignEntry) for one in islice(source(tried.file).entries(), _HEAD_ENTRIES)):
+            if any(isinstance(one, ForeignEntry) for one in islice(read(tried.file), _HEAD_ENTRIES)):
                 return name
     return ""
 
@@ -125,10 +171,11 @@ def _fitting(tried: FileSource) -> str:
 async def _brought_back(
     memory: MemoryFacade, file: ImportFile, user_id: str, *, restore: bool, dry_run: bool, told: Told
 ) -> ImportOutcome:
-    """Bring an export of this system back, which names no owner."""
+    """Restore an export of this system, which names no owner."""
     if why_no_owner(user_id):
         raise ValueError("an export names nobody: say whose memory it becomes (--user)")
-    lines = await asyncio.to_thread(lambda: list(_own_lines(file)))
+    is_whole = is_header((await asyncio.to_thread(_head, file))[0])
+    lines = await asyncio.to_thread(lambda: list(_lines(file) if is_whole else exported_lines(_lines(file))))
     report = await memory.import_user(user_id, lines, restore=restore, dry_run=dry_run, told=told)
     added, known = report.added - report.own_added, report.kept - report.own_kept
     outcome = ImportOutcome(dry_run, Counter({user_id: added}), Counter({user_id: known}), own=report.own_added)
@@ -142,12 +189,8 @@ def _is_own(file: ImportFile) -> bool:
     return any(map(is_header, head[:1])) or any(map(is_header, exported_lines(head)))
 
 
-def _own_lines(file: ImportFile) -> Iterator[str]:
-    return _lines(file) if is_header(_head(file)[0]) else exported_lines(_lines(file))
-
-
 def _head(file: ImportFile) -> list[str]:
-    """Return the first lines of a file that say something, as far as they are not long."""
+    """Return the first short lines of a file that are not blank."""
     for name, stream in file.parts(_TEXT):
         text = text_stream(stream)
         try:
@@ -158,7 +201,6 @@ def _head(file: ImportFile) -> list[str]:
 
 
 def _lines(file: ImportFile) -> Iterator[str]:
-    """Yield the lines of a file of text."""
     for name, stream in file.parts(_TEXT):
         try:
             # not by str.splitlines, which cuts at more than line ends

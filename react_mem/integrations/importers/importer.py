@@ -1,8 +1,8 @@
-"""Importer: entries of other systems become memories, each once, a batch at a time.
+"""Importer: writes the entries of another system as memories, each once, in batches.
 
-The source is read twice. The first time nothing is written: what cannot be read to its end, or is not for these owners,
-is refused as a whole. The second time each batch is written in one transaction with its note in the ledger, so that an
-import that was interrupted is gone on with by saying it again.
+The source is read twice. The first reading writes nothing and refuses a source that cannot be read to its end, or has
+unfitting owners. The second one writes each batch in one transaction with its note in the ledger, so that a repeated
+import continues an interrupted one.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ from react_mem.memory.records import (
 )
 
 _REPEATED = "has the id of an earlier entry of this import, which counts, and no later date; give each an id of its own"
-"""Reason for which the second of two texts is not taken that would replace each other whenever they are imported."""
+"""Reason for skipping a second text under one id, which would replace the first at each import, and be replaced."""
 
 _FULL = "does not fit: its owner has as much as the quotas allow; import it again when there is room"
 
@@ -81,26 +81,19 @@ async def import_from(
     read_by: str = "",
     told: Told = nobody_listens,
 ) -> ImportOutcome:
-    """Import what a source has, each entry once; what was forgotten since stays forgotten.
+    """Import a source, each entry once; forgotten entries stay forgotten.
 
-    What an entry says that was imported before takes the place of what it said, unless that was changed here since.
-    An interrupted import is gone on with by saying it again. What the quotas have no room for is skipped.
+    A newer version of an entry replaces the imported one, unless that was changed here since. An interrupted import
+    continues when repeated. Entries beyond the quotas are skipped.
 
     Args:
-        memory: The memory that it becomes part of.
-        source: What to import; it is read twice.
-        owners: Whose it becomes.
-        dry_run: Whether nothing is written.
-        read_by: The agent that is to draw facts from what is said in conversations, when its worker runs next; empty
-            for none.
-        told: Called with how far it is.
-
-    Returns:
-        What became of all of it.
+        source: The source, which is read twice.
+        read_by: The agent whose worker extracts facts from the conversations at its next run; empty for none.
+        told: Called with the progress.
 
     Raises:
-        ValueError: If the source cannot be read to its end, has nothing that could become a memory, or has owners who
-            are not named: nothing is imported.
+        ValueError: If the source cannot be read to its end, has nothing usable, or names unmapped owners: nothing is
+            imported.
     """
     found = FirstReading()
     async for batch in source.batches():
@@ -136,7 +129,7 @@ async def import_from(
 
 
 def _size(entry: ForeignEntry) -> int:
-    """Return about how many characters of an entry are stored; of a document it is the database that reads them."""
+    """Return about how many characters of an entry are stored."""
     return len(entry.text) + len(entry.outcome) + sum(map(len, entry.steps))
 
 
@@ -145,17 +138,17 @@ class _Decided:
     """Decision about a batch of one owner's entries.
 
     Args:
-        new: The records to write.
-        changed: Records that follow from what the source says by now, with those that were there before.
-        removed: Records in whose place one of another kind comes.
-        updated: How many entries say something else than they did.
-        known: How many entries are remembered already.
-        same: How many of them were not imported before.
-        fresh: The entries that are noted now for the first time.
-        unfit: The entries that become nothing, and why.
-        undated: How many of the new ones give a time that cannot be.
-        unnoted: How many are written without what their source keeps beside them.
-        replaceable: The entries whose records another text would replace, with their digests.
+        new: Records to write, by id.
+        changed: Updated records, by id.
+        removed: Records that one of another kind replaces.
+        updated: Entries with new words since the last import.
+        known: Entries that are remembered already.
+        same: Known entries that were not imported before.
+        fresh: Entries that are noted in the ledger for the first time.
+        unfit: Entries that become nothing, with the reason.
+        undated: New entries with an impossible time.
+        unnoted: Entries written without their source's metadata.
+        replaceable: Entries whose records another text would replace, with their digests.
     """
 
     new: dict[str, Record] = field(default_factory=dict)
@@ -172,15 +165,6 @@ class _Decided:
 
 
 class _Importing:
-    """One import.
-
-    Args:
-        store: The store.
-        source: The system.
-        dry_run: Whether nothing is written.
-        read_by: The agent that is to draw facts from it.
-    """
-
     def __init__(self, store: BaseStore, source: str, policy: MemoryPolicy, dry_run: bool, read_by: str) -> None:
         self.outcome = ImportOutcome(dry_run=dry_run)
         self._store = store
@@ -188,24 +172,19 @@ class _Importing:
         self._quotas = policy.quotas
         self._read_by = read_by
         self._would_be: set[int] = set()
-        """Records that a dry run would have written, since the store does not tell."""
+        """Hashes of the records that a dry run would have written: the store does not have them."""
         self._noted: set[int] = set()
-        """Entries that this import has noted in the ledger: what comes again under the same id was not there before."""
+        """Hashes of the entries noted in the ledger by this import: another one of the same id was not known before."""
         self._said: dict[int, tuple[int, datetime | None]] = {}
-        """Words that others would replace, and their dates, by the entries of this import."""
+        """Hash of the words and date of each replaceable entry of this import."""
         self._earlier: dict[str, EarlierImports] = {}
 
     def digest(self, entry: ForeignEntry) -> str:
-        """Return what an entry is known by in the ledger."""
+        """Return the key of an entry in the ledger."""
         return digest_of(self._source, entry.kind, entry.conversation, entry.id)
 
     async def write(self, user_id: str, entries: Sequence[ForeignEntry]) -> None:
-        """Write entries of one owner.
-
-        Args:
-            user_id: The owner.
-            entries: The entries, checked.
-        """
+        """Write checked entries of one owner in one transaction."""
 
         async def step() -> tuple[tuple[_Decided, int], list[Change]]:
             decided, noted = await self._decide(user_id, entries)
@@ -216,7 +195,7 @@ class _Importing:
             if self.outcome.dry_run:
                 return (decided, turns), []
             written = [*new, *decided.changed.values()]
-            # what becomes history needs no more room
+            # history needs no more room
             more = [record for record in written if not isinstance(record, Fact) or record.current]
             await make_room(self._store, user_id, self._quotas, more)
             facts = [record for record in written if isinstance(record, Fact)]
@@ -258,7 +237,7 @@ class _Importing:
             outcome.skip(entry.called, reason)
 
     async def _decide(self, user_id: str, entries: Sequence[ForeignEntry]) -> tuple[_Decided, list[Change]]:
-        """Return what becomes of entries, no two of which have the same id, and the notes in the ledger."""
+        """Decide about entries with distinct ids; return the decision and the notes for the ledger."""
         decided = _Decided()
         made = await asyncio.to_thread(self._records, entries, decided.unfit)
         digests = [self.digest(entry) for entry, _ in made]
@@ -278,7 +257,7 @@ class _Importing:
                 decided.same += update is KNOWN and hash((user_id, digest)) in self._noted
                 decided.unnoted += any(one.text == record.text and is_unnoted(entry, one) for one in update.writes)
                 _take_in(decided, entry, update)
-            elif before is None and record.id not in decided.new and not self._would_have(user_id, record):
+            elif before is None and record.id not in decided.new and hash((user_id, record.id)) not in self._would_be:
                 decided.new[record.id] = record
                 decided.undated += entry.misdated
                 decided.unnoted += is_unnoted(entry, record)
@@ -291,22 +270,17 @@ class _Importing:
         return decided, noting(user_id, ledger, digests)
 
     def _is_repeated(self, user_id: str, digest: str, entry: ForeignEntry, record: Record) -> bool:
-        """Return whether this import had another text of the same id, which this one would replace each time."""
+        """Return true if this import had another text under the same id, and this one has no later date."""
         words = hash(words_of(record))
         said, at = self._said.get(hash((user_id, digest)), (words, None))
         return words != said and not (at and entry.at and entry.at > at)
 
     async def _there(self, user_id: str, named: Collection[tuple[str, str]]) -> dict[str, Item]:
-        """Return what is stored under some kinds and ids."""
         gets = [GetOp(kind_named(kind).namespace(user_id), id_) for kind, id_ in named]
         found = await self._store.abatch(gets) if gets else []
         return {item.key: item for item in found if isinstance(item, Item)}
 
-    def _would_have(self, user_id: str, record: Record) -> bool:
-        return hash((user_id, record.id)) in self._would_be
-
     async def _update(self, user_id: str, entry: ForeignEntry, record: Record, before: Record | None) -> SourceUpdate:
-        """Return what becomes of an entry that was imported before."""
         at = datetime.now(UTC)
         if before is not None and is_of(before, record):
             if not says_the_same(before, record):
@@ -341,7 +315,6 @@ def _record(item: Item | None) -> Record | None:
 
 
 def _take_in(decided: _Decided, entry: ForeignEntry, update: SourceUpdate) -> None:
-    """Add what becomes of an entry that was imported before to what is decided."""
     if update.refused:
         decided.unfit.append((entry, update.refused))
     elif update is KNOWN:
@@ -354,9 +327,9 @@ def _take_in(decided: _Decided, entry: ForeignEntry, update: SourceUpdate) -> No
 
 
 def _said_again(fact: Record | None, record: Record) -> Fact | None:
-    """Return a fact that its own source had ended and says again later; None where that is not so.
+    """Return a fact that its own source had ended and states again later; None in any other case.
 
-    What the user ended or changed stays ended: an import changes nothing that they said.
+    A fact that the user ended or changed stays ended: an import never overrides the user.
     """
     if not isinstance(fact, Fact) or not isinstance(record, Fact) or fact.current or not record.current:
         return None

@@ -3,8 +3,8 @@
 LangMem's tools keep {"content": text}, its managers {"kind": name of the schema, "content": fields}; the schemas of its
 documentation (Memory, Triple, Episode) become facts and episodes, any other a document with its fields.
 
-Whose an item is, is a label of its namespace, and nothing in the store says which one: the prefix does. Where it does
-not fit the namespaces, all is refused, since a wrong label would give one person the memories of others.
+The owner of an item is a label of its namespace, and only the prefix tells which one. An unfitting prefix refuses the
+whole import, since a wrong label would give one person the memories of others.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from langgraph.store.base import BaseStore, Item
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from react_mem.integrations.importers.as_records import BATCH, Entries, ForeignEntry, UnusableEntry
-from react_mem.integrations.importers.file_source import text_of
-from react_mem.integrations.importers.import_times import written_at
+from react_mem.integrations.importers.foreign_fields import text_of, written_at
 from react_mem.memory.records import place_of, read_all
 
 _TEXTS = ("content", "text", "memory", "fact")
 _MAX_CONTENT = 1_000_000
 _OWNERS_PLACE = re.compile(r"\{\w*\}")
 _LOOKED_AT = 1_000
-"""Namespaces of which the beginnings are told where none fits."""
+"""Namespaces that are listed to suggest a prefix."""
 
 _SHOWN = 8
 
@@ -38,9 +37,9 @@ class LangGraphItems:
     """Items of a store below a prefix of namespaces.
 
     Args:
-        where: The store, or the address of the PostgreSQL database that it is in.
-        prefix: The labels that the namespaces begin with; the one behind them is the owner, and the last. One in
-            braces stands for the owner's: more may follow then, in the prefix too.
+        where: The store, or the address of its PostgreSQL database.
+        prefix: First labels of the namespaces; the next label is the owner, and the last one. A label in braces stands
+            for the owner, and more labels may follow then.
     """
 
     name = "langmem"
@@ -58,8 +57,7 @@ class LangGraphItems:
         """Yield the items, a page at a time.
 
         Raises:
-            ValueError: If there is no such store, or the prefix does not tell whose its items are; the message says
-                why.
+            ValueError: If there is no such store, or the prefix does not identify the owners; the message says why.
         """
         found = False
         try:
@@ -118,7 +116,7 @@ class LangGraphItems:
 
 
 async def _choices(store: BaseStore) -> str:
-    """Return how to say which label is the owner's, and the beginnings of the namespaces that there are."""
+    """Return the syntax of the prefix, and the first labels of the namespaces in the store."""
     namespaces = await store.alist_namespaces(limit=_LOOKED_AT)
     return f"{_HOW_TO_SAY}. There are {_in_words(namespaces)}" if namespaces else "the store is empty"
 
@@ -137,7 +135,7 @@ _HOW_TO_SAY = (
 
 
 def text_in(value: Mapping[str, Any]) -> str:
-    """Return the text of an item, in whichever of the known forms it is; of any other its fields as JSON.
+    """Return the text of an item in any known form; of another one its fields as JSON.
 
     >>> text_in({"content": "I live in Hue"}), text_in({"kind": "Triple", "content": {"subject": "Ann",
     ...     "predicate": "lives in", "object": "Hue"}})
@@ -147,7 +145,6 @@ def text_in(value: Mapping[str, Any]) -> str:
 
 
 def _told(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an item says, as the fields of an entry."""
     kind, content = text_of(value.get("kind")), value.get("content", value)
     if not isinstance(content, Mapping):
         return {"text": text_of(content)}

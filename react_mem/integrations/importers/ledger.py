@@ -1,7 +1,7 @@
-"""Ledger of what an owner has imported: which entries of which source, without a word of them.
+"""Ledger of an owner's imports: hashes of the imported entries, without their words.
 
-It is what tells a memory that was never imported from one that was, and was corrected or forgotten since: that does not
-come back. It goes with the owner, when all of theirs is erased.
+It tells a new entry from one that was imported, and corrected or forgotten since: that one does not come back. The
+ledger is erased with all of the owner's memories.
 """
 
 from __future__ import annotations
@@ -30,15 +30,13 @@ from react_mem.memory.records import KINDS, Change, in_any_order, kind_named, me
 _KIND = "imported"
 
 _BUCKET = 3
-"""Hexadecimal digits by which entries share an item: an owner has 4,096 items at most, however much they import."""
+"""Hexadecimal digits that name a bucket: at most 4,096 items of an owner, however much is imported."""
 
 
 async def imported_before(store: BaseStore, user_id: str, digests: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Return the ledger's part about some entries: what is in it, by the bucket of each.
+    """Return the ledger's buckets for some entries.
 
     Args:
-        store: The store.
-        user_id: The owner.
         digests: The entries, by `digest_of`.
     """
     buckets = sorted({digest[:_BUCKET] for digest in digests})
@@ -51,18 +49,12 @@ async def imported_before(store: BaseStore, user_id: str, digests: Iterable[str]
 
 
 def is_noted(ledger: dict[str, frozenset[str]], digest: str) -> bool:
-    """Return whether an entry has been imported before, as far as this part of the ledger goes."""
+    """Return true if these buckets have the entry."""
     return digest in ledger[digest[:_BUCKET]]
 
 
 def noting(user_id: str, ledger: dict[str, frozenset[str]], digests: Collection[str]) -> list[Change]:
-    """Return the writes that note entries as imported.
-
-    Args:
-        user_id: The owner.
-        ledger: What `imported_before` returned for them.
-        digests: The entries.
-    """
+    """Return the writes that note entries in the buckets that `imported_before` returned for them."""
     changes: list[Change] = []
     for bucket, known in ledger.items():
         after = known.union(digest for digest in digests if digest.startswith(bucket))
@@ -83,14 +75,14 @@ EPISODE = KINDS["episode"]
 FACT = KINDS["fact"]
 
 _CHANGEABLE = (FACT, DOCUMENT, EPISODE)
-"""Kinds that are named by their words; a message is named by its entry."""
+"""Kinds whose ids depend on their words; the id of a message depends on its entry."""
 
 
 class EarlierImports:
-    """Records of an owner by the entries of a source that they were imported from.
+    """Index of an owner's records by the entries of a source that they were imported from.
 
     Args:
-        ids: The kinds and ids of the records, by a digest of the entry.
+        ids: Kinds and ids of the records, by a digest of the entry.
     """
 
     def __init__(self, ids: dict[str, set[tuple[str, str]]]) -> None:
@@ -98,13 +90,7 @@ class EarlierImports:
 
     @classmethod
     async def of(cls, store: BaseStore, user_id: str, source: str) -> EarlierImports:
-        """Return what an owner has of a source.
-
-        Args:
-            store: The store.
-            user_id: The owner.
-            source: The system.
-        """
+        """Return the index of an owner's records from a source."""
         earlier = cls({})
         for namespace in {kind.namespace(user_id) for kind in _CHANGEABLE}:
             async for items in in_any_order(store, namespace):
@@ -116,12 +102,12 @@ class EarlierImports:
         return earlier
 
     def note(self, records: Iterable[Record]) -> None:
-        """Take in what has been written since."""
+        """Add records that were written since."""
         for record in records:
             self._add(entry_of(record), record.kind, record.id)
 
     def of_entry(self, record: Record) -> set[tuple[str, str]]:
-        """Return the kinds and ids of the records that came of the entry that a record is made of."""
+        """Return the kinds and ids of the records from the same entry as a record."""
         return self._ids.get(_named(entry_of(record)), set())
 
     def _add(self, entry: tuple[Any, ...], kind: str, id_: str) -> None:
@@ -132,11 +118,11 @@ def _named(entry: tuple[Any, ...]) -> str:
     return digest_of(*map(str, entry))
 
 
-# First reading of a source: whether it has anything to import, and whose that is, before any of it is written.
+# First reading of a source: a check for usable entries and owners before anything is written.
 
 
 class FirstReading:
-    """Contents of a source, as it is read through."""
+    """First reading of a source, which checks for usable entries and owners before anything is written."""
 
     def __init__(self) -> None:
         self.total = 0
@@ -147,7 +133,7 @@ class FirstReading:
         self._unusable = ImportOutcome()
 
     def take_in(self, batch: Entries) -> None:
-        """Take in some entries."""
+        """Count the entries of a batch, and collect their owners."""
         self.total += len(batch)
         for entry in batch:
             if isinstance(entry, UnusableEntry):
@@ -164,14 +150,10 @@ class FirstReading:
                 self._says_of_nobody = True
 
     def owners(self, chosen: ImportOwners, *, personal: bool) -> ImportOwners:
-        """Return whose everything becomes.
-
-        Args:
-            chosen: What was said of it.
-            personal: Whether the source is one person's.
+        """Return the checked choice of owners.
 
         Raises:
-            ValueError: If nothing would become anybody's memory, or it cannot be told whose.
+            ValueError: If nothing would become anybody's memory, or the owner is ambiguous.
         """
         if not self.total:
             raise NothingToImportError("has nothing in it that could be imported")
@@ -195,7 +177,7 @@ class FirstReading:
 
 
 def why_unfit(entry: ForeignEntry) -> str:
-    """Return why an entry becomes no memory, whosever it is; empty where it may."""
+    """Return the reason why an entry becomes no memory of any owner; empty for a usable one."""
     if not entry.text.strip():
         return "says nothing"
     if len(entry.text) > MAX_TEXT:

@@ -1,24 +1,21 @@
-"""Mem0's memories, as `get_all()` of its open-source library and of its platform returns them, and as it exports them.
+"""Memories of Mem0, as `get_all()` of its open-source library and its platform returns them, and as it exports them.
 
 An array, {"results": [...]} (or "memories"), or JSON Lines of {"id", "memory", "user_id", "agent_id", "run_id",
 "created_at", "updated_at", "expiration_date", "metadata", "categories"}; each page of the platform is a file. Rows of
-the library's `history()`, {"memory_id", "old_memory", "new_memory", "event", ...}, become dated history of whoever
-has the memory; where that is not there, nobody knows whose they are. What is of an agent, an app or a run alone is of
-no user, and of each of these apart from the others.
+the library's `history()`, {"memory_id", "old_memory", "new_memory", "event", ...}, become dated history of the
+memory's owner; without the memory their owner is unknown. Memories of an agent, an app or a run alone belong to no
+user.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from react_mem.integrations.importers.as_records import ForeignEntry, NothingToImportError, UnusableEntry
-from react_mem.integrations.importers.file_source import NO_OBJECT, FileSource, noted, text_of
-from react_mem.integrations.importers.import_times import time_in, written_at
-from react_mem.integrations.importers.json_stream import json_elements
+from react_mem.integrations.importers.as_records import Entry, ForeignEntry, NothingToImportError, UnusableEntry
+from react_mem.integrations.importers.foreign_fields import JSON_FILES, NO_OBJECT, noted, text_of, time_in, written_at
+from react_mem.integrations.importers.import_files import ImportFile, json_elements
 
-_FILES = re.compile(r"\.jsonl?$", re.IGNORECASE)
 _SECTIONS = ("", "results", "memories", "history")
 _PAGE = ("count", "next", "previous")
 _OF_NO_USER = ("agent_id", "app_id", "run_id")
@@ -35,53 +32,47 @@ _MAX_IDS = 1_000_000
 _NOTED = ("agent_id", "app_id", "run_id", "actor_id", "role", "categories", "metadata")
 
 
-class Mem0Memories(FileSource):
-    """Memories of Mem0."""
-
-    name = "mem0"
-
-    def entries(self) -> Iterator[ForeignEntry | UnusableEntry]:
-        """Yield the memories, and what an earlier version of one said as dated history."""
-        owners = self._owners()
-        any_file = False
-        for name, stream in self.file.parts(_FILES):
-            any_file = True
-            found, strange = False, False
-            for element in json_elements(stream, name):
-                section, place = element.section, element.place(name)
-                if section == "relations":
-                    yield UnusableEntry(place, "is a relation between two names, which the memories say in words")
-                elif section in _SECTIONS:
-                    found = True
-                    yield _entry(_read(element.value), place, owners)
-                else:
-                    strange = strange or section not in _PAGE
-            if strange and not found:
-                raise NothingToImportError(
-                    f'{name}: has no memories of Mem0, neither an array nor {{"results": [...]}}; give what '
-                    "`get_all()` returned, as JSON"
-                )
-        if not any_file:
+def mem0_entries(file: ImportFile) -> Iterator[Entry]:
+    """Yield the memories of Mem0, and their earlier versions as dated history."""
+    owners = _owners(file)
+    any_file = False
+    for name, stream in file.parts(JSON_FILES):
+        any_file = True
+        found, strange = False, False
+        for element in json_elements(stream, name):
+            section, place = element.section, element.place
+            if section == "relations":
+                yield UnusableEntry(place, "is a relation between two names, which the memories say in words")
+            elif section in _SECTIONS:
+                found = True
+                yield _entry(_read(element.value), place, owners)
+            else:
+                strange = strange or section not in _PAGE
+        if strange and not found:
             raise NothingToImportError(
-                f"{self.file.name}: has no file of JSON in it; give what `get_all()` returned, as JSON"
+                f'{name}: has no memories of Mem0, neither an array nor {{"results": [...]}}; give what '
+                "`get_all()` returned, as JSON"
             )
+    if not any_file:
+        raise NothingToImportError(f"{file.name}: has no file of JSON in it; give what `get_all()` returned, as JSON")
 
-    def _owners(self) -> dict[str, dict[str, Any]]:
-        """Return whose the memories are, by their ids, nobody's too; empty without history, which does not say so."""
-        owners: dict[str, dict[str, Any]] = {}
-        is_needed = False
-        for name, stream in self.file.parts(_FILES):
-            for element in json_elements(stream, name):
-                if not isinstance(value := _read(element.value), dict):
-                    continue
-                is_needed = is_needed or _is_past(value)
-                if not _is_past(value) and len(owners) < _MAX_IDS:
-                    owners[text_of(value.get("id"))] = _owner_of(value)
-        return owners if is_needed else {}
+
+def _owners(file: ImportFile) -> dict[str, dict[str, Any]]:
+    """Return the owners of the memories by id; empty without history, which alone needs them."""
+    owners: dict[str, dict[str, Any]] = {}
+    is_needed = False
+    for element in file.elements(JSON_FILES):
+        if not isinstance(value := _read(element.value), dict):
+            continue
+        if _is_past(value):
+            is_needed = True
+        elif len(owners) < _MAX_IDS:
+            owners[text_of(value.get("id"))] = _owner_of(value)
+    return owners if is_needed else {}
 
 
 def _read(value: Any) -> Any:
-    """Return an element with the names that Mem0's Python library has for its fields; the TypeScript one has others."""
+    """Return an element with the field names of Mem0's Python library in the place of the TypeScript ones."""
     if not isinstance(value, dict):
         return value
     return {**{_NAMES[name]: part for name, part in value.items() if name in _NAMES}, **value}
@@ -92,14 +83,14 @@ def _is_past(value: dict[str, Any]) -> bool:
 
 
 def _owner_of(value: dict[str, Any]) -> dict[str, Any]:
-    """Return whose a memory is, as fields of an entry; empty where nothing says it."""
+    """Return the owner of a memory as fields of an entry; empty for none."""
     if user := text_of(value.get("user_id")):
         return {"owner": user}
     named = next((f"{name} {id_}" for name in _OF_NO_USER if (id_ := text_of(value.get(name)))), "")
     return {"owner": named, "is_persons": False} if named else {}
 
 
-def _entry(value: Any, place: str, owners: Mapping[str, dict[str, Any]]) -> ForeignEntry | UnusableEntry:
+def _entry(value: Any, place: str, owners: Mapping[str, dict[str, Any]]) -> Entry:
     if not isinstance(value, dict):
         return UnusableEntry(place, NO_OBJECT)
     if isinstance(value.get("user_id"), dict | list | bool):
@@ -124,8 +115,8 @@ def _entry(value: Any, place: str, owners: Mapping[str, dict[str, Any]]) -> Fore
     )
 
 
-def _past(value: dict[str, Any], place: str, owners: Mapping[str, dict[str, Any]]) -> ForeignEntry | UnusableEntry:
-    """Return what a memory said before it was changed or deleted."""
+def _past(value: dict[str, Any], place: str, owners: Mapping[str, dict[str, Any]]) -> Entry:
+    """Return the text of a memory before a change or deletion."""
     text = text_of(value.get("old_memory"))
     if not text.strip():
         return UnusableEntry(place, "is the beginning of a memory's history: what it says now is in `get_all()`")

@@ -1,7 +1,7 @@
-"""Updates at the source: what an import wrote says something else there by now, under the same id.
+"""Updates at the source: an entry that was imported before has other words there now, under the same id.
 
-What the source says now takes the place of what it said, as long as nobody has said or done anything about it here
-since. Pure functions: what is stored comes in, what is to be stored goes out.
+The new words replace the old ones, unless somebody has changed or repeated the memory here since. Pure functions from
+stored records to records to write.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ OLDER = "is an older version of what was imported of it"
 SAID = "says something else here or at its source by now; a message stays as it was imported"
 
 _WORDS = ("text", "title", "steps", "outcome")
-"""Fields of documents and episodes that say something."""
+"""Fields of documents and episodes with words."""
 
 SETTLED = frozenset({FORGOTTEN, KEPT, OLDER, SAID})
-"""Reasons for which an entry is left as it is here: nothing is wrong with it, or with the import."""
+"""Reasons for leaving an entry as it is that are no fault of the import."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class SourceUpdate:
 
     Args:
         writes: The records to write.
-        replaced: A record to remove: what takes its place is of another kind.
-        refused: Why nothing is written, though it says something else; empty where it says what is here.
+        replaced: A record to remove, which one of another kind replaces.
+        refused: Reason for keeping other words than the source's; empty where the words agree.
     """
 
     writes: Sequence[Record] = ()
@@ -42,40 +42,39 @@ class SourceUpdate:
 
 
 KNOWN = SourceUpdate()
-"""Outcome of an entry that says what is here."""
+"""Decision about an entry with the words that are stored."""
 
 
 def is_of(before: Record, record: Record) -> bool:
-    """Return whether a record was imported from the entry that another one is made of."""
+    """Return true if both records come from the same entry."""
     return entry_of(before) == entry_of(record)
 
 
 def entry_of(record: Record) -> tuple[Any, ...]:
-    """Return what the entry that a record was imported from is known by."""
+    """Return the identity of the entry that a record was imported from."""
     return (record.meta.get("source"), record.meta.get("id"), record.session_id)
 
 
 def says_the_same(before: Record, record: Record) -> bool:
-    """Return whether a record has the words of another one of its id; of facts and messages the id itself tells it."""
+    """Return true if two records of one id have the same words; the id of facts and messages implies it."""
     return isinstance(before, Fact | Message) or words_of(before) == words_of(record)
 
 
 def words_of(record: Record) -> tuple[Any, ...]:
-    """Return what a record says, by the fields of documents and episodes."""
+    """Return the words of a record, by the fields of documents and episodes."""
     return tuple(getattr(record, name, None) for name in _WORDS)
 
 
 def of_same_words(
     before: Record, record: Record, stored: Mapping[str, Fact], *, dated: bool, at: datetime
 ) -> SourceUpdate:
-    """Return what becomes of an entry whose words were imported from it before: it may be over there, or be said again.
+    """Decide about an entry with the words of its last import: it may have ended there, or be stated again.
 
     Args:
-        before: What is here.
-        record: What it is now.
-        stored: The facts that may have to do with it, by id.
-        dated: Whether the source says when it was said.
-        at: Now.
+        before: The stored record.
+        record: The record of the entry now.
+        stored: Facts that may be involved, by id.
+        dated: True where the source dates the entry.
     """
     if isinstance(before, Message) and isinstance(record, Message):
         return KNOWN if before.content == record.content else SourceUpdate(refused=SAID)
@@ -104,20 +103,19 @@ def of_same_words(
 def of_other_words(
     priors: Sequence[Record], record: Record, known: Record | None, stored: Mapping[str, Fact], *, at: datetime
 ) -> SourceUpdate:
-    """Return what becomes of an entry whose words were not imported from it before.
+    """Decide about an entry with other words than at its last import.
 
     Args:
-        priors: What was imported from it.
-        record: What it is now.
-        known: What says so here already, from wherever it came.
-        stored: The facts that may have to do with it, by id.
-        at: Now.
+        priors: The records imported from it.
+        record: The record of the entry now.
+        known: A stored record with these words, from anywhere.
+        stored: Facts that may be involved, by id.
     """
     if not priors:
         return KNOWN if known is not None else SourceUpdate(refused=FORGOTTEN)
     believed = [prior for prior in priors if not isinstance(prior, Fact) or prior.current]
     if not believed:
-        # whoever ended it: what took its place may have been forgotten
+        # whoever ended it: its successor may have been forgotten
         return KNOWN if known is not None else SourceUpdate(refused=KEPT)
     prior = max(believed, key=_said_at)
     if isinstance(known, Fact) and not known.current:
@@ -139,14 +137,13 @@ def of_other_words(
 
 
 def _superseded(prior: Fact, new: Record, stored: Mapping[str, Fact], since: datetime, at: datetime) -> list[Record]:
-    """Return the writes by which something takes the place of a fact."""
     if isinstance(new, Fact):
         return [*succeeded(stored, prior, new, since, at)]
     return [new, *succeeded(stored, prior, None, since, at)]
 
 
 def is_touched(record: Record) -> bool:
-    """Return whether anybody has said or done anything about a record since it was imported."""
+    """Return true if a record was changed, confirmed or withdrawn here since its import."""
     if record.origin is not Origin.IMPORT:
         return True
     return isinstance(record, Fact) and bool(record.source_ids or record.wordings or record.withdrawn)

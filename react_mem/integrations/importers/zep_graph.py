@@ -1,4 +1,4 @@
-"""Graphs of Zep and Graphiti: facts on edges with the times in which they held, and the episodes that they come from.
+"""Graphs of Zep and Graphiti: facts on edges with the times of their validity, and the episodes behind them.
 
 {"nodes": [...], "edges": [...], "episodes": [...]}, or an array of edges or episodes, with the fields of Graphiti's
 `EntityEdge`, `EpisodicNode` and `EntityNode`, or those of Zep's `Edge`, `Episode` and `Node`.
@@ -10,16 +10,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from react_mem.integrations.importers.as_records import ForeignEntry, Role, UnusableEntry
-from react_mem.integrations.importers.file_source import NO_OBJECT, FileSource, noted, text_of
-from react_mem.integrations.importers.import_times import time_in, written_at
-from react_mem.integrations.importers.json_stream import Element, json_elements
+from react_mem.integrations.importers.as_records import Entry, ForeignEntry, Role, UnusableEntry
+from react_mem.integrations.importers.foreign_fields import JSON_FILES, NO_OBJECT, noted, text_of, time_in, written_at
+from react_mem.integrations.importers.import_files import Element, ImportFile
 
-_FILES = re.compile(r"\.jsonl?$", re.IGNORECASE)
 _ROLES: Mapping[str, Role] = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
 _SPOKEN = re.compile(r"\s*([^:\n]{1,100}):\s")
 _OWNERS = ("user_id", "group_id", "graph_id", "graph_uuid")
-"""Fields that say whose it is; a group and a graph are named as owners too, since Graphiti has users as groups."""
+"""Fields that name the owner; a group and a graph are owners too, since Graphiti has users as groups."""
 
 _OF_AN_EDGE = frozenset({"source_node_uuid", "target_node_uuid", "source_node", "target_node"})
 _OF_AN_EPISODE = frozenset({"source_description", "entity_edges"})
@@ -28,58 +26,53 @@ _OF_AN_EPISODE = frozenset({"source_description", "entity_edges"})
 _MAX_NAMES = 1_000_000
 
 
-class ZepGraph(FileSource):
-    """A graph of Zep or Graphiti."""
+def zep_entries(file: ImportFile) -> Iterator[Entry]:
+    """Yield facts, messages and documents of a graph; nodes give the facts their subjects' names."""
+    names = _names(file)
+    turns: dict[str, int] = {}
+    for element in file.elements(JSON_FILES):
+        section, value, place = element.section, element.value, element.place
+        if not isinstance(value, dict):
+            if not section or section in ("nodes", "edges", "episodes"):
+                yield UnusableEntry(place, NO_OBJECT)
+        elif any(isinstance(value.get(name), dict | list | bool) for name in _OWNERS):
+            yield UnusableEntry(place, "names an owner that is neither a text nor a number")
+        elif _is_edge(element):
+            yield _fact(value, place, names)
+        elif _is_episode(element):
+            yield _episode(value, place, turns)
+        elif "name" in value:
+            yield UnusableEntry(place, "is a node: what its summary says, its facts say")
+        else:
+            yield UnusableEntry(place, "is neither an edge with a `fact` nor an episode with a `content`")
 
-    name = "zep"
 
-    def entries(self) -> Iterator[ForeignEntry | UnusableEntry]:
-        """Yield facts, messages and documents; a node gives its name to the facts about it."""
-        names = {
-            uuid: name
-            for _, node in self._elements()
-            if (uuid := text_of(node.value.get("uuid"))) and (name := _name_of(node.value))
-        }
-        turns: dict[str, int] = {}
-        for file, element in self._elements(every=True):
-            section, value, place = element.section, element.value, element.place(file)
-            if not isinstance(value, dict):
-                if not section or section in ("nodes", "edges", "episodes"):
-                    yield UnusableEntry(place, NO_OBJECT)
-            elif any(isinstance(value.get(name), dict | list | bool) for name in _OWNERS):
-                yield UnusableEntry(place, "names an owner that is neither a text nor a number")
-            elif _is_edge(element):
-                yield _fact(value, place, names)
-            elif _is_episode(element):
-                yield _episode(value, place, turns)
-            elif "name" in value:
-                yield UnusableEntry(place, "is a node: what its summary says, its facts say")
-            else:
-                yield UnusableEntry(place, "is neither an edge with a `fact` nor an episode with a `content`")
-
-    def _elements(self, *, every: bool = False) -> Iterator[tuple[str, Element]]:
-        """Yield the elements of the files; by default the nodes alone."""
-        for name, stream in self.file.parts(_FILES):
-            for count, element in enumerate(json_elements(stream, name)):
-                is_node = isinstance(element.value, dict) and not (_is_edge(element) or _is_episode(element))
-                if every or (is_node and count < _MAX_NAMES):
-                    yield name, element
+def _names(file: ImportFile) -> dict[str, str]:
+    """Return the names of the nodes, by uuid."""
+    names: dict[str, str] = {}
+    for element in file.elements(JSON_FILES):
+        node = element.value
+        if len(names) < _MAX_NAMES and isinstance(node, dict) and not (_is_edge(element) or _is_episode(element)):
+            uuid, name = text_of(node.get("uuid")), _name_of(node)
+            if uuid and name:
+                names[uuid] = name
+    return names
 
 
 def _is_edge(element: Element) -> bool:
-    """Return whether an object is an edge, also one that lacks its fact."""
+    """Return true for an edge, even without its fact."""
     fields = element.value.keys()
     return "fact" in fields or ("content" not in fields and (element.section == "edges" or bool(fields & _OF_AN_EDGE)))
 
 
 def _is_episode(element: Element) -> bool:
-    """Return whether an object that is no edge is an episode or a message, also one that lacks its content."""
+    """Return true if an object that is no edge is an episode or a message, even without its content."""
     fields = element.value.keys()
     return "content" in fields or element.section in ("episodes", "messages") or bool(fields & _OF_AN_EPISODE)
 
 
 def _name_of(node: Mapping[str, Any]) -> str:
-    """Return what a node is called: the user, where it stands for them."""
+    """Return the name of a node; "user" for the user's own."""
     labels = node.get("labels")
     return "user" if isinstance(labels, list) and "User" in labels else text_of(node.get("name"))
 
@@ -88,7 +81,7 @@ def _owner_of(value: Mapping[str, Any]) -> str:
     return next((owner for name in _OWNERS if (owner := text_of(value.get(name)))), "")
 
 
-def _fact(value: dict[str, Any], place: str, names: Mapping[str, str]) -> ForeignEntry | UnusableEntry:
+def _fact(value: dict[str, Any], place: str, names: Mapping[str, str]) -> Entry:
     text, id_ = text_of(value.get("fact")), text_of(value.get("uuid"))
     if not id_ or not text.strip():
         return UnusableEntry(place, "has no `uuid` or no `fact`")
@@ -118,7 +111,7 @@ def _fact(value: dict[str, Any], place: str, names: Mapping[str, str]) -> Foreig
     )
 
 
-def _episode(value: dict[str, Any], place: str, turns: dict[str, int]) -> ForeignEntry | UnusableEntry:
+def _episode(value: dict[str, Any], place: str, turns: dict[str, int]) -> Entry:
     text, id_ = text_of(value.get("content")), text_of(value.get("uuid"))
     if not id_ or not text.strip():
         return UnusableEntry(place, "has no `uuid` or no `content`")
@@ -131,7 +124,7 @@ def _episode(value: dict[str, Any], place: str, turns: dict[str, int]) -> Foreig
     role = text_of(value.get("role"))
     speaker = text_of(value.get("role_name") or (value.get("name") if role else ""))
     if not role and (spoken := _SPOKEN.match(text)):
-        # Graphiti keeps who says it in front of what is said
+        # Graphiti writes the speaker before the words
         role, text = spoken[1].strip(), text[spoken.end() :]
         speaker = "" if role.lower() in _ROLES else role
     place_ = f"{said['owner']}/{where}"

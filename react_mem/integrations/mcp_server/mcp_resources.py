@@ -1,27 +1,21 @@
-"""The resources and the prompt: the profile, the conversations, and what an agent of the user's would have in its
-prompt.
-"""
+"""Resources and prompt of the MCP server: the profile, the conversations, and the memories for a message."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any
 
 from langchain_core.messages import HumanMessage
 from mcp import MCPError
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
-from pydantic import BaseModel, Field
+from pydantic import Field
+from pydantic_core import to_json
 
 from react_mem.integrations.mcp_server.mcp_results import (
     MAX_MESSAGE,
+    NOTICE,
     ClientMemory,
-    ConversationList,
-    ListedConversation,
-    ShownConversation,
-    ShownProfile,
-    ShownProfileField,
-    ToldMessage,
     client_memory,
     title_of,
 )
@@ -46,52 +40,50 @@ _TURNS = 50
 
 
 async def profile() -> str:
-    """Return what is known of the user as a person, field by field."""
+    """Return the user's profile, field by field."""
     async with client_memory(ResourceError) as caller:
         known = await caller.memory.profile.get_profile(caller.user_id)
         fields = [
-            ShownProfileField(
-                name=flat(name, MAX_LINE_CHARS),
-                value=flat(field.value, MAX_LINE_CHARS),
-                origin=field.origin.value,
-                since=field.updated_at.isoformat(),
-            )
+            {
+                "name": flat(name, MAX_LINE_CHARS),
+                "value": flat(field.value, MAX_LINE_CHARS),
+                "origin": field.origin.value,
+                "since": field.updated_at.isoformat(),
+            }
             for name, field in (known.fields.items() if known is not None else ())
             if field.value
         ]
-        return _json(ShownProfile(fields=fields))
+        return _json(fields=fields)
 
 
 async def conversations() -> str:
-    """Return the conversations that memory has something of, the latest first."""
+    """Return the remembered conversations, the latest first."""
     async with client_memory(ResourceError) as caller:
         held = await caller.memory.dialog.conversations(caller.user_id)
         listed = [
-            ListedConversation(
-                id=one.id,
-                uri=f"{CONVERSATIONS}/{one.id}",
-                agent=one.agent,
-                messages=one.messages,
-                last=one.last,
-                about=render_beginning(one.about),
-            )
+            {
+                "id": one.id,
+                "uri": f"{CONVERSATIONS}/{one.id}",
+                "agent": one.agent,
+                "messages": one.messages,
+                "last": one.last,
+                "about": render_beginning(one.about),
+            }
             for one in held[:_LISTED]
         ]
-        return _json(ConversationList(conversations=listed, left_out=len(held) - len(listed)))
+        return _json(conversations=listed, left_out=len(held) - len(listed))
 
 
 async def conversation(id: str) -> str:
-    """Return the latest turns of one conversation, and what it came to."""
+    """Return the summary and the latest turns of one conversation."""
     async with client_memory(ResourceError) as caller:
         held = await caller.memory.dialog.get_context(caller.user_id, id, limit_turns=_TURNS, agent_id=caller.agent_id)
         if not held.messages and held.summary is None:
             raise ResourceNotFoundError(f"this user has no such conversation; {CONVERSATIONS} lists those there are")
         return _json(
-            ShownConversation(
-                id=id,
-                summary=flat(held.summary.text) if held.summary else "",
-                messages=[_told(message) for message in held.messages],
-            )
+            id=id,
+            summary=flat(held.summary.text) if held.summary else "",
+            messages=[_told(message) for message in held.messages],
         )
 
 
@@ -113,13 +105,7 @@ async def context(
 
 
 async def briefing(caller: ClientMemory, message: str, session_id: str = CLIENT_SESSION) -> str:
-    """Return what an agent of the user's would be told before a message of theirs; empty where nothing is known.
-
-    Args:
-        caller: Whose memory.
-        message: The message.
-        session_id: The conversation it is said in.
-    """
+    """Return the context that an agent would have for a user's message; empty for none."""
     policy = caller.memory.policy
     frame = Frame(
         thread=[HumanMessage(message, id="question")], policy=policy, window=Window.of(policy.context.window, None)
@@ -131,16 +117,16 @@ async def briefing(caller: ClientMemory, message: str, session_id: str = CLIENT_
     return assembled.layout["retrieved"]
 
 
-def _told(message: Message) -> ToldMessage:
+def _told(message: Message) -> dict[str, Any]:
     value = message.to_value()
-    return ToldMessage(
-        id=message.id,
-        session_id=message.session_id,
-        role=message.role,
-        text=labelled(value, flat(title_of(value), MAX_MESSAGE)),
-        said_at=message.created_at,
-    )
+    return {
+        "id": message.id,
+        "session_id": message.session_id,
+        "role": message.role,
+        "text": labelled(value, flat(title_of(value), MAX_MESSAGE)),
+        "said_at": message.created_at,
+    }
 
 
-def _json(answer: BaseModel) -> str:
-    return answer.model_dump_json(indent=1)
+def _json(**answer: Any) -> str:
+    return to_json({"notice": NOTICE, **answer}, indent=1).decode()

@@ -1,7 +1,7 @@
-"""Answers of the tools and resources, as pydantic models: their schemas are the tools' output schemas.
+"""Answers of the tools and resources as pydantic models, which are the tools' output schemas, and the caller's memory.
 
-Every text of a memory is fenced and labelled with who vouches for it, as in an agent's prompt: a client gives it to its
-model as it is.
+Every text of a memory is fenced and labelled with its origin, as in an agent's prompt: a client passes it to its model
+unchanged.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from react_mem.prompts import load_prompt
 NOTICE = load_prompt("recalled_data")
 
 MOST_SHOWN = 20
-"""Sources, former beliefs and what was made of a memory that are shown of each."""
+"""Sources, former beliefs and derived memories that are shown of each."""
 
 MAX_MESSAGE = 2_000
-"""Characters that are shown of one message of a conversation."""
+"""Shown characters of one message."""
 
 
 class ShownMemory(BaseModel):
@@ -68,12 +68,7 @@ class ShownMemory(BaseModel):
 
     @classmethod
     def of(cls, payload: Mapping[str, Any], text: str = "") -> ShownMemory:
-        """Return a record as it is shown.
-
-        Args:
-            payload: The record, as JSON.
-            text: What of it is shown; by default what says in short what it is.
-        """
+        """Return the view of a record, with its title where no text is given."""
         kept = kind_named(payload.get("kind")).place
         item = MemoryItem.of(kept, str(payload.get("id", "")), payload, datetime.now(UTC))
         said = labelled(payload, flat(text or title_of(payload), MAX_LINE_CHARS))
@@ -82,7 +77,7 @@ class ShownMemory(BaseModel):
 
     @classmethod
     def item(cls, item: MemoryItem) -> ShownMemory:
-        """Return a memory of a list as it is shown."""
+        """Return the view of a listed memory."""
         return cls(
             id=item.id,
             kind=item.kind,
@@ -99,13 +94,13 @@ class ShownMemory(BaseModel):
 
     @classmethod
     def found(cls, item: MemoryResultItem) -> ShownMemory:
-        """Return what a search found: of a long text the part that matched, of a message what was said with it."""
+        """Return the view of a search result: the matching part of a long text, a message with its neighbours."""
         said = [f"{one.role}: {one.content}" if one.role else one.content for one in item.fragments]
         return cls.of(item.payload, " / ".join(said))
 
     @classmethod
     def facts(cls, facts: Sequence[Fact]) -> list[ShownMemory]:
-        """Return facts as they are shown."""
+        """Return the views of facts."""
         return [cls.of(fact.to_value()) for fact in facts]
 
 
@@ -149,24 +144,19 @@ class ForgetResult(BaseModel):
     candidates: list[ShownMemory] = Field(description="Which memories may be meant, where that is not clear.")
 
 
-class ToldMessage(BaseModel):
-    """One message."""
+class ToldSource(BaseModel):
+    """One message that a memory is from."""
 
     id: str
     session_id: str
     role: str
     text: str
     said_at: datetime | None
-
-
-class ToldSource(ToldMessage):
-    """One message that a memory is from."""
-
     quote: str = Field(description="The words of it that say this.")
 
     @classmethod
     def of(cls, source: MemorySource) -> ToldSource:
-        """Return a source as it is shown."""
+        """Return the view of a source."""
         return cls(
             id=source.id,
             session_id=source.session_id,
@@ -200,7 +190,7 @@ class WhyResult(BaseModel):
 
     @classmethod
     def of(cls, told: MemoryDetail) -> WhyResult:
-        """Return what explains a memory as it is shown."""
+        """Return the view of a memory's provenance."""
         return cls(
             memory=ShownMemory.item(told.memory),
             sources=list(map(ToldSource.of, told.provenance[-MOST_SHOWN:])),
@@ -216,59 +206,15 @@ class WhyResult(BaseModel):
         )
 
 
-class ShownProfileField(BaseModel):
-    """One field of the profile."""
-
-    name: str
-    value: str
-    origin: str
-    since: str
-
-
-class ShownProfile(BaseModel):
-    """Profile of the user."""
-
-    notice: str = NOTICE
-    fields: list[ShownProfileField]
-
-
-class ListedConversation(BaseModel):
-    """One conversation."""
-
-    id: str
-    uri: str
-    agent: str
-    messages: int
-    last: str
-    about: str
-
-
-class ConversationList(BaseModel):
-    """The conversations of which memory has something, the latest first."""
-
-    notice: str = NOTICE
-    conversations: list[ListedConversation]
-    left_out: int
-
-
-class ShownConversation(BaseModel):
-    """The latest turns of a conversation, and what it came to."""
-
-    notice: str = NOTICE
-    id: str
-    summary: str
-    messages: list[ToldMessage]
-
-
 def title_of(value: Mapping[str, Any]) -> str:
-    """Return what says in short what a record is, as a text; empty where nothing does."""
+    """Return the title of a record as text; empty for none."""
     return next((str(value[name]) for name in kind_named(value.get("kind")).title if value.get(name)), "")
 
 
-# The user whose client calls. What carries the call says who they are; no tool, model or client has a say.
+# The calling user. The transport identifies them; no tool, model or client can.
 
 _SECONDS = 30.0
-"""Until a call is given up, once memory is open."""
+"""Time limit of a call, once memory is open."""
 
 log = logging.getLogger(__name__)
 
@@ -279,9 +225,9 @@ class ClientUser:
 
     Args:
         user_id: The owner of everything that is read and written.
-        agent: The agent whose policy says what is.
+        agent: The agent whose policy applies.
         opened: Returns the memory, once it is open.
-        remote: Whether they call a server of somebody else's, whose hosts and files are not for them.
+        remote: True for a server of somebody else, whose hosts and files the user may not learn.
     """
 
     user_id: str
@@ -292,24 +238,14 @@ class ClientUser:
 
 @dataclass(frozen=True)
 class ClientMemory:
-    """Memory as a call uses it.
-
-    Args:
-        memory: The facade, under the agent's policy.
-        user_id: The owner.
-        agent_id: The agent.
-    """
+    """Memory of one call, under the agent's policy."""
 
     memory: MemoryFacade
     user_id: str
     agent_id: str
 
     async def told(self, said: str) -> ToolMemory:
-        """Return it as an agent's tools have it, where the user has said something in a conversation elsewhere.
-
-        Args:
-            said: The user's message.
-        """
+        """Return the memory as an agent's tools have it, for a user's message in another conversation."""
         return await ToolMemory.told(self.memory, Identity(self.user_id, CLIENT_SESSION), self.agent_id, said)
 
 
@@ -318,11 +254,7 @@ _CALLER: ContextVar[ClientUser] = ContextVar("mcp_caller")
 
 @contextmanager
 def calling(caller: ClientUser) -> Iterator[None]:
-    """Serve a caller for the length of a context, and whatever is started in it.
-
-    Args:
-        caller: Who calls.
-    """
+    """Serve a caller within a context, and in tasks started there."""
     token = _CALLER.set(caller)
     try:
         yield
@@ -332,10 +264,10 @@ def calling(caller: ClientUser) -> Iterator[None]:
 
 @asynccontextmanager
 async def client_memory(refused: type[ToolError] | type[ResourceError] = ToolError) -> AsyncIterator[ClientMemory]:
-    """Open the memory of whoever calls, for one call; what fails is told with cause and cure, and without content.
+    """Open the caller's memory for one call; a failure is reported with cause and cure, and without content.
 
     Args:
-        refused: The error that tells it.
+        refused: Class of the reported error.
     """
     caller = _CALLER.get()
     try:
@@ -353,7 +285,7 @@ async def client_memory(refused: type[ToolError] | type[ResourceError] = ToolErr
             log.error("a call of an MCP client failed: %s", cause_of(error))
         raise refused(scrub(told)) from error
     except Exception as error:
-        # what it says may be anybody's: a statement, a key, what another user wrote
+        # its text may be anybody's: a statement, a key, another user's words
         log.error("a call of an MCP client failed: %s\n%s", cause_of(error), trace_of(error))
         raise refused(
             f"memory cannot be reached now ({type(error).__name__}); go on without it, tell the user, and try again "

@@ -1,7 +1,7 @@
-"""The tools: what a client's model can do with the memory of its user. They go where an agent's own tools go.
+"""Tools of the MCP server: a client's model works with its user's memory as an agent's own tools do.
 
-What they are told by a model passes the same gate (`react_mem.memory.write.gate`): only what the user's own message
-says is stored or removed.
+Their input passes the same gate (`react_mem.memory.write.gate`): only the user's own message is stored, or asks for
+removal.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from react_mem.memory.turns import CLIENT_SESSION, Unclear
 from react_mem.prompts import load_prompt
 
 _SEARCHED = [scope for scope in MemoryScope if any(kind.indexed and kind.place == scope for kind in KINDS.values())]
-"""Scopes in which something is found by meaning."""
+"""Scopes with a semantic index."""
 
 MAX_QUERY = 2_000
 MAX_TEXT = 2_000
@@ -222,7 +222,7 @@ def _forgotten(receipt: Receipt) -> ForgetResult:
     )
 
 
-# The server: its tools with what a client may know of them beforehand, its resources and its prompt.
+# The server: its tools with their hints for clients, its resources and its prompt.
 
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
@@ -245,20 +245,13 @@ _RESOURCES: tuple[tuple[str, str, Callable[..., Awaitable[str]], str], ...] = (
 
 
 class _MemoryServer(MCPServer):
-    """A server that tells a client what is wrong with its arguments in words of ours."""
-
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool.
 
-        Args:
-            name: The tool.
-            arguments: What the client gives it.
-            context: Of the request.
-
         Raises:
-            ToolError: If the tool refuses, or the arguments are not what it takes.
+            ToolError: If the tool refuses, or the arguments are wrong.
         """
         try:
             return await super().call_tool(name, arguments, context)
@@ -279,7 +272,7 @@ def _what_is_wrong(error: ValidationError) -> str:
 def memory_server() -> MCPServer:
     """Return a server. Blocking: it makes the schemas of all tools.
 
-    Nobody is told of changes: a server has many users, and none is to learn when another's memory has changed.
+    Clients get no change notifications: a server has many users, and none may learn of another's changes.
     """
     server = _MemoryServer(
         "react-mem",

@@ -1,1 +1,1 @@
-"""The memory page: its document, its parts, and how a developer opens it."""
+"""The memory page: its document, its parts, and the command that opens it."""

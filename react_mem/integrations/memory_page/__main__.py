@@ -1,6 +1,6 @@
-"""`make ui`: the development server, and in the browser the memory page beside a chat.
+"""`make ui`: the development server, with the memory page and a chat in the browser.
 
-The chat is LangChain's Agent Chat UI, which runs by itself; it is opened where it answers, and named where it does not.
+The chat is LangChain's Agent Chat UI, which runs by itself; it is opened if it answers, and else named.
 """
 
 from __future__ import annotations
@@ -24,11 +24,7 @@ _READY_SECONDS = 120
 
 
 def main() -> int:
-    """Serve until it is interrupted or ended, and open the page as soon as it is there.
-
-    Returns:
-        The exit code of the server.
-    """
+    """Serve until interrupted, and open the page as soon as it is there; return the server's exit code."""
     parser = argparse.ArgumentParser(description="The development server, and the memory page beside a chat.")
     parser.add_argument("--port", type=int, default=2024, help="where to serve (2024)")
     parser.add_argument("--chat", default="http://localhost:3000", help="where the chat is (http://localhost:3000)")
@@ -55,7 +51,7 @@ def main() -> int:
 
 
 def _end_with_us(process: subprocess.Popen[bytes]) -> None:
-    """Have a process end when this one is told to: from a terminal both hear of it, from elsewhere this one alone."""
+    """End the server with this process: signals from outside the terminal reach this process alone."""
 
     def pass_on(_number: int, _frame: FrameType | None) -> None:
         process.terminate()
@@ -65,10 +61,9 @@ def _end_with_us(process: subprocess.Popen[bytes]) -> None:
 
 
 def free_port(wanted: int) -> int:
-    """Return the port that is wanted, or another one where something listens there already.
+    """Return the wanted port, or another one if something listens there.
 
-    `langgraph dev` would choose another by itself and tell nobody but its log: the page of whichever server has the
-    wanted port would be opened.
+    `langgraph dev` would choose another one silently, and the page of a foreign server would be opened.
     """
     for port in (wanted, 0):
         with socket.socket() as tried:

@@ -1,9 +1,8 @@
-"""The page at `/memory/ui`, where users see, correct and forget what is remembered of them.
+"""The page at `/memory/ui`, where users see, correct and forget their memories.
 
-It is one document, which loads nothing: its style and scripts stand in it, joined when it is first asked for, so that
-each is a file of its own here and nothing has to be built. There is no memory in it: it asks `/memory/v1` for that, as
-whoever uses it. So it is served to anybody, also where the server authenticates its users: a browser sends no token
-for a page that it opens.
+One document that loads nothing: style and scripts are inlined at the first request, so that each is a file of its own
+here without a build. It holds no memory and asks `/memory/v1` for the user's. So anybody may load it, also on a server
+with authentication: a browser sends no token with a page that it opens.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ SCRIPTS = (
     *("cards", "correcting", "details", "search", "memories", "conversations", "why", "holdings"),
     *("drawing", "graph", "live", "start"),
 )
-"""The page's scripts, in the order in which they need each other."""
+"""The page's scripts, in the order of their dependencies."""
 
 _HEADERS = {
     "x-frame-options": "DENY",
@@ -38,21 +37,17 @@ _HEADERS = {
 
 
 class OpenRoute(Route):
-    """A route of what anybody may read: the authentication that a server wraps around its routes is not asked."""
+    """A public route, which bypasses the authentication that a server wraps around its routes."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request by the endpoint itself, whatever the server has wrapped around it."""
+        """Answer a request by the endpoint itself."""
         request = Request(scope, receive)
         answer = self.endpoint(request) if request.method in (self.methods or ()) else Response(status_code=405)
         await answer(scope, receive, send)
 
 
 def page(request: Request) -> Response:
-    """Return the page, or 304 where the browser has it already.
-
-    Args:
-        request: The request.
-    """
+    """Return the page, or 304 if the browser has it already."""
     document, policy, tag = _joined()
     headers = {**_HEADERS, "content-security-policy": policy, "etag": tag, "cache-control": "no-cache"}
     if tag in request.headers.get("if-none-match", ""):
@@ -62,7 +57,7 @@ def page(request: Request) -> Response:
 
 @cache
 def _joined() -> tuple[bytes, str, str]:
-    """Return the document, the policy that lets a browser run what stands in it and nothing else, and its tag."""
+    """Return the document, its content security policy, which allows its own scripts alone, and its tag."""
     style = _part("style.css")
     scripts = [_part(f"{name}.js") for name in SCRIPTS]
     policy = "; ".join(

@@ -1,14 +1,14 @@
-"""Skills as `SKILL.md` files: what is written for others to follow, and what is read of what others have written.
+"""Skills as `SKILL.md` files: writing ours, and reading the files of others.
 
-The front matter of one of ours has the procedure as it is; its body says the same in the form in which Acontext writes
-what it has learnt, so that whoever reads or extends it there finds what they know:
+The front matter of one of ours holds the procedure; its body repeats it in the form in which Acontext writes lessons,
+so that its readers find the usual:
 
     ## Title
     - When to Apply: ...
     - Steps:
       1. tool: action
 
-`write_agent_skill` writes the format of Agent Skills, which allows no keys of our own but in `metadata`.
+`write_agent_skill` writes the format of Agent Skills, which allows own keys in `metadata` alone.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from react_mem.memory.records import fold, normalise, read_yaml
 NAME = "SKILL.md"
 
 MAX_FILE_CHARS = 200_000
-"""A file longer than this is not a procedure."""
+"""Characters of a file; a longer one is no procedure."""
 
 MAX_NAME, MAX_DESCRIPTION = 64, 1_024
 """Characters of a name and of a description in the format of Agent Skills."""
 
 MAX_BODY_CHARS = 4_000
-"""Characters that are taken of a body in free Markdown: what is longer is a manual, and no prompt shows it whole."""
+"""Characters read of a body in free Markdown: a longer one is a manual, which no prompt shows whole."""
 
 MARK = "react-mem"
-"""Key of the metadata under which one of ours has the procedure as it is."""
+"""Metadata key of the procedure in one of our files."""
 
 _META = "skill_file"
-"""Key of a record's `meta` under which a skill has the name and the front matter that others gave it."""
+"""Key of a record's `meta` for the original name and front matter of an imported skill."""
 
 _MAX_FRONT_BYTES = 3_000
-"""Bytes of a front matter that are kept, of the four thousand that a record's `meta` may have."""
+"""Bytes of a front matter that are kept, of the four thousand of a record's `meta`."""
 
 _FRONT = re.compile(r"\A\s*---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)(.*)", re.DOTALL)
 _FIELD = re.compile(r"^-\s+\**([A-Z][\w /-]{1,40}?)\**:\**\s*(.*)$")
@@ -59,13 +59,12 @@ _LESSON = ("Principle", "Root Cause", "Correct Approach", "Prevention")
 
 
 def skill_name(skill: Skill, owner: str) -> str:
-    """Return the name of a skill's file: readable, and another one for each owner and each version.
+    """Return a readable file name of a skill, unique for owner and version.
 
-    A space takes a name once, and a new version is to be there before the old one goes.
+    A space takes a name once, and a new version is added before the old one is removed.
 
     Args:
-        skill: The skill.
-        owner: What stands for its owner.
+        owner: Pseudonym of the owner.
     """
     version = f"{owner}:{skill.id}:{write_skill(skill, '')}"
     return f"{_slug(skill.use_when, 40) or 'skill'}-{hashlib.sha256(version.encode()).hexdigest()[:12]}"
@@ -76,11 +75,7 @@ def _slug(text: str, chars: int) -> str:
 
 
 def agent_skill_names(skills: Sequence[Skill]) -> dict[str, str]:
-    """Return the name of each skill in the format of Agent Skills, by its id: readable, and another one for each.
-
-    Args:
-        skills: The skills that stand side by side.
-    """
+    """Return readable unique names in the format of Agent Skills, by skill id."""
     slugs = {skill.id: _slug(_given_name(skill) or skill.use_when, MAX_NAME) for skill in skills}
     many = Counter(slugs.values())
     return {
@@ -90,12 +85,7 @@ def agent_skill_names(skills: Sequence[Skill]) -> dict[str, str]:
 
 
 def write_agent_skill(skill: Skill, name: str) -> str:
-    """Return a skill as the text of a `SKILL.md` in the format of Agent Skills.
-
-    Args:
-        skill: The skill.
-        name: Its name there, which is its folder's too.
-    """
+    """Return a skill as the text of a `SKILL.md` in the format of Agent Skills, named like its folder."""
     own = {"id": skill.id, "use_when": skill.use_when, **_said(skill)}
     theirs = _theirs(skill)
     if theirs is not None:
@@ -113,7 +103,7 @@ def write_agent_skill(skill: Skill, name: str) -> str:
 
 
 def _theirs(skill: Skill) -> dict[str, Any] | None:
-    """Return the name and the front matter that others gave a skill; None of one that has none from others."""
+    """Return the original name and front matter of an imported skill; None for one of ours."""
     return _checked_theirs(skill.meta.get(_META))
 
 
@@ -136,7 +126,7 @@ def _is_agent_name(name: str) -> bool:
 
 
 def _body_of(own: Mapping[str, Any]) -> str:
-    """Return the body of a file of ours: as others wrote it, where they did and it has no steps, else in our form."""
+    """Return the body of a file: the original one of an imported skill without steps, else in our form."""
     steps = [(step["tool"], step["action"]) for step in own["tool_sops"]]
     if own.get(_META) is not None and not steps:
         return "\n\n".join(own["preferences"]) + "\n"
@@ -170,12 +160,7 @@ def _body(use_when: str, steps: Iterable[tuple[str, str]], preferences: Iterable
 
 
 def write_skill(skill: Skill, name: str) -> str:
-    """Return a skill as the text of a `SKILL.md`.
-
-    Args:
-        skill: The skill.
-        name: Its name there.
-    """
+    """Return a skill as the text of a `SKILL.md`."""
     front = {"name": name, "description": skill.use_when, **_said(skill)}
     return _file(
         front, _body(skill.use_when, [(step.tool, step.action) for step in skill.tool_sops], skill.preferences)
@@ -183,10 +168,7 @@ def write_skill(skill: Skill, name: str) -> str:
 
 
 def read_skills(text: str) -> list[dict[str, Any]]:
-    """Return the procedures in a Markdown file, each as `ProceduralMemoryStore.add_skill` takes it.
-
-    Args:
-        text: The file: one of ours, or one whose entries have the form above.
+    """Return the procedures in a Markdown file, one of ours or with entries as above, as `add_skill` takes them.
 
     Raises:
         ValueError: If it cannot be read; the message says why.
@@ -212,16 +194,10 @@ def read_skills(text: str) -> list[dict[str, Any]]:
 
 
 def read_agent_skill(text: str) -> tuple[list[dict[str, Any]], bool]:
-    """Return the procedures in a `SKILL.md`; of one in free Markdown, its instructions as what is to be minded.
-
-    Args:
-        text: The file.
-
-    Returns:
-        The procedures, each as `ProceduralMemoryStore.add_skill` takes it, and whether there was more than is taken.
+    """Return the procedures in a `SKILL.md`, and true if it was cut; free Markdown becomes preferences.
 
     Raises:
-        ValueError: If it cannot be read, or says nothing to keep; the message says why.
+        ValueError: If it cannot be read, or has no instructions; the message says why.
     """
     found = read_skills(text)
     if found:
@@ -238,7 +214,7 @@ def read_agent_skill(text: str) -> tuple[list[dict[str, Any]], bool]:
 
 
 def _kept_front(front: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the name and what else a front matter says that is plain and has room."""
+    """Return the name and other plain keys of a front matter, as far as there is room."""
     others = {str(key): value for key, value in front.items() if key not in ("name", "description")}
     if not isinstance(others.get("metadata", {}), Mapping):
         others.pop("metadata")
@@ -254,9 +230,9 @@ def _kept_front(front: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _instructions(body: str) -> tuple[list[str], bool]:
-    """Return the paragraphs of a body from its beginning, as many as there is room for, and whether there are more.
+    """Return the first paragraphs of a body, as far as there is room, and true if there are more.
 
-    Two line breaks between them make the body again, letter by letter.
+    Joined by blank lines they make the body again, letter by letter.
     """
     told: list[str] = []
     room = MAX_BODY_CHARS
@@ -269,7 +245,7 @@ def _instructions(body: str) -> tuple[list[str], bool]:
 
 
 def _paragraphs(body: str) -> Iterator[str]:
-    """Yield the paragraphs of a body with their lines as they are; a fenced block is within one."""
+    """Yield the paragraphs of a body, lines unchanged; a fenced block stays within one."""
     fence = ""
     lines: list[str] = []
     for line in body.strip("\n").split("\n"):
@@ -290,11 +266,10 @@ def _paragraphs(body: str) -> Iterator[str]:
 
 
 def is_unedited(text: str, id_: str = "") -> bool:
-    """Return whether a file is one of `write_agent_skill` as it was written, but for its name.
+    """Return true if a file is an unchanged output of `write_agent_skill`, apart from its name.
 
     Args:
-        text: The file.
-        id_: The skill that it is to be; by default any.
+        id_: The expected skill; empty for any.
     """
     try:
         front, body = _parts(text)
@@ -309,7 +284,7 @@ def is_unedited(text: str, id_: str = "") -> bool:
 
 
 def _marked(front: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the procedure that the metadata of one of ours have; None of any other file."""
+    """Return the procedure in the metadata of one of our files; None for any other."""
     metadata = front.get("metadata")
     if not isinstance(metadata, Mapping) or MARK not in metadata:
         return None
@@ -351,7 +326,7 @@ def _own(front: Mapping[str, Any], task_type: str) -> dict[str, Any]:
 
 
 def _entries(body: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield the entries of a body: a title, and its fields in order, each line of a list below one on its own."""
+    """Yield the entries of a body: a title and its fields in order, each list item as a field of its own."""
     title, fields = "", list[tuple[str, str]]()
     for line in body.splitlines():
         if line.startswith("#"):
@@ -368,7 +343,7 @@ def _entries(body: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 
 def _learnt(title: str, fields: list[tuple[str, str]], task_type: str) -> dict[str, Any] | None:
-    """Return an entry as a skill: a procedure by when it applies, a warning by its symptom; None for anything else."""
+    """Return an entry as a skill: a procedure by its occasion, a warning by its symptom; None for anything else."""
     said: dict[str, list[str]] = {}
     for name, text in fields:
         if text:

@@ -27,7 +27,7 @@ from react_mem.integrations.skills.skill_files import (
 from react_mem.memory import MemoryFacade, MemoryScope, Origin, Skill
 from react_mem.memory.records import KINDS, checked
 
-# Skills that others have written, taken into a user's own: on probation, and what is known stays as it is.
+# Import of others' skills: on probation, without changing known ones.
 
 SKILL = KINDS["skill"]
 
@@ -37,10 +37,10 @@ class SkillImport:
     """Result of an import.
 
     Args:
-        added: The skills that are new here, on probation.
-        kept: How many were known already, and stay as they are.
-        skipped: What was not taken, by its place, such as a file's path, with the reason.
-        cut: The places of which only the beginning was taken.
+        added: New skills, on probation.
+        kept: Number of known skills, which stay unchanged.
+        skipped: Reasons by place, such as a file's path.
+        cut: Places of truncated skills.
     """
 
     added: list[Skill] = field(default_factory=list)
@@ -50,12 +50,7 @@ class SkillImport:
 
 
 async def owned_skills(memory: MemoryFacade, user_id: str) -> list[Skill]:
-    """Return all skills of a user, archived ones too.
-
-    Args:
-        memory: The facade.
-        user_id: The owner.
-    """
+    """Return all skills of a user, archived ones too."""
     found = await memory.list_records(user_id, [MemoryScope.PROCEDURAL])
     return [Skill.from_value(item.payload) for item in found if SKILL.matches(item.payload)]
 
@@ -68,14 +63,11 @@ async def take_in_skills(
     agent_id: str,
     dry_run: bool = False,
 ) -> SkillImport:
-    """Keep skills that are not known yet: none is for the same kind of task and occasion as one of the user's.
+    """Store skills for new occasions on probation; one for a known kind of task and occasion is skipped.
 
     Args:
-        memory: The facade.
-        user_id: The owner.
-        found: Each skill as `ProceduralMemoryStore.add_skill` takes it, with its place, such as a file's path.
-        agent_id: Who adds them.
-        dry_run: Whether nothing is written.
+        found: Places, such as a file's path, with skills as `ProceduralMemoryStore.add_skill` takes them.
+        agent_id: Agent id of the new skills.
     """
     known = {name for skill in await owned_skills(memory, user_id) for name in _names(skill)}
     taken: dict[str, str] = {}
@@ -101,18 +93,18 @@ async def take_in_skills(
 
 
 def _names(skill: Skill) -> set[str]:
-    # a learnt skill is known by its task and tools, whatever its words
+    # a learnt skill is identified by its task and tools, and not by its words
     return {skill.id, Skill.identity(skill.task_type, skill.use_when)}
 
 
 AGENT = "skill-files"
-"""Agent id of what comes from files."""
+"""Agent id of skills from files."""
 
 MAX_FILES = 1_000
 """Skill files of one import."""
 
 _MAX_FOLDERS = 20_000
-"""Folders that are looked through for them."""
+"""Folders that are searched for skill files."""
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -122,9 +114,9 @@ class SkillFilesExport:
     """Result of an export.
 
     Args:
-        written: The names of the skills whose files are new, or had changed.
-        kept: How many were there as they are.
-        skipped: Those that could not be written, by their name, with the reason.
+        written: Names of new and changed skills.
+        kept: Number of unchanged skills.
+        skipped: Reasons by name.
     """
 
     written: list[str] = field(default_factory=list)
@@ -134,14 +126,9 @@ class SkillFilesExport:
 
 @checked()
 async def export_skills(memory: MemoryFacade, user_id: str, folder: str | Path) -> SkillFilesExport:
-    """Write each skill of a user that is in use as `<folder>/<name>/SKILL.md`.
+    """Write each active skill of a user as `<folder>/<name>/SKILL.md`, and make the folder.
 
-    A file that somebody has written or edited there is not overwritten. What was exported outlives what is forgotten.
-
-    Args:
-        memory: The facade.
-        user_id: The owner.
-        folder: Where to; it is made where there is none.
+    Foreign and edited files are not overwritten. Exported files outlive forgetting.
 
     Raises:
         ValueError: If the folder cannot be written.
@@ -152,17 +139,14 @@ async def export_skills(memory: MemoryFacade, user_id: str, folder: str | Path) 
 
 @checked()
 async def import_skills(memory: MemoryFacade, user_id: str, where: str | Path, *, dry_run: bool = False) -> SkillImport:
-    """Take the skills of a file, or of every `SKILL.md` in a folder and below, into a user's own, on probation.
+    """Import the skills of a file, or of every `SKILL.md` below a folder, on probation; known skills stay unchanged.
 
-    What is known stays as it is. Instructions in free Markdown become what is to be minded, from their beginning, with
-    their lines as they are. What
-    is read is what somebody else has written: import what you trust with what your agent does.
+    Free Markdown becomes preferences, from its beginning, lines unchanged. Others have written the files: import only
+    files that you trust to instruct your agent.
 
     Args:
-        memory: The facade.
-        user_id: The owner.
         where: The file or folder. Symbolic links in it are not followed.
-        dry_run: Whether nothing is written.
+        dry_run: Read and write nothing.
 
     Raises:
         ValueError: If there is no such file or folder, or too much in it; nothing is imported.
@@ -207,13 +191,13 @@ def _write(folder: Path, skills: Sequence[Skill]) -> SkillFilesExport:
 
 
 def _read(where: Path) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, str], list[str]]:
-    """Return the skills there with their files, the files that cannot be read with the reasons, and those cut."""
+    """Return the skills with their files, the unreadable files with reasons, and the truncated files."""
     if not where.exists():
         raise ValueError("cannot be read: there is no such file or folder")
     found: list[tuple[str, dict[str, Any]]] = []
     skipped: dict[str, str] = {}
     cut: list[str] = []
-    # whoever names a link means what it leads to
+    # a link given by name is followed
     root = where.resolve()
     for number, file in enumerate(_files(root) if root.is_dir() else [root], start=1):
         if number > MAX_FILES:
@@ -232,7 +216,7 @@ def _read(where: Path) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, str]
 
 
 def _files(root: Path) -> Iterator[Path]:
-    """Yield the skill files in a folder and below, links among them, in the order of their names."""
+    """Yield the skill files below a folder, sorted by name, links included."""
     for number, (folder, folders, files) in enumerate(os.walk(root), start=1):
         if number > _MAX_FOLDERS:
             raise ValueError(f"has more than {_MAX_FOLDERS:,} folders: give the one with the skills")
@@ -243,11 +227,11 @@ def _files(root: Path) -> Iterator[Path]:
 
 
 def _text_of(file: Path) -> str:
-    """Return the text of a file, of one that is a file and no link.
+    """Return the text of a regular file.
 
     Raises:
         OSError: If it cannot be read.
-        ValueError: If it is something else, or too long, or no text.
+        ValueError: If it is a link, too long, or no text.
     """
     if file.is_symlink():
         raise ValueError("is a symbolic link, which is not followed")

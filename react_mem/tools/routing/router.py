@@ -1,20 +1,21 @@
-"""Tools and layers of memory in the order in which a request seems to need them."""
+"""Ranking of tools and layers of memory for a request."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import math
-import statistics
 import time
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import mul
+from typing import Any
 
+import numpy as np
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore
+from numpy.typing import NDArray
 
 from react_mem.memory.language import MAX_INDEXED_CHARS, index_terms
 from react_mem.memory.records import storable
@@ -27,26 +28,28 @@ from react_mem.tools.routing.routes import Route
 _TITLE = 1.0
 _ARGUMENTS = 0.3
 _EXAMPLE = 0.25
-"""Weights of a route's parts in its vector, beside its description's 1. Chosen with the requests that are kept for
-it (`benchmarks.routing`). Examples that are compared one by one, the nearest counting, cost 15 points of accuracy:
-short texts are near to every request, and those in its language nearer still."""
+"""Weights of a route's parts in its vector; the description has 1. Chosen with `benchmarks.routing`. Comparing each
+example by itself, with the nearest one counting, costs 15 points of accuracy: short texts are near to every request,
+above all in its language.
+"""
 
 _BATCH = 8
-"""Texts a call: short ones, far within what any provider takes at once."""
+"""Texts of one embedding call: short ones, far within any provider's limit."""
 
 PREPARING = "memory:routes"
-"""Name of the task that makes vectors."""
+"""Name of the task that embeds the routes."""
 
 AFTER = 1.0
-"""Seconds: the turn that finds the vectors missing embeds its own question first."""
+"""Seconds before embedding: the turn that starts it embeds its own question first."""
 
 _AT_ONCE = 8
-"""Questions are embedded one a call; more at once run into rate limits."""
+"""Concurrent embedding calls, one question each; more run into rate limits."""
 
 _REST = 60.0
-"""Seconds until what failed is tried again."""
+"""Seconds until a failed embedding is tried again."""
 
-Vector = list[float]
+Vectors = NDArray[np.float64]
+"""A unit vector a row."""
 
 log = logging.getLogger(__name__)
 
@@ -56,85 +59,64 @@ class NotReady(Exception):  # noqa: N818 - nothing is wrong: the vectors are bei
 
 
 class RouteVectors:
-    """The vectors of routes, made once, behind the turns.
+    """Vectors of routes, made once, in the background.
 
-    A score says how much nearer a request is to a route than other questions are, in standard deviations: whatever the
-    embedder, and however near to everything a route is.
-
-    Args:
-        routes: The routes.
-        embeddings: The embedder.
+    A score is the similarity of a request to a route above the similarity of other questions, in standard deviations,
+    and so comparable for every embedder and route.
     """
 
     def __init__(self, routes: Sequence[Route], embeddings: Embeddings) -> None:
         self._routes = routes
         self._embeddings = embeddings
-        self._directions: list[Vector] | None = None
-        self._usual: list[float] = []
+        self._directions: Vectors | None = None
+        self._usual: Vectors = np.zeros(0)
         self._spread = 1.0
         self._not_before = 0.0
         self._problem = ""
         self._preparing: asyncio.Task[None] | None = None
 
     async def scores(self, text: str) -> list[float]:
-        """Return how near each route is to a request.
-
-        Args:
-            text: The request.
+        """Return a score for each route.
 
         Raises:
-            NotReady: If there are no vectors yet; they are being made from now on.
-            Exception: Whatever the embedder raises.
+            NotReady: If there are no vectors yet; their making begins now.
+            Exception: Any error of the embedder.
         """
         if self._directions is None:
             if time.monotonic() >= self._not_before and (self._preparing is None or self._preparing.done()):
                 self._not_before = time.monotonic() + _REST
                 self._preparing = asyncio.create_task(self._prepare(), name=PREPARING)
             raise NotReady(self._problem or "tools and layers are not embedded yet")
-        asked = await self._embeddings.aembed_query(_text(text))
-        # 160 tools take 3 ms with the local model's vectors, and 12 ms with OpenAI's
-        return await asyncio.to_thread(self._compare, asked)
-
-    def _compare(self, asked: Vector) -> list[float]:
-        direction = _unit(asked)
-        assert self._directions is not None  # noqa: S101 - narrows for the type checker
-        return [
-            (_cosine(direction, own) - usual) / self._spread
-            for own, usual in zip(self._directions, self._usual, strict=True)
-        ]
+        [asked] = _units([await self._embeddings.aembed_query(_text(text))])
+        scores: list[float] = ((self._directions @ asked - self._usual) / self._spread).tolist()
+        return scores
 
     async def _prepare(self) -> None:
         await asyncio.sleep(AFTER)
         try:
-            parts = [part for route in self._routes for part in _parts(route)]
-            texts = list(dict.fromkeys(text for text, _ in parts))
-            vectors: dict[str, Vector] = {}
+            parts = [_parts(route) for route in self._routes]
+            texts = list(dict.fromkeys(text for of_route in parts for text, _ in of_route))
+            vectors: dict[str, Vectors] = {}
             for start in range(0, len(texts), _BATCH):
                 batch = texts[start : start + _BATCH]
-                made = await self._embeddings.aembed_documents(batch)
-                vectors |= zip(batch, map(_unit, made), strict=True)
-            questions: list[Vector] = []
+                vectors |= zip(batch, _units(await self._embeddings.aembed_documents(batch)), strict=True)
+            questions: list[list[float]] = []
             asked = await asyncio.to_thread(reference_questions)
             for start in range(0, len(asked), _AT_ONCE):
                 batch = asked[start : start + _AT_ONCE]
                 questions += await asyncio.gather(*map(self._embeddings.aembed_query, batch))
-            directions = [_direction([(vectors[text], weight) for text, weight in _parts(r)]) for r in self._routes]
-            await asyncio.to_thread(self._measure, directions, [_unit(vector) for vector in questions])
+            directions = _units([sum(weight * vectors[text] for text, weight in of_route) for of_route in parts])
+            cosines = _units(questions) @ directions.T
+            self._usual = cosines.mean(axis=0)
+            self._spread = float(np.sqrt(np.square(cosines - self._usual).mean())) or 1.0
+            self._directions = directions
         except Exception as error:  # whatever the provider's client raises; a later turn tries again
             self._problem = f"tools and layers could not be embedded: {type(error).__name__}"
             log.warning("tools are found by their words only, and no layer is: %s", cause_of(error))
             self._not_before = time.monotonic() + _REST
 
-    def _measure(self, directions: list[Vector], questions: Sequence[Vector]) -> None:
-        cosines = [[_cosine(question, own) for question in questions] for own in directions]
-        self._usual = [statistics.fmean(of_route) for of_route in cosines]
-        around = (c - usual for of_route, usual in zip(cosines, self._usual, strict=True) for c in of_route)
-        self._spread = math.sqrt(statistics.fmean(distance**2 for distance in around)) or 1.0
-        self._directions = directions
-
 
 def _parts(route: Route) -> list[tuple[str, float]]:
-    """Return the texts of a route that are embedded, with what they count."""
     parts = [(route.description, 1.0), (route.title, _TITLE), (route.arguments, _ARGUMENTS)]
     return [(_text(text), weight) for text, weight in [*parts, *((e, _EXAMPLE) for e in route.examples)] if text]
 
@@ -143,34 +125,25 @@ def _text(text: str) -> str:
     return str(storable(text))[:MAX_INDEXED_CHARS]
 
 
-def _direction(weighted: Sequence[tuple[Vector, float]]) -> Vector:
-    return _unit([sum(weight * vector[i] for vector, weight in weighted) for i in range(len(weighted[0][0]))])
-
-
-def _unit(vector: Sequence[float]) -> Vector:
-    length = math.hypot(*vector)
-    if not math.isfinite(length):
+def _units(vectors: Sequence[Any]) -> Vectors:
+    found = np.asarray(vectors, dtype=np.float64)
+    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all():
         raise ValueError("The embedding model returned a vector with a number that is not finite.")
-    return [part / (length or 1.0) for part in vector]
-
-
-def _cosine(one: Vector, other: Vector) -> float:
-    return float(sum(map(mul, one, other)))
+    return found / np.where(lengths == 0, 1.0, lengths)
 
 
 # Requests and routes compared by their words.
 
 _K1 = 0.8
 _B = 0.4
-"""Of BM25. Chosen with the requests that are kept for it (`benchmarks.routing`): descriptions are short, and it says
-little how often a word is in them, or how long they are."""
+"""Parameters of BM25, chosen with `benchmarks.routing`: descriptions are short, so that term frequency and length say
+little.
+"""
 
 
 class WordIndex:
-    """The words of routes: names, descriptions, arguments and examples.
-
-    Args:
-        routes: The routes.
+    """BM25 index of the routes' names, descriptions, arguments and examples.
 
     >>> index = WordIndex([Route("play_music", "Play a song."), Route("lock_door", "Lock a door.")])
     >>> [score > 0 for score in index.scores("Which songs are there?")]
@@ -191,11 +164,7 @@ class WordIndex:
                 self._found.setdefault(term, []).append((place, weight))
 
     def scores(self, text: str) -> list[float]:
-        """Return how much of a request each route has: about 1 for one that has all its words, 0 for none of them.
-
-        Args:
-            text: The request.
-        """
+        """Return a score for each route: about 1 for all words of the request, 0 for none."""
         scores = [0.0] * self._size
         asked = set(index_terms(text))
         # a word that no route has counts as well: of a long request one word in common says little
@@ -210,14 +179,15 @@ class WordIndex:
 
 
 VECTOR = "vector"
-"""Label of a ranking by words alone."""
+"""Key in `Ranking.missing` of a ranking by words alone."""
 
 _WORDS = 2.0
-"""Weight of words beside vectors: a request of which a route has every word is as good as two standard deviations.
-Chosen with the requests that are kept for it (`benchmarks.routing`), where 1 to 3 differ by a point."""
+"""Weight of words beside vectors: all words of a request are worth two standard deviations. Chosen with
+`benchmarks.routing`, where 1 to 3 differ by a point.
+"""
 
 _LAYER_STANDS_OUT = 1.6
-"""Standard deviations from which a layer is what a request asks for: nine in ten requests for a tool stay below."""
+"""Standard deviations from which a request asks for a layer: nine in ten requests for a tool stay below."""
 
 
 @dataclass(frozen=True)
@@ -226,8 +196,8 @@ class Ranking:
 
     Args:
         tools: The tools with their scores, the best first.
-        layers: The layers of memory that it asks for, if any.
-        missing: What could not be compared, with the cause; then the scores are those of words alone.
+        layers: The layers of memory that the request asks for.
+        missing: Failures with their causes; the scores are then by words alone.
     """
 
     tools: Sequence[tuple[Route, float]]
@@ -236,18 +206,13 @@ class Ranking:
 
     @property
     def margin(self) -> float:
-        """Return how far ahead the best tool is; 0 where there is none to be ahead of."""
+        """Lead of the best tool over the second; 0 without a second."""
         scores = [score for _, score in self.tools[:2]]
         return scores[0] - scores[1] if len(scores) == 2 else 0.0
 
 
 class Router:
-    """Ranks.
-
-    Args:
-        tools: The routes of tools.
-        layers: The routes of layers of memory.
-    """
+    """Ranker of tools and layers of memory."""
 
     def __init__(self, tools: Sequence[Route], layers: Sequence[Route] = ()) -> None:
         self._tools = tools
@@ -257,12 +222,11 @@ class Router:
         self._vectors: weakref.WeakKeyDictionary[BaseStore, RouteVectors] = weakref.WeakKeyDictionary()
 
     async def rank(self, text: str, store: BaseStore | None, seconds: float) -> Ranking:
-        """Rank the tools and the layers for a request, whatever fails.
+        """Rank the tools and the layers for a request; never raises.
 
         Args:
-            text: The request.
-            store: Whose embedder to use; without one, words decide.
-            seconds: How long the embedder may take.
+            store: Store with the embedder; None ranks by words.
+            seconds: Time limit of the embedder.
         """
         words = self._words.scores(text)
         try:
@@ -279,7 +243,7 @@ class Router:
         return Ranking(self._sorted(words), missing={VECTOR: cause})
 
     async def _compare(self, text: str, store: BaseStore | None, seconds: float) -> list[float]:
-        # a store that embeds says with what, as those of LangGraph do
+        # a store with an embedder names it, as LangGraph's stores do
         embeddings: Embeddings | None = getattr(store, "embeddings", None)
         if store is None or embeddings is None:
             raise NotReady("there is no embedding model")
@@ -299,24 +263,23 @@ class Router:
 # Relations between tools: declared ones, and successions in a user's own experience.
 
 MIN_FOLLOWED = 2
-"""Once may be chance."""
+"""Minimal count of a succession; once may be chance."""
 
 _DECLARED = 2
-"""A declared relation counts as one that was seen as often as that: experience that says otherwise comes first."""
+"""Count of a declared relation: contrary experience comes first."""
 
 Follows = Mapping[str, Mapping[str, int]]
-"""By tool: the tools that were called next in the same turn, with how often."""
+"""By tool: the tools called next in the same turn, with their counts."""
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A next step that may be of use.
+    """A suggested next step.
 
     Args:
-        tool: The tool.
-        text: What it is for.
-        after: What it follows.
-        times: How often this user's turns went on with it; 0 where that is only declared.
+        text: Purpose of the tool.
+        after: The preceding tool.
+        times: How often this user's turns went on with it; 0 for a declared relation alone.
     """
 
     tool: str
@@ -326,11 +289,7 @@ class Suggestion:
 
 
 def what_followed(steps: Iterable[StepExperience]) -> Follows:
-    """Return what followed what. A step that failed is followed by nothing, and follows nothing.
-
-    Args:
-        steps: What an agent did, in order.
-    """
+    """Count the successions of tools in an agent's steps, in order; a failed step has no successor or predecessor."""
     found: dict[str, Counter[str]] = {}
     before: StepExperience | None = None
     for step in steps:
@@ -344,7 +303,7 @@ class Relations:
     """The relations of tools.
 
     Args:
-        routes: The tools' routes. A declared relation to a tool that there is not, is none.
+        routes: The tools' routes; relations to unknown tools are ignored.
     """
 
     def __init__(self, routes: Sequence[Route]) -> None:
@@ -356,7 +315,7 @@ class Relations:
                     self._next.setdefault(name, []).append(route.name)
 
     def required(self, names: Iterable[str]) -> list[str]:
-        """Return what tools cannot be used without, whatever that needs in turn included."""
+        """Return the requirements of tools, indirect ones included."""
         found: dict[str, None] = {}
         waiting = list(names)
         while waiting:
@@ -366,12 +325,7 @@ class Relations:
         return list(found)
 
     def partners(self, name: str, follows: Follows) -> list[str]:
-        """Return what a tool is called with in one turn: what follows it, then what it follows, most often first.
-
-        Args:
-            name: The tool.
-            follows: What followed what.
-        """
+        """Return the tools used with a tool in one turn: its successors, then its predecessors, most frequent first."""
         before = dict.fromkeys((n for n in self._routes[name].after if n in self._routes), _DECLARED)
         for earlier, later in follows.items():
             if later.get(name, 0) >= MIN_FOLLOWED and earlier in self._routes:
@@ -379,13 +333,7 @@ class Relations:
         return list(dict.fromkeys([*_by_number(self._following(name, follows)), *_by_number(before)]))
 
     def suggestions(self, names: Sequence[str], follows: Follows, limit: int) -> list[Suggestion]:
-        """Return next steps.
-
-        Args:
-            names: What will be done: what follows these is suggested, and not these themselves.
-            follows: What followed what.
-            limit: How many.
-        """
+        """Return next steps after some tools, without these."""
         found: dict[str, Suggestion] = {}
         for name in names:
             for tool in _by_number(self._following(name, follows)):
@@ -401,7 +349,7 @@ class Relations:
 
 
 def first_sentence(text: str) -> str:
-    """Return the beginning of a description.
+    """Return the first sentence of a description.
 
     >>> first_sentence("Look up a word. Use it for rare ones.")
     'Look up a word.'

@@ -1,4 +1,4 @@
-"""Routes: what is known of each tool, as far as it says when the tool is needed."""
+"""Routes: descriptions of tools for choosing among them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class SwitchSettings(BaseModel, extra="forbid", frozen=True):
 
 
 def as_switch_settings(value: Any) -> Any:
-    """Take a mode for settings: `switching: semantic` is `switching: {mode: semantic}`.
+    """Accept a mode in the place of settings: `switching: semantic` is `switching: {mode: semantic}`.
 
     >>> as_switch_settings("model")
     {'mode': 'model'}
@@ -71,27 +71,26 @@ def as_switch_settings(value: Any) -> Any:
 
 
 MAX_EXAMPLES = 20
-"""Of a route: each is embedded and compared with every request."""
+"""Examples of a route, each embedded."""
 
 QUERY = "query"
-"""The one argument that a request can fill in by itself, whole."""
+"""The one argument that a whole request can fill."""
 
 _MAX_CHARS = 1_000
-"""Of a description: what a tool is for stands at its beginning, how to use it follows."""
+"""Characters of a description, which begins with the purpose."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """One thing that a request may need.
+    """A tool or a layer of memory that a request may need.
 
     Args:
-        name: What it is called.
-        description: What it is for.
-        arguments: What it takes: names and descriptions, as one text.
-        examples: What people say who need it.
-        after: Names after which it is often the next.
-        requires: Names without which it cannot be used.
-        ahead: What it is given when it runs before it is asked for: `QUERY`, empty for nothing; None where it must not.
+        description: Its purpose.
+        arguments: Names and descriptions of the arguments, as one text.
+        examples: Typical requests.
+        after: Frequent predecessors.
+        requires: Tools that come with it.
+        ahead: Argument for running before the model asks: `QUERY`, or empty for none; None forbids it.
     """
 
     name: str
@@ -117,12 +116,10 @@ def tool_routes(tools: Sequence[BaseTool], settings: SwitchSettings) -> list[Rou
 
     Args:
         tools: The tools; their `metadata` may hold `examples`, `after`, `requires` and `prefetch`.
-        settings: What the agent's config says of them; it counts beside a tool's own examples and relations, and before
-            its `prefetch`.
+        settings: The agent's config, which adds to a tool's examples and relations, and overrides its `prefetch`.
 
     Raises:
-        ToolConfigError: If the config names a tool that there is not, or a tool that is marked `prefetch` needs more
-            than one text.
+        ToolConfigError: If the config names an unknown tool, or a `prefetch` tool needs more than one text.
     """
     names = {tool.name for tool in tools}
     _check(names, "routes", settings.routes)
@@ -167,10 +164,10 @@ def _arguments(properties: Mapping[str, Any]) -> str:
 
 
 def _ahead(name: str, parameters: Mapping[str, Any]) -> str:
-    """Return what a tool is given when it runs ahead.
+    """Return the argument of a tool that runs ahead.
 
     Raises:
-        ToolConfigError: If it needs what nobody but a model can fill in.
+        ToolConfigError: If only a model can fill its arguments.
     """
     required = list(parameters.get("required", ()))
     if not required:

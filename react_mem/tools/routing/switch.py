@@ -1,4 +1,4 @@
-"""The choice of a turn: tools and layers by meaning and by words, relations, and the small model's word on them."""
+"""Choice of a turn's tools and layers: by vectors and words, by relations, and by the small model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from react_mem.tools.routing.routes import Route, SwitchSettings, tool_routes
 
 
 def layer_routes() -> list[Route]:
-    """Return a route for each layer that is searched before an answer. Blocking the first time: it reads a file.
+    """Return a route for each searched layer. Blocking the first time: it reads a file.
 
     >>> [route.name for route in layer_routes()]
     ['dialog', 'semantic', 'episodic', 'procedural']
@@ -46,20 +46,20 @@ def layer_routes() -> list[Route]:
 # The small model's word on which of a few tools, and which layers of memory, a request needs: one call, checked.
 
 MAX_PICKS = 4
-"""Tools that one request needs; a model that names more has named what it saw."""
+"""Tools of one request; a model that names more has copied the list."""
 
 _MAX_CHARS = 2_000
-"""Of a request: its beginning and its end."""
+"""Characters of a request: its beginning and its end."""
 
 
 @dataclass(frozen=True)
 class Picks:
-    """Names that the model picked, of those that it was offered.
+    """The small model's choice among the offered names.
 
     Args:
-        tools: The tools, the first one first; empty where none is needed.
+        tools: The tools, the first one first; empty for none.
         layers: The layers of memory.
-        snapshot: Whether the request closes or decides something that is to be kept.
+        snapshot: True if the request closes or decides something worth keeping.
     """
 
     tools: tuple[str, ...]
@@ -68,13 +68,7 @@ class Picks:
 
 
 def picks_for(request: str, candidates: Sequence[Route], layers: Sequence[Route]) -> ModelQuestion[Picks]:
-    """Return the question which of some tools, and which layers of memory, a request needs.
-
-    Args:
-        request: The request.
-        candidates: The tools.
-        layers: The layers.
-    """
+    """Return the question for the tools and layers of memory that a request needs."""
     half = _MAX_CHARS // 2
     asked = request if len(request) <= _MAX_CHARS else f"{request[:half]} … {request[-half:]}"
     blocks = {
@@ -119,41 +113,43 @@ def _known(said: Any, names: Collection[str]) -> tuple[str, ...]:
 
 
 CLEAR = 0.75
-"""Margin of the nearest tool from which it is what the request needs: then that is right in 82 of 100 requests
-that are kept for choosing this (`benchmarks.routing`), and in 55 of all; 1.0 is right in 90."""
+"""Margin from which the nearest tool is the needed one: right in 82 of 100 requests that reach it, by
+`benchmarks.routing`; 1.0 is right in 90.
+"""
 
 _ENOUGH_WORDS = 0.3
-"""Without vectors: the share of a request that a tool must have for words alone to choose. Even then what is needed is
-among the nearest in 63 of 100 requests only, of all in 47; with vectors in 92."""
+"""Share of a request's words that a tool must have, where vectors are missing. Even then the needed tool is among the
+nearest in 63 of 100 requests, and else in 47; with vectors in 92.
+"""
 
 _CANDIDATES = 12
-"""Tools that the small model picks from: in 94 of 100 requests what is needed is among them."""
+"""Tools that the small model sees; the needed one is among them in 94 of 100 requests."""
 
 _INSURANCE = 3
-"""Of the nearest tools, offered beside what the small model picked: it may be wrong."""
+"""Nearest tools that are offered beside the small model's choice, which may be wrong."""
 
 _LEADERS = 3
-"""The nearest tools, of which the partners are offered as well."""
+"""Nearest tools whose partners are offered too."""
 
 _PARTNERS = 1
-"""Places for them, and for what the turn before used. One costs no request the tool that it needs, two one of 160."""
+"""Places for partners and for tools of the turn before. One place costs no request its tool, two cost one of 160."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Offer:
-    """Choice of a turn: its tools, and the layers of memory it goes to.
+    """Choice of a turn's tools and layers of memory.
 
     Args:
-        tools: The names of the chosen tools, the most likely first; None for all there are.
-        picked: Those that the request needs, as far as that is clear.
-        layers: The layers of memory that it asks for; empty where none stands out.
-        by: What decided.
+        tools: Names of the offered tools, the most likely first; None for all tools.
+        picked: The needed ones, as far as that is clear.
+        layers: The needed layers of memory; empty if none stands out.
+        by: The deciding method.
         suggestions: Next steps.
-        asked: Whether the model was called.
-        snapshot: Whether the model says that the request closes or decides something.
-        missing: What could not be asked, with the cause.
+        asked: True if the model was called.
+        snapshot: True if the model says that the request closes or decides something.
+        missing: Failures with their causes.
     """
 
     tools: tuple[str, ...] | None
@@ -167,16 +163,15 @@ class Offer:
 
 
 class Switch:
-    """Chooses. Building reads files, so not on an event loop.
+    """Chooser of a turn's tools and layers. Blocking to build: it reads files.
 
     Args:
-        tools: All tools; none are as good as many, for the layers are a choice of their own.
-        settings: How.
-        models: The small model, then those that stand in for it; none where it cannot pick.
-        layers: Whether the layers of memory are chosen as well.
+        tools: All tools, or none: the layers are a choice of their own.
+        models: The small model with its fallbacks; none where it cannot pick.
+        layers: Choose the layers of memory too.
 
     Raises:
-        ToolConfigError: If the settings name a tool that there is not.
+        ToolConfigError: If the settings name an unknown tool.
     """
 
     def __init__(
@@ -205,14 +200,13 @@ class Switch:
         follows: Awaitable[Follows] | None = None,
         recent: Sequence[str] = (),
     ) -> Offer:
-        """Choose, whatever fails: by one call of the model, or by what is nearest.
+        """Choose by one call of the model, or by similarity; never raises.
 
         Args:
-            request: The request; where it has no words, there is nothing to ask a model.
-            store: Whose embedder to use.
-            follows: Reads what followed what for this user.
-            recent: Tools that the turn before called, the latest first: a request may go on with them without saying
-                so.
+            request: The request; a blank one is not shown to the model.
+            store: Store with the embedder.
+            follows: Reads this user's successions of tools.
+            recent: Tools of the turn before, the latest first, which a request may need again without naming them.
         """
         ends = time.monotonic() + self._settings.timeout
         (followed, missing), ranking = await asyncio.gather(
@@ -220,6 +214,7 @@ class Switch:
         )
         missing = ranking.missing | missing
         recent = [name for name in recent if name in self.routes]
+        by: Literal["words", "semantic", "model"]
         picks, asked = None, self._asker is not None and bool(request.strip())
         if self._asker is not None and asked:
             candidates = [self.routes[name] for name in self._selected((), recent, ranking, followed, _CANDIDATES)]
@@ -231,10 +226,12 @@ class Switch:
                 missing = {**missing, "model": str(error)}
         if picks is not None:
             limit = min(self._settings.max_tools, len(picks.tools) + _PARTNERS + _INSURANCE)
-            picked, layers = picks.tools, picks.layers
+            picked, layers, by = picks.tools, picks.layers, "model"
         else:
             limit = self._settings.max_tools
-            picked, layers = self._clear(ranking), ranking.layers
+            is_clear = not ranking.missing and ranking.margin >= CLEAR
+            picked, layers = (ranking.tools[0][0].name,) if is_clear else (), ranking.layers
+            by = "words" if ranking.missing else "semantic"
         # where neither vectors nor words tell the tools apart, all are offered
         blind = bool(ranking.missing) and (not ranking.tools or ranking.tools[0][1] < _ENOUGH_WORDS)
         names = self._selected(picked, recent, ranking, followed, limit) if self._narrows and not blind else None
@@ -243,37 +240,22 @@ class Switch:
             tools=names,
             picked=picked,
             layers=layers,
-            by=self._decided(picks, ranking, names),
+            by="all" if names is None and by == "words" else by,
             suggestions=suggested,
             asked=asked,
             snapshot=picks is not None and picks.snapshot,
             missing=missing,
         )
 
-    @staticmethod
-    def _clear(ranking: Ranking) -> tuple[str, ...]:
-        """Return the nearest tool where it is far enough ahead; nothing where words alone say so."""
-        return (ranking.tools[0][0].name,) if not ranking.missing and ranking.margin >= CLEAR else ()
-
-    @staticmethod
-    def _decided(
-        picks: Picks | None, ranking: Ranking, names: Sequence[str] | None
-    ) -> Literal["all", "words", "semantic", "model"]:
-        if picks is not None:
-            return "model"
-        if not ranking.missing:
-            return "semantic"
-        return "all" if names is None else "words"
-
     def _selected(
         self, picked: Sequence[str], recent: Sequence[str], ranking: Ranking, followed: Follows, limit: int
     ) -> tuple[str, ...]:
-        """Return what is picked, what that requires, partners of the leaders, what was in use, and then the nearest."""
+        """Return the picked tools, their requirements, partners of the leaders, recent tools, then the nearest ones."""
         nearest = [route.name for route, _ in ranking.tools]
         leaders = list(dict.fromkeys([*picked, *nearest[: max(_LEADERS - len(picked), 0)]]))
         first = _unique([*picked, *self._relations.required([*picked, *nearest[:1]])])
         partners = _unique(name for leader in leaders for name in self._relations.partners(leader, followed))
-        # what is near by itself needs no place of a partner
+        # a tool that is near by itself needs no place of a partner
         sure = {*first, *nearest[: max(limit - _PARTNERS, 1)]}
         kept = [name for name in _unique([*partners, *recent]) if name not in sure][:_PARTNERS]
         body = _unique([*first, *nearest])[: max(limit - len(kept), len(first))]
@@ -297,22 +279,21 @@ def _unique(names: Iterable[str]) -> list[str]:
 
 FIND_TOOLS = "find_tools"
 FOUND = "found_tools"
-"""Key in the result's artifact for the tools that are offered from then on."""
+"""Artifact key of the tools that are offered from then on."""
 
 _FOUND = 5
-"""Tools that are found at once."""
+"""Tools of one answer."""
 
 _MAX_NAMES = 300
-"""Names that are told where nothing is found."""
+"""Names that are listed where nothing is found."""
 
 
 def make_find_tools(routes: dict[str, Route], router: Router, seconds: float) -> BaseTool:
-    """Return the tool.
+    """Return the tool that finds an agent's hidden tools.
 
     Args:
         routes: All tools, by name.
-        router: Ranks them.
-        seconds: How long the embedder may take.
+        seconds: Time limit of the embedder.
     """
 
     @tool(FIND_TOOLS, response_format="content_and_artifact")

@@ -1,1 +1,1 @@
-"""Searching the web: engines, pages as text, what may leave the house."""
+"""Web search: engines, text of pages, and redaction of queries."""

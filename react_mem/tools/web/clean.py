@@ -1,4 +1,4 @@
-"""A page's markup as what it says: no scripts, nothing hidden, no menus. What is left is data, whatever it says."""
+"""Text of a page's markup, without scripts, hidden parts and menus. The text is data and no instruction."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
 from react_mem.memory.language import index_terms, index_words
 from react_mem.tools.web.missing import MissingPackage
 
 MAX_TEXT_CHARS = 200_000
-"""Of one page: a book chapter. Choosing passages out of it takes about 50 ms."""
+"""Characters of one page: a book chapter. Choosing its passages takes about 50 ms."""
 
 _MAX_ELEMENTS = 12_000
-"""Elements that take trafilatura half a second; it is slower than linear, and its thread cannot be stopped. A page with
-more, one in a thousand, is read plainly."""
+"""Elements that take trafilatura half a second; it is slower than linear, and its thread cannot be stopped. One page in
+a thousand has more, and is read plainly.
+"""
 
 MAX_TITLE_CHARS = 200
 
@@ -52,9 +52,8 @@ class Article:
     """Text of a page.
 
     Args:
-        text: Its text, paragraphs on lines of their own.
-        title: Its title.
-        published: The day that it says it is of, as YYYY-MM-DD; empty where it says none.
+        text: Its text, a paragraph a line.
+        published: Its date as YYYY-MM-DD; empty for unknown.
     """
 
     text: str
@@ -63,13 +62,7 @@ class Article:
 
 
 def clean(markup: str) -> Article:
-    """Take the text out of a page. Blocking: up to a second of work.
-
-    Args:
-        markup: The page.
-
-    Returns:
-        What it says; with an empty text where that is nothing.
+    """Return the text of a page; empty for none. Blocking: up to a second of work.
 
     Raises:
         MissingPackage: If trafilatura is not installed.
@@ -79,7 +72,7 @@ def clean(markup: str) -> Article:
         from lxml import html  # type: ignore[import-untyped]
     except ImportError as error:
         raise MissingPackage("trafilatura") from error
-    # a failure to parse one page is not news for whoever runs this
+    # a page that cannot be parsed is no news for the operator
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
     logging.getLogger("htmldate").setLevel(logging.CRITICAL)
     parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)
@@ -89,10 +82,9 @@ def clean(markup: str) -> Article:
     except (ValueError, AssertionError, html.etree.LxmlError):
         return Article("")
     title = _flat(tree.findtext(".//title") or "")[:MAX_TITLE_CHARS]
-    metadata = _first_date(tree)
     _drop_hidden(tree)
     if sum(1 for _ in tree.iter()) > _MAX_ELEMENTS:
-        return Article(_plain(tree), title, metadata)
+        return Article(_plain(tree), title)
     found = trafilatura.bare_extraction(
         tree,
         # the comparison with other extractors doubles the time
@@ -106,12 +98,12 @@ def clean(markup: str) -> Article:
         # a page without an article is a list, a table or a line
         text=text if len(text) >= 200 else max(text, _plain(tree), key=len),
         title=_flat(getattr(found, "title", "") or "")[:MAX_TITLE_CHARS] or title,
-        published=_day(getattr(found, "date", "") or "") or metadata,
+        published=getattr(found, "date", "") or "",
     )
 
 
 def _with_few_attributes(tag: re.Match[str]) -> str:
-    """Return a tag as it is, or as a hidden one where no reader's page would have so many attributes."""
+    """Return a tag unchanged; with more attributes than an honest page has, as a hidden tag."""
     if len(tag[2]) < 2 * _MAX_ATTRIBUTES:
         return tag[0]
     # neither a space nor a slash is needed behind a quotation mark
@@ -120,7 +112,7 @@ def _with_few_attributes(tag: re.Match[str]) -> str:
 
 
 def _drop_hidden(tree: Any) -> None:
-    """Remove what a reader of the page does not see, which is where instructions to machines are put."""
+    """Remove the parts that a reader of the page does not see, which hold prompt injections."""
     from lxml.etree import strip_elements  # type: ignore[import-untyped]
 
     for element in tree.xpath("//*[@hidden or @aria-hidden='true' or @style]"):
@@ -128,15 +120,14 @@ def _drop_hidden(tree: Any) -> None:
         style = re.sub(r"\s", "", element.get("style", "")).lower()
         if (hidden or HIDDEN_STYLE.search(style)) and element.getparent() is not None and element.tag != "body":
             element.tag = _SILENT_TAG
-    # in one pass: to take them out one by one takes a time that grows with the square of what stands beside them
+    # in one pass: removal one by one takes quadratic time
     strip_elements(tree, *SILENT_TAGS, with_tail=False)
-    # what stood between them is in as many pieces, which every look at it would join again
+    # joins the text pieces once, instead of at every access
     for element in tree.iter():
         element.text, element.tail = element.text, element.tail
 
 
 def _plain(tree: Any) -> str:
-    """Return the text of a page, menus included."""
     parts: list[str] = []
     size = 0
     body = tree.find("body")
@@ -144,37 +135,13 @@ def _plain(tree: Any) -> str:
         is_block = element.tag in BLOCK_TAGS
         parts.append("\n" if is_block else "")
         parts.append(element.text or "")
-        # what follows a block stands on a line of its own
+        # a text after a block has a line of its own
         parts.append(("\n" if is_block else "") + (element.tail or ""))
         size += len(element.text or "") + len(element.tail or "")
         if size > MAX_TEXT_CHARS:
             break
     lines = (_flat(line) for line in "".join(parts).split("\n"))
     return "\n".join(line for line in lines if line)[:MAX_TEXT_CHARS]
-
-
-def _first_date(tree: Any) -> str:
-    for query in (
-        "//meta[@property='article:published_time' or @itemprop='datePublished']/@content",
-        "//meta[@name='date' or @name='pubdate']/@content",
-        "//time/@datetime",
-    ):
-        for value in tree.xpath(query)[:3]:
-            if day := _day(str(value)):
-                return day
-    return ""
-
-
-def _day(text: str) -> str:
-    """Return a date as YYYY-MM-DD; empty where it is none.
-
-    >>> _day("2026-01-02T03:04:05Z"), _day("2026-13-45"), _day("soon")
-    ('2026-01-02', '', '')
-    """
-    try:
-        return date.fromisoformat(text.strip()[:10]).isoformat()
-    except ValueError:
-        return ""
 
 
 def _flat(text: str) -> str:
@@ -184,29 +151,27 @@ def _flat(text: str) -> str:
 # The part of a page that has to do with a question.
 
 MAX_PAGE_CHARS = 2000
-"""Of one page in the prompt: three pages are about 2,000 tokens."""
+"""Characters of one page in the prompt: three pages are about 2,000 tokens."""
 
 _PASSAGE_CHARS = 400
 _MAX_PASSAGES = 600
 
 _LEAD = 0.3
-"""Bonus of a page's beginning: there it says what it is about."""
+"""Bonus of a page's beginning, which states its topic."""
 
 _NEARLY = 0.8
-"""The share of its word triples that a page has in common with another from which on it is the same one, copied."""
+"""Share of common word triples from which a page is a copy of another."""
 
 GAP = " […] "
 
 
 def relevant(text: str, question: str, limit: int = MAX_PAGE_CHARS) -> str:
-    """Return the passages of a text that have most to do with a question, in the order of the text.
+    r"""Return the passages of a text most relevant to a question, in the order of the text, within `limit` characters.
 
     Args:
-        text: The text, paragraphs on lines of their own.
-        question: The question.
-        limit: Characters at most.
+        text: The text, a paragraph a line.
 
-    >>> page = "About us.\\n" + "Cups cost " * 99 + ".\\nGold costs 150 million dong today.\\n" + "Bye. " * 99
+    >>> page = "About us.\n" + "Cups cost " * 99 + ".\nGold costs 150 million dong today.\n" + "Bye. " * 99
     >>> relevant(page, "price of gold today", 40)
     'Gold costs 150 million dong today.'
     """
@@ -214,7 +179,7 @@ def relevant(text: str, question: str, limit: int = MAX_PAGE_CHARS) -> str:
         return text.strip()
     passages = _passages(text, min(_PASSAGE_CHARS, limit))
     scores = _scores(passages, question)
-    # what has nothing to do with the question only fills the prompt
+    # irrelevant passages only fill the prompt
     worth = [place for place, score in enumerate(scores) if score > 0]
     chosen: list[int] = []
     room = limit
@@ -232,7 +197,7 @@ def relevant(text: str, question: str, limit: int = MAX_PAGE_CHARS) -> str:
 
 
 def is_copy(text: str, others: Sequence[str]) -> bool:
-    """Return whether a text says nearly what another one says.
+    """Return true if a text nearly repeats another one.
 
     >>> is_copy("The price of gold rose by two per cent today", ["THE PRICE of gold rose by two per cent today!"])
     True
@@ -249,7 +214,7 @@ def _triples(text: str) -> set[tuple[str, ...]]:
 
 
 def _passages(text: str, size: int) -> list[str]:
-    """Cut a text into pieces of about a size: lines put together, long ones cut at the end of a sentence."""
+    """Cut a text into pieces of about a size: short lines joined, long ones cut at the end of a sentence."""
     pieces: list[str] = []
     for line in (line.strip() for line in text.split("\n")):
         while len(line) > size:
@@ -267,7 +232,7 @@ def _passages(text: str, size: int) -> list[str]:
 
 
 def _scores(passages: Sequence[str], question: str) -> list[float]:
-    """Score passages by BM25 among themselves, and the beginning a little."""
+    """Score passages by BM25 among themselves, with a bonus for the beginning."""
     wanted = set(index_terms(question))
     counts = [Counter(term for term in index_terms(passage) if term in wanted) for passage in passages]
     having = Counter(term for count in counts for term in count)

@@ -1,9 +1,9 @@
-"""Cleaning pages in a process of its own, with bounds of time and memory.
+"""Cleaning of pages in a process of its own, with bounds of time and memory.
 
-A parser of strangers' markup is where a hostile page attacks. In a process of its own it can be stopped, it cannot take
-the memory of the agent's process, and it has none of that process's keys: it is given the markup and gives the text.
+A hostile page attacks the parser. In a process of its own the parser can be stopped, cannot take the memory of the
+agent's process, and has none of its keys: it gets the markup and returns the text.
 
-A message on either pipe is its length in four bytes, and that many bytes of UTF-8.
+A message on either pipe is a line of JSON.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import struct
 import subprocess
 import sys
 import threading
@@ -21,20 +20,18 @@ from react_mem.tools.web.clean import Article, clean
 from react_mem.tools.web.missing import MissingPackage
 
 MEMORY_BYTES = 512 * 1024 * 1024
-"""Of addresses, Python's own 50 MB among them; a page of the largest size takes 70 MB more."""
-
-_LENGTH = struct.Struct(">I")
+"""Address space, with 50 MB of Python itself; a page of the largest size takes 70 MB more."""
 
 
 class CleanerStopped(Exception):  # noqa: N818 - it says what has happened
-    """A page that the process which cleans pages has not survived."""
+    """The cleaning process did not survive a page."""
 
 
 class PageCleaner:
-    """Takes the text out of pages, in a process that starts when it is needed. Blocking, and for one thread at a time.
+    """Extractor of pages' text in a process that starts on demand. Blocking, and for one thread at a time.
 
     Args:
-        memory_bytes: Bytes of memory that the process may have, where the system can bound them.
+        memory_bytes: Memory bound of the process, where the system supports it.
     """
 
     def __init__(self, memory_bytes: int = MEMORY_BYTES) -> None:
@@ -45,7 +42,7 @@ class PageCleaner:
         """Start the process if there is none; it gets ready by itself.
 
         Raises:
-            OSError: If the system starts none.
+            OSError: If the process cannot be started.
         """
         if self._process is None or self._process.poll() is not None:
             self.close()
@@ -54,7 +51,7 @@ class PageCleaner:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                # what of the environment the interpreter needs, and nothing that is secret
+                # only the variables that the interpreter needs, and no secrets
                 env={
                     "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path),
                     **{name: os.environ[name] for name in ("SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ},
@@ -64,19 +61,12 @@ class PageCleaner:
         return self._process
 
     def clean(self, markup: str, seconds: float) -> Article:
-        """Take the text out of a page.
-
-        Args:
-            markup: The page.
-            seconds: After which the process is stopped.
-
-        Returns:
-            What it says; with an empty text where that is nothing.
+        """Return the text of a page; empty for none.
 
         Raises:
             MissingPackage: If trafilatura is not installed.
-            TimeoutError: If it takes longer.
-            CleanerStopped: If the process does not survive the page, or cannot read it.
+            TimeoutError: If it takes longer than `seconds`; the process is stopped.
+            CleanerStopped: If the process dies, or cannot read the page.
         """
         process = self.start()
         asked, answers = cast("BinaryIO", process.stdin), cast("BinaryIO", process.stdout)
@@ -90,16 +80,16 @@ class PageCleaner:
         timer.daemon = True
         timer.start()
         try:
-            _send(asked, markup.encode("utf-8", "replace"))
-            reply = _receive(answers)
+            _send(asked, markup)
+            reply = answers.readline()
         except OSError:
-            reply = None
+            reply = b""
         finally:
             timer.cancel()
         if expired.is_set():
             self.close()
             raise TimeoutError
-        if reply is None:
+        if not reply.endswith(b"\n"):
             self.close()
             raise CleanerStopped("reading it takes more memory than a page may")
         found: dict[str, str] = json.loads(reply)
@@ -120,19 +110,9 @@ class PageCleaner:
             process.wait()
 
 
-def _send(pipe: BinaryIO, message: bytes) -> None:
-    pipe.write(_LENGTH.pack(len(message)) + message)
+def _send(pipe: BinaryIO, message: object) -> None:
+    pipe.write(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
     pipe.flush()
-
-
-def _receive(pipe: BinaryIO) -> bytes | None:
-    """Return the next message; None where the other side has ended."""
-    header = pipe.read(_LENGTH.size)
-    if len(header) < _LENGTH.size:
-        return None
-    [length] = _LENGTH.unpack(header)
-    message = pipe.read(length)
-    return message if len(message) == length else None
 
 
 def _answer(markup: str) -> dict[str, str]:
@@ -145,7 +125,7 @@ def _answer(markup: str) -> dict[str, str]:
 
 
 def _bound(memory_bytes: int) -> None:
-    """Bound what this process may take, where the system can: memory, and no file may be written."""
+    """Bound the memory of this process, and forbid it to write files, where the system supports it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -156,14 +136,14 @@ def _bound(memory_bytes: int) -> None:
 
 
 def main() -> None:
-    """Clean pages as they come, until the one who asks is gone."""
+    """Clean pages until the pipe closes."""
     asked, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    # what a library prints is no answer
+    # prints of a library are no answer
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     _bound(int(sys.argv[1]))
     _answer("")  # whatever it imports is there when the first page comes
-    while (markup := _receive(asked)) is not None:
-        _send(answers, json.dumps(_answer(markup.decode("utf-8"))).encode())
+    for line in asked:
+        _send(answers, _answer(json.loads(line)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Search engines: each answers a query with addresses, titles and what it shows of the pages."""
+"""Search engines: each answers a query with addresses, titles and texts of pages."""
 
 from __future__ import annotations
 
@@ -18,9 +18,6 @@ from langchain_core.documents import Document
 
 from react_mem.tools.web.missing import MissingPackage
 
-# Errors about optional packages that are not installed.
-
-
 _TAVILY_URL = "https://api.tavily.com"
 _GOOGLE_URL = "https://www.googleapis.com/customsearch/v1"
 
@@ -30,12 +27,10 @@ class WebHit:
     """A page that an engine found.
 
     Args:
-        url: Its address.
-        title: Its title.
-        text: What the engine shows of it.
-        published: The day it is of, as the engine says it.
-        score: The engine's own relevance; None where it gives none.
-        is_whole: Whether the text is all there is to read.
+        text: The engine's text of the page.
+        published: Its date by the engine.
+        score: The engine's own relevance; None for none.
+        is_whole: True if there is no more to fetch.
     """
 
     url: str
@@ -47,33 +42,26 @@ class WebHit:
 
 
 class EngineMissing(Exception):  # noqa: N818 - nothing went wrong
-    """An engine cannot be asked in this deployment; the message says what it needs."""
+    """Error for an engine without its key or package; the message names it."""
 
 
 class EngineError(Exception):
-    """An engine failed; the message says how, without the query and without a key."""
+    """Error of an engine; the message holds neither the query nor a key."""
 
 
 class Engine(Protocol):
     """A search engine.
 
     Args:
-        name: What it is called in a config.
-        is_shared: Whether it answers every user alike, so that what it found for one may be shown to another.
+        name: Its name in a config.
+        is_shared: True if it answers every user alike, so that its results may be cached for all.
     """
 
     name: str
     is_shared: bool = True
 
     async def find(self, query: str, limit: int) -> list[WebHit]:
-        """Search.
-
-        Args:
-            query: What for.
-            limit: Pages at most.
-
-        Returns:
-            The pages, the best first.
+        """Return at most `limit` pages, the best first.
 
         Raises:
             EngineMissing: If it lacks a key or a package.
@@ -109,7 +97,7 @@ class DuckDuckGo(Engine):
 
     name = "duckduckgo"
     _seconds = 5
-    """ddgs can only be stopped by its own limit."""
+    """Time limit inside ddgs, the only way to stop it."""
 
     async def find(self, query: str, limit: int) -> list[WebHit]:
         """Search (see `Engine`)."""
@@ -123,7 +111,7 @@ class DuckDuckGo(Engine):
         except ImportError as error:
             raise MissingPackage("ddgs") from error
         try:
-            # the other engines that ddgs knows are not those that the deployment has named
+            # the deployment has not chosen the other engines of ddgs
             return list(
                 DDGS(timeout=self._seconds).text(query, region="wt-wt", max_results=limit, backend="duckduckgo")
             )
@@ -142,7 +130,7 @@ class Google(Engine):
 
     name = "google"
     _most = 10
-    """Results to a request, by its documentation."""
+    """Maximal results of a request, by its documentation."""
 
     async def find(self, query: str, limit: int) -> list[WebHit]:
         """Search (see `Engine`)."""
@@ -217,7 +205,7 @@ _ENGINES = {engine.name: engine for engine in (Tavily, DuckDuckGo, Google, SearX
 
 
 def engine_named(name: str) -> Engine:
-    """Return an engine by the name in a config.
+    """Return an engine by its name in a config.
 
     >>> engine_named("google").name, engine_named("my_package.search:retriever").name
     ('google', 'my_package.search:retriever')
@@ -226,12 +214,12 @@ def engine_named(name: str) -> Engine:
 
 
 async def _ask(request: httpx.Request, *, refused: str) -> Any:
-    """Return the JSON that a server answers a request with.
+    """Return the JSON answer of a server.
 
     Raises:
-        EngineError: If it does not.
+        EngineError: If it fails, or its answer is not JSON.
     """
-    # without httpx.Client, which logs whole addresses, and with them what was asked
+    # without httpx.Client, which logs whole addresses with the query
     async with httpx.AsyncHTTPTransport(verify=await asyncio.to_thread(_tls)) as transport:
         response = await transport.handle_async_request(request)
         body = await response.aread()
@@ -257,7 +245,6 @@ def _tavily() -> tuple[Any, Any]:
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Return how certificates are checked. Blocking: it reads those of the authorities."""
     return httpx.create_ssl_context()
 
 
@@ -312,7 +299,7 @@ def _from_document(document: Document, path: str, place: int) -> WebHit:
     )
 
 
-# One search as it goes: what for, until when, and what failed so far.
+# State of one search.
 
 
 @dataclass
@@ -320,10 +307,8 @@ class Attempt:
     """One search.
 
     Args:
-        query: What is searched for.
-        now: When.
-        deadline: Until when, by the event loop's clock.
-        missing: What failed so far, with the cause.
+        deadline: Time limit, by the event loop's clock.
+        missing: Failures so far, with their causes.
     """
 
     query: str
@@ -332,5 +317,5 @@ class Attempt:
     missing: dict[str, str] = field(default_factory=dict)
 
     def left(self) -> float:
-        """Return the seconds that are left."""
+        """Return the remaining seconds."""
         return max(0.0, self.deadline - asyncio.get_running_loop().time())

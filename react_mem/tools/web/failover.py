@@ -1,4 +1,4 @@
-"""Several engines as one: the next is asked where one fails, and one that keeps failing is left alone for a while."""
+"""Failover among search engines, each behind a circuit breaker."""
 
 from __future__ import annotations
 
@@ -11,22 +11,19 @@ from react_mem.memory import telemetry
 from react_mem.tools.web.engines import Attempt, Engine, EngineError, EngineMissing, WebHit
 from react_mem.tools.web.missing import MissingPackage
 
-# A circuit breaker: what fails again and again is left alone for a while, then tried once.
+# Circuit breaker.
 
 FAILURES = 3
-"""In a row. One is chance, and a second may be the same hiccup."""
+"""Failures in a row that open the circuit. One is chance, and a second may be the same hiccup."""
 
 REST = 60.0
-"""Seconds. An engine that limits its users does so by the minute."""
+"""Seconds. Rate limits of engines are by the minute."""
 
 
 class CircuitBreaker:
     """Circuit breaker: `FAILURES` in a row open it for `REST` seconds.
 
-    Then one call is let through, which closes it or opens it for as long again.
-
-    Args:
-        clock: Returns the time in seconds.
+    Then one trial call is admitted, which closes it or opens it again.
 
     >>> now = 0.0
     >>> breaker = CircuitBreaker(lambda: now)
@@ -47,11 +44,11 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Return whether the circuit is open: calls are held back, a trial aside."""
+        """True while calls are held back, a trial aside."""
         return self._opened_at is not None
 
     def admits(self) -> bool:
-        """Return whether a call may be made; its outcome must be told."""
+        """Return true if a call may be made; the caller must report its outcome."""
         if self._opened_at is None:
             return True
         if self._trying or self._clock() - self._opened_at < REST:
@@ -60,53 +57,43 @@ class CircuitBreaker:
         return True
 
     def seconds_left(self) -> float:
-        """Return how long it stays open."""
+        """Return the seconds until a trial."""
         return 0.0 if self._opened_at is None else max(0.0, self._opened_at + REST - self._clock())
 
     def succeeded(self) -> None:
-        """Note that a call did what it should."""
+        """Report a success."""
         self._failures = 0
         self._opened_at = None
         self._trying = False
 
     def failed(self) -> None:
-        """Note that a call failed."""
+        """Report a failure."""
         self._failures += 1
         if self._trying or self._failures >= FAILURES:
             self._opened_at = self._clock()
         self._trying = False
 
     def abandoned(self) -> None:
-        """Note that a call was given up before it showed anything."""
+        """Report a call without a result."""
         self._trying = False
 
 
 _SHARE = 0.5
-"""Of the time that is left: what an engine may take, so that there is some for the next, and for the pages."""
+"""Share of the remaining time for one engine, so that the next one and the pages have some too."""
 
 log = logging.getLogger(__name__)
 
 
 class Engines:
-    """Engines in the order that they are asked in.
-
-    Args:
-        engines: The engines.
-        clock: What their rests are measured by, in seconds.
-    """
+    """Engines in the order of failover."""
 
     def __init__(self, engines: Sequence[Engine], *, clock: Callable[[], float] = time.monotonic) -> None:
         self._guarded = [(engine, CircuitBreaker(clock)) for engine in engines]
 
     async def find(self, attempt: Attempt, limit: int) -> tuple[list[WebHit], Engine | None]:
-        """Ask one engine after the other until one finds something.
+        """Ask the engines in turn until one finds something; return its hits with it, else nothing and None.
 
-        Args:
-            attempt: The search; the engines that fail, and why, are noted in it.
-            limit: Pages at most.
-
-        Returns:
-            What was found, and by whom; nothing, and nobody, where none finds anything.
+        Failures are noted in the attempt.
         """
         for engine, breaker in self._guarded:
             if not breaker.admits():
@@ -120,7 +107,6 @@ class Engines:
 
 
 async def _ask(engine: Engine, breaker: CircuitBreaker, attempt: Attempt, limit: int) -> list[WebHit]:
-    """Return what an engine finds; nothing where it fails, which is noted."""
     seconds = _SHARE * attempt.left()
     outcome = breaker.abandoned
     # an attribute's name: a path may be longer than telemetry's names
@@ -147,7 +133,7 @@ async def _ask(engine: Engine, breaker: CircuitBreaker, attempt: Attempt, limit:
 
 
 def _cause(error: Exception, seconds: float) -> str:
-    """Return why an engine failed. What a client says may have a key or the query in it: of that, only its kind."""
+    """Return the cause of a failure; of a client's own message only the type, since it may hold a key or the query."""
     if isinstance(error, TimeoutError):
         return f"it took longer than {seconds:.1f} s"
     return str(error) if isinstance(error, EngineError) else f"it failed ({type(error).__name__})"

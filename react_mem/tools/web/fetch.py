@@ -1,4 +1,4 @@
-"""Fetching a page that a stranger has named: from the public internet only, in bounded time and size."""
+"""Fetching of untrusted addresses: from the public internet only, in bounded time and size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from charset_normalizer import from_bytes
 
 from react_mem.tools.web.network import CheckedBackend, Network, PageError, PageRefused
 
-# Bytes of a page as text, whatever they say they are.
+# Decoding of a page, whatever encoding it declares.
 
 _DECLARED = re.compile(rb"""<(?:meta|\?xml)\b[^>]{0,300}?(?:charset|encoding)\s*=\s*["']?\s*([\w-]{2,40})""", re.I)
 _HEAD = 2048
@@ -30,19 +30,19 @@ iso8859-7 iso8859-8 iso8859-9 iso8859-10 iso8859-11 iso8859-13 iso8859-14 iso885
 gb2312 gbk gb18030 big5 big5hkscs euc-jp euc-kr shift_jis iso2022_jp iso2022_kr tis-620 mac-roman mac-cyrillic
 """
 _KNOWN = frozenset(codecs.lookup(name).name for name in _NAMES.split())
-"""Encodings of pages. Python knows more, some of which are not text and some slow on purpose-made input."""
+"""Encodings of pages. Python knows more, some of which are not text and some slow on crafted input."""
 
 _VALID_AS_UTF8 = frozenset(
     codecs.lookup(name).name for name in ("iso2022_jp", "iso2022_kr", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
 )
-"""Their bytes are those of ASCII as well."""
+"""Encodings with bytes that are valid UTF-8 too."""
 
 _UNDECLARED = ["cp874", "cp932", "cp949", *(f"cp125{number}" for number in range(9)), "cp866", "koi8_r", "koi8_u"]
 _UNDECLARED += ["iso8859_2", "iso8859_5", "iso8859_7", "gb18030", "big5", "euc_jp"]
 """Candidates for a page that does not declare one: encodings that differ in their letters. The fewer, the surer."""
 
 _SAMPLE = 4096
-"""Bytes that an encoding is told from: more take longer and tell little more."""
+"""Bytes for encoding detection: more take longer and tell little more."""
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -54,20 +54,18 @@ _BOMS = (
 
 
 def decode(body: bytes, declared: str = "") -> str:
-    """Return a page's text. It never fails: what cannot be read becomes the sign for that.
+    r"""Return a page's text; unreadable bytes become U+FFFD. Blocks for some ten milliseconds if it must detect.
 
-    Its byte order mark counts first; then UTF-8 where the bytes are that, which no other text is by chance; then what
-    it declares; then what its letters look like. Blocks for some ten milliseconds where that has to be found out.
+    Order: the byte order mark, valid UTF-8, which no other text is by chance, the declared encoding, detection.
 
     Args:
-        body: The bytes.
-        declared: What the server says they are.
+        declared: Encoding by the server.
 
     >>> decode("giá vàng".encode(), "latin-1")
     'giá vàng'
     >>> decode("giá vàng".encode("cp1258", "ignore"), "windows-1258")[:3]
     'giá'
-    >>> decode(b"caf\\xe9", "utf-8")
+    >>> decode(b"caf\xe9", "utf-8")
     'café'
     >>> decode("Сегодня в Москве дождь, а цены на золото выросли.".encode("koi8-r"))
     'Сегодня в Москве дождь, а цены на золото выросли.'
@@ -89,7 +87,7 @@ def _canonical(name: str) -> str:
         known = codecs.lookup(name.strip().strip("'\"")).name if name else ""
     except (LookupError, ValueError):
         return ""
-    # what calls itself latin-1 is windows-1252, as browsers read it
+    # a declared latin-1 is windows-1252, as in browsers
     known = "cp1252" if known in ("iso8859-1", "ascii") else known
     return known if known in _KNOWN else ""
 
@@ -121,25 +119,25 @@ def _detected(sample: bytes) -> str:
 
 
 def _sample(body: bytes) -> bytes:
-    """Return the beginning of what tells encodings apart: the lines with letters outside ASCII."""
+    """Return the beginning of the lines with letters outside ASCII, which alone tell encodings apart."""
     return b"\n".join(line for line in body.splitlines() if not line.isascii())[:_SAMPLE]
 
 
 MAX_BYTES = 2_000_000
-"""Of a page, unpacked. The median page's HTML is 30 kB, one in a hundred is over 1 MB."""
+"""Unpacked bytes of a page. The median page's HTML is 30 kB, one in a hundred is over 1 MB."""
 
 MAX_REDIRECTS = 3
-"""From http to https, to www, to the language: what honest sites need."""
+"""Redirects of honest sites: from http to https, to www, to the language."""
 
 _CONNECT_SECONDS = 3.0
-"""For one address of a host that may have several."""
+"""Time limit for one address of a host."""
 
 _PAGES = {"text/html", "application/xhtml+xml", "text/plain"}
 _REDIRECTS = {301, 302, 303, 307, 308}
 _HEADERS: dict[bytes | str, bytes | str] = {
     "user-agent": "Mozilla/5.0 (compatible; react-mem)",
     "accept": "text/html,application/xhtml+xml,text/plain;q=0.9",
-    # the one that everybody speaks, and whose output can be bounded as it comes
+    # every server knows gzip, and its output can be bounded in a stream
     "accept-encoding": "gzip",
     "connection": "close",
 }
@@ -147,12 +145,12 @@ _HEADERS: dict[bytes | str, bytes | str] = {
 
 @dataclass(frozen=True)
 class FetchedPage:
-    """A page as it came.
+    """A page as received.
 
     Args:
-        url: Where it was in the end.
-        text: What it holds, markup included.
-        is_html: Whether that is markup.
+        url: Final address.
+        text: Contents, with markup.
+        is_html: True for markup.
     """
 
     url: str
@@ -161,10 +159,10 @@ class FetchedPage:
 
 
 class PageFetcher:
-    """Fetches pages: no cookies, no credentials, no proxy, and nothing of one fetch is known to the next.
+    """Fetcher of pages without cookies, credentials, proxy or state between fetches.
 
     Args:
-        network: Where pages may be fetched from.
+        network: Allowed network; by default the public internet.
     """
 
     def __init__(self, network: Network | None = None) -> None:
@@ -174,12 +172,11 @@ class PageFetcher:
         """Fetch a page.
 
         Args:
-            url: Its address.
-            seconds: For all of it: names, redirects, every byte.
+            seconds: Time limit for everything: name resolution, redirects, all bytes.
 
         Raises:
-            PageRefused: If it, or where it redirects to, is not on the public internet.
-            PageError: If it cannot be had, is too large, or is not text.
+            PageRefused: If it, or a redirect, is outside the public internet.
+            PageError: If it cannot be fetched, is too large, or is not text.
         """
         try:
             async with asyncio.timeout(seconds):
@@ -202,7 +199,6 @@ class PageFetcher:
         raise PageError("redirects", f"it redirects more than {MAX_REDIRECTS} times")
 
     async def _get(self, url: httpx.URL) -> FetchedPage | str:
-        """Return the page, or where it redirects to."""
         tls = await asyncio.to_thread(_tls) if url.scheme == "https" else None
         # one connection a request: a pool would be bound to an event loop, and lead to hosts that were checked long ago
         async with (
@@ -235,7 +231,7 @@ async def _read(response: httpcore.Response, headers: dict[bytes, bytes]) -> byt
     if encoding not in (b"identity", b"", b"gzip", b"x-gzip"):
         raise PageError("type", "it is packed in a way that was not asked for")
     body = bytearray()
-    # each of these closes what it reads from
+    # each of these closes its source
     stream = response.aiter_stream()
     chunks = _unpacked(stream, MAX_BYTES) if encoding.endswith(b"gzip") else stream
     async for chunk in chunks:
@@ -246,7 +242,7 @@ async def _read(response: httpcore.Response, headers: dict[bytes, bytes]) -> byt
 
 
 async def _unpacked(stream: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:
-    """Unpack gzip, no more of it than a byte over the limit: a bomb is never unpacked whole."""
+    """Unpack gzip up to one byte over the limit, so that a zip bomb is never unpacked whole."""
     unpacker = zlib.decompressobj(wbits=31)
     left = limit + 1
     async for packed in stream:
@@ -282,7 +278,7 @@ def _content_type(header: bytes) -> tuple[str, str]:
 
 def _page(url: str, kind: str, charset: str, body: bytes) -> FetchedPage:
     text = decode(body, charset)
-    # text in two or four bytes a letter has been decoded by now; what still has these is a picture or a program
+    # UTF-16 and UTF-32 are decoded by now; a NUL means a picture or a program
     if "\x00" in text[:4096]:
         raise PageError("type", "it is binary, not a page of text")
     if not text.strip():
@@ -293,5 +289,4 @@ def _page(url: str, kind: str, charset: str, body: bytes) -> FetchedPage:
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Return how certificates are checked. Blocking: it reads those of the authorities."""
     return httpx.create_ssl_context(trust_env=False)

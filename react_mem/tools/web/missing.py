@@ -4,10 +4,7 @@ from __future__ import annotations
 
 
 class MissingPackage(ImportError):  # noqa: N818 - it says what is missing
-    """A package that searching the web needs is not installed.
-
-    Args:
-        package: Which.
+    """Error for a missing package of web search.
 
     >>> str(MissingPackage("ddgs"))
     "the package ddgs is not installed; run: pip install 'react-mem[search]'"

@@ -1,7 +1,7 @@
-"""Address guard (SSRF): connections to addresses that a page may be fetched from, and nowhere else.
+"""Address guard (SSRF): connections to public addresses alone.
 
-An address in a search result is anybody's to choose. What is looked up is what is connected to: a name that is looked
-up again could lead elsewhere the second time, into the network that this process stands in.
+Anybody may choose an address in a search result. The checked address is the connected one: a second resolution of a
+name could lead elsewhere, into the network of this process (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 from typing import Literal
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
@@ -45,7 +45,7 @@ _IPV4 = tuple(
 )
 
 _UNICAST = IPv6Network("2000::/3")
-"""The only part of IPv6 from which addresses of the internet are given out."""
+"""The only assigned part of IPv6."""
 
 _IPV6 = tuple(
     IPv6Network(network)
@@ -61,9 +61,9 @@ _IPV6 = tuple(
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is one of the public internet.
+    """Return true if an IP address is public.
 
-    Addresses that carry another inside (IPv4-mapped, 6to4, Teredo, NAT64) and those of one link are not.
+    Addresses that carry another inside (IPv4-mapped, 6to4, Teredo, NAT64) and link-local ones are not.
 
     >>> is_public("93.184.215.14"), is_public("2606:2800:21f:cb07:6820:80da:af6b:8b2c")
     (True, True)
@@ -76,10 +76,6 @@ def is_public(address: str) -> bool:
         return False
     if isinstance(ip, IPv4Address):
         return not any(ip in network for network in _IPV4)
-    return _is_public_unicast(ip)
-
-
-def _is_public_unicast(ip: IPv6Address) -> bool:
     return ip.scope_id is None and ip in _UNICAST and not any(ip in network for network in _IPV6)
 
 
@@ -90,17 +86,17 @@ RefusedFor = Literal[
 ]  # as telemetry's `web_page.refused` counts them
 
 WEB_PORTS = frozenset({80, 443})
-"""Allowed ports: what listens on others is seldom meant for the public."""
+"""Allowed ports: services on others are seldom public."""
 
 _ADDRESSES = 3
-"""Of a name, tried in turn."""
+"""Addresses of a name that are tried in turn."""
 
 
 class PageError(Exception):
-    """A page that cannot be read.
+    """Error for an unreadable page.
 
     Args:
-        reason: What kind of cause.
+        reason: Kind of the cause, as telemetry counts it.
         message: The cause.
     """
 
@@ -110,7 +106,7 @@ class PageError(Exception):
 
 
 class PageRefused(PageError):  # noqa: N818 - the kind of PageError that says no
-    """A page that must not be read: its address leads where no page is."""
+    """Error for a page that must not be read: its address is not public."""
 
 
 async def look_up(host: str, port: int) -> list[str]:
@@ -125,12 +121,12 @@ async def look_up(host: str, port: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Network:
-    """Network from which pages are fetched: the public internet, unless who builds it says otherwise in code.
+    """Network from which pages are fetched: the public internet, unless code configures another.
 
     Args:
-        resolve: Finds the addresses of a name.
-        allows_address: Says whether one may be connected to.
-        allows_port: Says whether a port of it may be.
+        resolve: Returns the addresses of a name.
+        allows_address: Returns true for an allowed address.
+        allows_port: Returns true for an allowed port.
     """
 
     resolve: Resolve = look_up
@@ -139,11 +135,7 @@ class Network:
 
 
 class CheckedBackend(httpcore.AsyncNetworkBackend):
-    """Connects to a name by the very addresses that were checked.
-
-    Args:
-        network: Finds and judges them.
-    """
+    """Network backend that connects to the checked addresses themselves."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -160,7 +152,7 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         """Connect to a host.
 
         Raises:
-            PageRefused: If the port or any address of the host is not for pages.
+            PageRefused: If the port or any address of the host is not allowed.
             PageError: If it has no address, or none that answers.
         """
         failure: Exception | None = None
@@ -178,16 +170,16 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
             addresses = await self._network.resolve(host, port)
         except (OSError, UnicodeError) as error:
             raise PageError("network", f"there is no host {host}") from error
-        # of a name that leads to both, none: it is not what it seems
+        # a name with public and other addresses is refused as a whole
         if not addresses or not all(map(self._network.allows_address, addresses)):
             raise PageRefused("address", f"{host} is not an address of the public internet")
         return addresses
 
 
-# The addresses of pages: the one to cite, and what two that lead to the same page have in common.
+# Addresses of pages: the cited form, and the common form of equal pages.
 
 MAX_URL_CHARS = 2000
-"""Length that browsers and servers agree on; longer ones are not to be cited."""
+"""Length that browsers and servers agree on; longer addresses are not cited."""
 
 _TRACKING = re.compile(
     r"utm_\w+|ga_\w+|mc_[ce]id|[dgf]clid|fbclid|gclsrc|gbraid|wbraid|msclkid|yclid|igshid|ref_src|_hsenc|_hsmi|vero_id",
@@ -196,13 +188,7 @@ _TRACKING = re.compile(
 
 
 def cited(url: str) -> str:
-    """Return the address of a page as it is cited: without what only follows its readers about.
-
-    Args:
-        url: An address as an engine gives it.
-
-    Returns:
-        The address; empty where it is none of a page on the web.
+    """Return the address of a page without tracking parameters; empty for any other address than a web page's.
 
     >>> cited("HTTPS://Example.com:443/a?utm_source=x&id=7#top")
     'https://example.com/a?id=7'
@@ -232,7 +218,7 @@ def cited(url: str) -> str:
 
 
 def same_page(url: str) -> str:
-    """Return what the addresses of one page have in common.
+    """Return a normal form of the addresses of one page.
 
     >>> same_page("http://www.example.com/a/?b=2&a=1") == same_page("https://example.com/a?a=1&b=2")
     True

@@ -1,12 +1,12 @@
-"""Redaction of outgoing queries: who the user is, and how to reach them, stays in the house.
+"""Redaction of outgoing queries: the user's identity and contact data stay in the house.
 
-Taken out are the names, addresses, numbers and identifiers that the profile knows, however they are written, and
-whatever looks like an e-mail address, a telephone number, a card's or an identity document's.
+Redacted are the names, addresses, numbers and identifiers of the profile in any spelling, and everything in the form of
+an e-mail address, a telephone number, a card's or an identity document's.
 
-One rule leaves such a value in: the user's own message is a search for exactly that. Either nothing else of substance
-is in it and the value is what it asks about ("who is Ann Lee?", "latest news about Ann Lee", "số 0901 234 567 là của
-ai"), or it asks for a search and has the value in quotation marks (search for "Ann Lee" marathon). To introduce oneself
-("I am Ann Lee, what is the news?") is not to ask for oneself.
+One rule keeps such a value: the user's own message searches for exactly that. Either the message has no other substance
+and asks about the value ("who is Ann Lee?", "latest news about Ann Lee", "số 0901 234 567 là của ai"), or it asks for a
+search with the value in quotation marks (search for "Ann Lee" marathon). An introduction ("I am Ann Lee, what is the
+news?") asks for nobody.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ class Span:
     """A private value in a text.
 
     Args:
-        start: Where it begins.
-        end: Where it ends.
-        kind: What it is.
-        value: What all ways to write it have in common.
+        start: Its first character.
+        end: The character behind it.
+        value: Normal form of all its spellings.
     """
 
     start: int
@@ -69,14 +68,10 @@ class _Word:
 
 
 def named(text: str, name: str) -> Iterator[Span]:
-    """Find a name, or the part of it that stands for it, with or without diacritics.
+    """Find a name, or a part that stands for it, with or without diacritics.
 
-    The whole name counts wherever it stands. A part of it is also a word, or part of somebody else's name: it counts
-    with a capital, and with no other name beside it.
-
-    Args:
-        text: The text.
-        name: The name.
+    The whole name counts anywhere. A part of it may be a word, or belong to another name: it counts with a capital, and
+    without another name beside it.
 
     >>> [span.value for span in named("Nguyen Trai street, where An met nguyen van an", "Nguyễn Văn An")]
     ['an', 'nguyenvanan']
@@ -111,14 +106,14 @@ def named(text: str, name: str) -> Iterator[Span]:
 def _is_meant(
     run: Sequence[_Word], own: Sequence[str], beside: Sequence[_Word], *, doubtful: bool, unmarked: bool
 ) -> bool:
-    """Return whether words that are also those of a name are that name.
+    """Return true if words that a name has too are that name.
 
     Args:
         run: The words.
-        own: Those of the name.
+        own: The words of the name.
         beside: Other names beside them.
-        doubtful: Whether their capitals say nothing: that of "An" in "An apple".
-        unmarked: Whether no capital of the text says anything.
+        doubtful: True if their capitals say nothing, as in "An apple".
+        unmarked: True if no capital of the text says anything.
     """
     said, whole = [word.folded for word in run], [fold(part) for part in own]
     if len(whole) > 1 and any(said[place : place + len(whole)] == whole for place in range(len(said))):
@@ -140,7 +135,7 @@ def _is_meant(
 
 
 def _runs(text: str, found: Sequence[_Word], parts: set[str]) -> Iterator[tuple[int, int]]:
-    """Return where words of a name stand together: from, and up to."""
+    """Yield the runs of adjacent words of a name: first, and behind the last."""
     place = 0
     while place < len(found):
         first = place
@@ -157,7 +152,7 @@ def _runs(text: str, found: Sequence[_Word], parts: set[str]) -> Iterator[tuple[
 
 
 def _neighbours(text: str, found: Sequence[_Word], first: int, last: int, parts: set[str]) -> Iterator[_Word]:
-    """Return the words beside that are names themselves, by their capital: these may be somebody else's together."""
+    """Yield the adjacent capitalised words, with which the run may be another name."""
     if first and _TOGETHER.fullmatch(text[found[first - 1].end : found[first].start]):
         before = found[first - 1]
         if before.is_capital and not _starts_sentence(text, before) and not before.is_common:
@@ -172,7 +167,7 @@ def _starts_sentence(text: str, word: _Word) -> bool:
     return not text[: word.start].strip(" \t\n\"'“‘(") or text[: word.start].rstrip()[-1] in ".!?:\n"
 
 
-# Detection of private values in a text: those of a profile, and whatever looks like a person's address or number.
+# Detection of private values in a text: the profile's, and anything in the form of an address or number.
 
 
 def _fields(name: str) -> re.Pattern[str]:
@@ -201,22 +196,19 @@ _IDENTITY = re.compile(
 )
 
 _MIN_DIGITS = 7
-"""Of a number that leads to one person: a telephone number without its area."""
+"""Digits of a number that leads to one person: a telephone number without its area."""
 
 _MIN_VERBATIM = 4
-"""Characters. What is shorter is in every other sentence."""
+"""Characters. Shorter values are in every other sentence."""
 
 
 def private_spans(text: str, profile_values: Mapping[str, str]) -> list[Span]:
-    """Find what is private in a text.
+    """Return the private places of a text, in order, without overlaps.
 
     Args:
         text: The text, normalised (NFKC).
-        profile_values: What is known of the user, by field; what the field's name does not say to be a name, an
-            address or an identifier is not private by itself: the city that the user lives in, what they like.
-
-    Returns:
-        The places, in order; none lies in another.
+        profile_values: The user's profile by field; only names, addresses and identifiers are private, not the user's
+            city or tastes.
 
     >>> [text.value for text in private_spans("An's phone is +84 90 123 45 67", {"name": "Nguyễn Văn An"})]
     ['an', '84901234567']
@@ -227,7 +219,7 @@ def private_spans(text: str, profile_values: Mapping[str, str]) -> list[Span]:
         if kept and span.start < kept[-1].end:
             if span.end <= kept[-1].end:
                 continue
-            # what overlaps is one
+            # overlapping places are one
             kept[-1] = Span(kept[-1].start, span.end, kept[-1].kind, kept[-1].value)
         else:
             kept.append(span)
@@ -245,7 +237,7 @@ def _patterns(text: str) -> Iterator[Span]:
             digits = re.sub(r"\D", "", found)
             is_quantity = found.isdigit() and digits.endswith("0000")
             if len(digits) >= _MIN_DIGITS and not is_quantity:
-                # the bracket of a remark is not that of an area
+                # a bracket may open a remark and not an area code
                 start = match.start() + (found.startswith("(") and ")" not in found)
                 yield Span(start, match.end(), "number", _key(found))
 
@@ -267,7 +259,7 @@ def _known(text: str, profile_values: Mapping[str, str]) -> Iterator[Span]:
 
 
 def _kind(field: str, value: str) -> Kind | None:
-    """Return what a profile's value is, if it is private."""
+    """Return the kind of a private profile value; None for any other."""
     said = fold(re.sub(r"(?<=[a-z])(?=[A-Z])|[_.-]+", " ", field))
     digits = sum(char.isdigit() for char in value)
     if _EMAIL.search(value):
@@ -280,12 +272,12 @@ def _kind(field: str, value: str) -> Kind | None:
         return "id"
     if _NAME_FIELD.search(said) and not _NOT_OF_PEOPLE.search(said) and not digits:
         return "name"
-    # so long a number says whose it is, whatever the field is called
+    # so long a number identifies a person, whatever the name of the field
     return "id" if digits >= _MIN_DIGITS and len(value) <= 2 * digits else None
 
 
 def _verbatim(letters: list[tuple[str, int]], value: str, kind: Kind) -> Iterator[Span]:
-    """Find a value, however its parts are set off from each other."""
+    """Yield the places of a value, with any separators between its characters."""
     key = _key(value)
     if len(key) < _MIN_VERBATIM:
         return
@@ -300,7 +292,7 @@ def _key(text: str) -> str:
 
 
 MAX_QUERY_CHARS = 400
-"""Length that Tavily takes; other engines take no more."""
+"""Maximal query of Tavily; other engines take no more."""
 
 _MAX_READ = 4000
 
@@ -310,7 +302,7 @@ def _any(name: str, begin: str, end: str) -> re.Pattern[str]:
 
 
 _ASKING = frozenset(index_words(" ".join(listed("web", "asking"))))
-"""Words of a question that say that and how something is asked for, not what."""
+"""Words of a question that carry no topic."""
 
 _SEARCHES = _any("searches", r"(?<!\S)", r"(?!\S)")
 _BEFORE = _any("before", r"(?<!\S)", "$")
@@ -326,9 +318,9 @@ class Outgoing:
     """Redacted query.
 
     Args:
-        text: The query; empty where nothing is left to ask for.
-        private: Whether it still holds something private, because that is what was asked for.
-        taken: The kinds of what was taken out.
+        text: The query; empty if nothing is left.
+        private: True if it still holds something private, which the user asked for.
+        taken: Kinds of the redacted values.
     """
 
     text: str
@@ -339,13 +331,11 @@ class Outgoing:
 def outgoing(
     query: str, profile_values: Mapping[str, str], *, asked: str | None = None, protect: bool = True
 ) -> Outgoing:
-    """Return what of a query may leave.
+    """Return a query without its private values.
 
     Args:
-        query: What is to be searched for.
-        profile_values: What is known of the user, by field.
-        asked: The user's own message, which decides what may stay in; the query itself by default.
-        protect: Whether anything is taken out at all.
+        asked: The user's own message, which decides about exceptions; None for the query itself.
+        protect: False keeps everything.
 
     >>> outgoing("gold price today, I am Ann Lee, ann@example.com", {"name": "Ann Lee"}).text
     'gold price today'
@@ -381,7 +371,7 @@ def _is_object(message: str, span: Span) -> bool:
     after = " ".join(index_words(re.split(r"[,;:.\n]", message[span.end :])[0]))
     if _INTRODUCES.search(before):
         return False
-    # a number or a name with nothing beside it is what is looked for, too
+    # a message of a number or a name alone asks for it, too
     return bool(_BEFORE.search(before) or _BEHIND.match(after)) or not index_words(
         message[: span.start] + message[span.end :]
     )
@@ -393,7 +383,6 @@ def _is_quoted(message: str, span: Span) -> bool:
 
 
 def _substance(text: str) -> list[str]:
-    """Return the words of a text that say what it is about."""
     return [word for word in index_words(text) if word not in _ASKING and index_terms(word)]
 
 
@@ -409,14 +398,14 @@ def _without(text: str, spans: list[Span]) -> str:
 
 
 def _readable(text: str) -> str:
-    """Return the part of a text that is read, in one way of writing: full-width digits are digits, too."""
+    """Return the beginning of a text in its normal form (NFKC), in which full-width digits are digits."""
     text = unicodedata.normalize("NFKC", text)
     # an address or a number that is cut in half would no longer be known for one
     return text if len(text) <= _MAX_READ else text[:_MAX_READ].rpartition(" ")[0]
 
 
 def _short(text: str) -> str:
-    """Return as much of a text as an engine takes: of a long one the last question, else the beginning."""
+    """Return a text within an engine's limit: of a long one the last question, else the beginning."""
     text = re.sub(r"\s+", " ", text).strip()
     if len(text) <= MAX_QUERY_CHARS:
         return text

@@ -1,4 +1,4 @@
-"""Pages that an engine found, as text, each once, or as the engine shows them."""
+"""Text of the found pages, each once, fetched or as the engine shows it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import asyncio
 import atexit
 import html
 import re
+import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
-from queue import SimpleQueue
 from typing import Any
 
 from react_mem.memory import telemetry
@@ -32,10 +32,7 @@ from react_mem.tools.web.fetch import PageFetcher
 from react_mem.tools.web.missing import MissingPackage
 from react_mem.tools.web.network import PageError, PageRefused, cited, same_page
 
-# Cleaning pages in a process of its own, with bounds of time and memory.
-
-
-# Text of what an engine or a retriever shows of a page: without tags, comments and entities.
+# Markup of an engine's or retriever's text: removal of tags, comments and entities.
 
 _MORE = """
 a abbr acronym area b base bdi bdo big body caption center cite code col colgroup data datalist del details dfn em font
@@ -62,7 +59,7 @@ _SPACE = re.compile(r"[^\S\n]+")
 
 
 def without_markup(text: str) -> str:
-    """Return a text without its markup, blocks on lines of their own; what has none stays as it is.
+    """Return a text without its markup, a block a line; a text without markup stays unchanged.
 
     >>> without_markup("<p>The <b>latest</b> news &amp; more</p><!-- ad -->"), without_markup("if a < b: List<int>")
     ('The latest news & more', 'if a < b: List<int>')
@@ -76,7 +73,6 @@ def without_markup(text: str) -> str:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield what stands between the marks of a text and is seen."""
     closed = {mark[1].lower(): mark.start() for mark in _CLOSING.finditer(text)}
     place = depth = 0
     silent = ""
@@ -99,7 +95,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _is_tag(mark: re.Match[str], name: str, closed: dict[str, int]) -> bool:
-    """Return whether a mark is a tag: one of HTML's, or of whoever closes it too, such as an engine's `<hl>`."""
+    """Return true if a mark is a tag: an HTML tag, or one that is closed too, such as an engine's `<hl>`."""
     # at the end, where a text is cut, a tag has an attribute or nothing: "a <b or c" is no tag
     return (name in _NAMES or name in closed) and bool(
         mark["end"] or not mark["attributes"] or "=" in mark["attributes"]
@@ -107,7 +103,7 @@ def _is_tag(mark: re.Match[str], name: str, closed: dict[str, int]) -> bool:
 
 
 def _is_silent(mark: re.Match[str], name: str, closed: dict[str, int]) -> bool:
-    """Return whether what follows a tag, up to where it is closed, is not what a reader of the page sees."""
+    """Return true if the contents of a tag are invisible to a reader."""
     if closed.get(name, -1) < mark.start():
         return False
     return name in SILENT_TAGS or any(
@@ -117,36 +113,34 @@ def _is_silent(mark: re.Match[str], name: str, closed: dict[str, int]) -> bool:
 
 
 _LAST = 0.2
-"""Seconds kept for what comes after the pages; measured: 20 ms for six of them."""
+"""Seconds reserved for the work after the pages; measured: 20 ms for six of them."""
 
 _CLEANERS = 2
-"""Pages that are read at the same time, each in a process and waited for in a thread of its own: a hostile page must
-not take the threads of the whole process."""
+"""Pages cleaned at a time, each in a process with a thread of its own: a hostile page must not take the threads of the
+whole process.
+"""
 
 _MAX_KEY_CHARS = 100
 
 
 class PageReader:
-    """Reads pages.
+    """Reader of pages.
 
     Args:
-        fetcher: Fetches them; None where they are taken as an engine shows them.
+        fetcher: The fetcher; None takes the engine's texts.
     """
 
     def __init__(self, fetcher: PageFetcher | None) -> None:
         self._fetcher = fetcher
 
     async def read(self, attempt: Attempt, hits: Sequence[WebHit], engine: str, limit: int) -> tuple[WebPage, ...]:
-        """Read what an engine found, all at once.
+        """Read hits concurrently; return the best pages, the best first, each address and each text once.
 
         Args:
-            attempt: The search; what cannot be read is noted in it.
-            hits: What was found, the best first.
-            engine: Who found it.
-            limit: Pages at most.
-
-        Returns:
-            The best pages, the best first, each address and each text once.
+            attempt: The search, in which failures are noted.
+            hits: The hits, the best first.
+            engine: Name of the engine.
+            limit: Maximal number of pages.
         """
         reads: dict[str, Coroutine[Any, Any, WebPage | None]] = {}
         for place, hit in enumerate(hits, 1):
@@ -161,7 +155,7 @@ class PageReader:
         return best
 
     async def _page(self, attempt: Attempt, hit: WebHit, engine: str) -> WebPage | None:
-        """Return a page as it is, else as the engine shows it; None where that is nothing, or it must not be read."""
+        """Return a fetched page, else the engine's text of it; None for no text, or for a forbidden address."""
         shown: Article = await _in_thread(_shown, hit)
         url = hit.url
         if self._fetcher is not None and not hit.is_whole:
@@ -173,7 +167,7 @@ class PageReader:
                 telemetry.count("web_page.refused", reason=error.reason)
                 attempt.missing[hit.url] = str(error)
                 if isinstance(error, PageRefused):
-                    # what leads where it should not is not to be trusted in what an engine shows of it either
+                    # the engine's text of a forbidden address is not trusted either
                     return None
             except MissingPackage as error:
                 attempt.missing["pages"] = str(error)
@@ -208,7 +202,6 @@ class PageReader:
 
 
 def _shown(hit: WebHit) -> Article:
-    """Return what an engine shows of a page, as text."""
     title = " ".join(without_markup(hit.title).split())[:MAX_TITLE_CHARS]
     # passages are chosen from far less
     return Article(without_markup(hit.text[: 5 * MAX_TEXT_CHARS]), title, hit.published[:10])
@@ -231,31 +224,23 @@ async def _in_thread(work: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _start() -> None:
-    """Have a process at hand for a page that is being fetched."""
-    cleaner = _cleaners().get()
-    try:
-        cleaner.start()
-    finally:
-        _cleaners().put(cleaner)
+    _cleaner().start()
 
 
 def _clean(markup: str, until: float) -> Article:
-    cleaner = _cleaners().get()
-    try:
-        return cleaner.clean(markup, until - time.monotonic())
-    finally:
-        _cleaners().put(cleaner)
+    return _cleaner().clean(markup, until - time.monotonic())
 
 
-@cache
-def _cleaners() -> SimpleQueue[PageCleaner]:
-    """Return the processes that nobody uses now."""
-    free: SimpleQueue[PageCleaner] = SimpleQueue()
-    for _ in range(_CLEANERS):
-        cleaner = PageCleaner()
-        atexit.register(cleaner.close)
-        free.put(cleaner)
-    return free
+_own = threading.local()
+
+
+def _cleaner() -> PageCleaner:
+    """Return the cleaner of this thread."""
+    if not hasattr(_own, "cleaner"):
+        _own.cleaner = PageCleaner()
+        atexit.register(_own.cleaner.close)
+    cleaner: PageCleaner = _own.cleaner
+    return cleaner
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Searching the web for a question: whether, with what words, and what the pages say about it."""
+"""Web search for a question: the decision to search, the query, and the pages."""
 
 from __future__ import annotations
 
@@ -33,27 +33,24 @@ from react_mem.tools.web.reader import PageReader
 # The small model's word on whether a question needs the web, where the question's own words do not say it.
 
 MAX_SECONDS = 3.0
-"""It stands before the answer. A small model says one word in well under a second; one that takes longer is not asked
-twice."""
+"""Time limit of the small model's decision, which delays the answer; a healthy one takes well under a second."""
 
 _MAX_CHARS = 1000
 _MAX_TOKENS = 10
-"""Of one word; what says more has not said yes."""
+"""Tokens of one word; a longer answer is no yes."""
 
 
 async def model_says_yes(
     models: Sequence[BaseChatModel], question: str, *, now: datetime, seconds: float = MAX_SECONDS
 ) -> bool:
-    """Ask a model whether a question needs the web. Whatever is not plainly yes is no.
+    """Ask a model whether a question needs the web. Any answer but a plain yes counts as no.
 
     Args:
-        models: The model, and those that stand in for it where it fails; at least one.
-        question: The question; its beginning and its end count.
-        now: When it is asked.
-        seconds: How long to wait for an answer.
+        models: The model with its fallbacks; at least one.
+        question: The question; of a long one the beginning and the end.
 
     Raises:
-        ExtractionError: If no model can be reached, or each refuses or is late.
+        ExtractionError: If every model fails, refuses or is late.
     """
     # a file the first time, and copies of clients
     prompt, asker = await asyncio.to_thread(
@@ -72,14 +69,13 @@ async def model_says_yes(
 # Web trigger: a decision by a question's words, without regard to case and diacritics.
 
 Decision = Literal["search", "ask", "no"]
-"""Search; leave it to the model; or do not search, whatever the model would say."""
+"""Search; leave it to the model; or do not search, even if the model would."""
 
 _ENDS = 600
-"""Characters at either end of a long message that are read: what is pasted in between is not a question."""
+"""Characters read at either end of a long message: a paste in between is not a question."""
 
 _PERSONAL = 0.5
-"""Malus of speaking of oneself, or of what is one's own as a rule: whether "the best phone that I can buy today"
-or "the plan for today" is on the web is a matter for the model."""
+"""Malus of talk about oneself: a model decides about "the best phone that I can buy today" or "the plan for today"."""
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
@@ -98,17 +94,16 @@ _ONESELF = cue("about_oneself")
 
 
 def decide(question: str, *, now: datetime, domain_terms: Iterable[str] = (), threshold: float = 1.0) -> Decision:
-    """Decide by its words whether a message needs the web.
+    """Decide by its words whether a message needs the web, without regard to case and diacritics.
 
     Temporal words, live topics, requests for information and the deployment's own terms have a weight; from the
-    threshold on they send it to the web. What is about the user, this conversation or what is remembered never goes
-    there, unless the web is asked for in so many words.
+    threshold on the web is searched. Questions about the user, the conversation or memory never go there, unless they
+    ask for the web explicitly.
 
     Args:
-        question: The message.
-        now: When it is asked: this year and later ones are temporal words.
+        now: Time of the question: this year and later ones are temporal words.
         domain_terms: Words and phrases that ask for a search by themselves.
-        threshold: The weight from which on to search.
+        threshold: Minimal weight for a search.
 
     >>> now = datetime(2026, 5, 4)
     >>> decide("What is the latest version of Python?", now=now), decide("giá vàng hôm nay", now=now)
@@ -165,7 +160,7 @@ def _is_personal(read: str) -> bool:
 
 
 def _without(plain: str, courteous: re.Match[str]) -> str:
-    """Return a text without the words that a phrase takes up in its folded form."""
+    """Return a text without the words of a match in its folded form."""
     before = len(courteous.string[: courteous.start()].split())
     count = len(courteous.group().split())
     parts = plain.split()
@@ -175,13 +170,13 @@ def _without(plain: str, courteous: re.Match[str]) -> str:
 Trigger = Literal["keywords", "model", "none"]
 
 _SPARE = 3
-"""Pages asked for beyond those wanted: some cannot be read, and some say what another says."""
+"""Extra pages: some cannot be read, and some repeat others."""
 
 _MAX_HITS = 20
-"""Most results of Tavily."""
+"""Maximal results of Tavily."""
 
 _MODEL_SHARE = 0.3
-"""Of all the time: what the model may take to decide."""
+"""Share of the time limit for the model's decision."""
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -189,13 +184,12 @@ log = logging.getLogger(__name__)
 
 
 class WebSearch:
-    """Searches the web. One of these serves a whole process: it keeps what was found and which engines fail.
+    """Web search of a process, with its cache and the state of its engines.
 
     Args:
-        settings: When and where.
-        engines: Instead of those that the settings name.
-        fetcher: Fetches pages; by default from the public internet and nowhere else.
-        clock: What engines rest and results age by, in seconds.
+        engines: Engines in the place of the settings' ones.
+        fetcher: Fetcher of pages; by default from the public internet alone.
+        clock: Clock of the circuit breakers and the cache, in seconds.
     """
 
     def __init__(
@@ -224,16 +218,12 @@ class WebSearch:
         models: Sequence[BaseChatModel] = (),
         now: datetime,
     ) -> WebAnswer:
-        """Search the web for a user's message, if it needs that. It never raises; what failed is in the answer.
+        """Search the web for a user's message, if it needs that. Never raises; failures are in the answer.
 
         Args:
-            question: The message.
-            profile_values: What is known of the user, by field; of it, what identifies them is not sent.
-            models: The small model, which decides where the words do not, then those that stand in for it.
-            now: When it is asked.
-
-        Returns:
-            The pages, the best first.
+            profile_values: The user's profile by field, of which identifying values are redacted.
+            models: The small model with its fallbacks, which decides where words do not.
+            now: Time of the message.
         """
         if not self._settings.enabled:
             return WebAnswer()
@@ -248,16 +238,12 @@ class WebSearch:
     async def look_up(
         self, query: str, *, asked: str = "", profile_values: Mapping[str, str] = _NOTHING, now: datetime
     ) -> WebAnswer:
-        """Search the web for what a model wants to know. It never raises; what failed is in the answer.
+        """Search the web for a model's query. Never raises; failures are in the answer.
 
         Args:
-            query: What to search for.
-            asked: The user's message: what of the user it asks for by name may be in the query.
-            profile_values: What is known of the user, by field; of it, what identifies them is not sent.
-            now: When it is asked.
-
-        Returns:
-            The pages, the best first.
+            asked: The user's message: private values that it asks about may stay in the query.
+            profile_values: The user's profile by field, of which identifying values are redacted.
+            now: Time of the query.
         """
         deadline = asyncio.get_running_loop().time() + self._settings.timeout
         return await self._run(query, asked, profile_values, now, deadline, "model")
@@ -265,7 +251,6 @@ class WebSearch:
     async def _decide(
         self, question: str, models: Sequence[BaseChatModel], now: datetime, missing: dict[str, str]
     ) -> tuple[Trigger, str]:
-        """Return whether to search, and what decided it."""
         settings = self._settings
         by_words = decide(question, now=now, domain_terms=settings.domain_terms, threshold=settings.keyword_threshold)
         if by_words != "ask":
@@ -305,7 +290,7 @@ class WebSearch:
                 attempt.missing["search"] = f"it took longer than {self._settings.timeout:g} s"
             except Exception as error:  # a failing search never fails a turn
                 measured.failed(error)
-                # without what it says: that may be content
+                # without its text, which may be content
                 log.error("searching the web failed: %s", type(error).__name__)
                 attempt.missing["search"] = f"it failed ({type(error).__name__})"
             measured.set(pages=len(pages))
@@ -327,7 +312,7 @@ class WebSearch:
         if engine is None:
             return ()
         pages = await self._reader.read(attempt, hits, engine.name, wanted)
-        # what was found for a query that names somebody, or by an engine that looks at who asks, is theirs
+        # pages for a private query, or of an engine that knows its user, are not shared
         if pages and engine.is_shared and not sent.private and _size(pages) <= self._settings.cache_bytes:
             with self._cache_lock:
                 self._cache[key] = pages
@@ -342,5 +327,5 @@ def _size(pages: Sequence[WebPage]) -> int:
 
 @lru_cache(maxsize=16)
 def web_search(settings: WebSettings) -> WebSearch:
-    """Return the search of this process for these settings: what it found and which engines fail is known to all."""
+    """Return the search of this process for these settings, which shares its cache and circuit breakers."""
     return WebSearch(settings)

@@ -9,7 +9,7 @@ import pytest
 from langgraph.store.base import BaseStore, Op, PutOp
 
 from react_mem.integrations import MemoryFilesBackend
-from react_mem.integrations.deep_agents.file_owner import FileOwner
+from react_mem.integrations.deep_agents.owned_files import FileOwner
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FILE

@@ -17,7 +17,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents.cli import main
 from react_mem.integrations import audit_quality
-from react_mem.integrations.quality.quality_tally import QualityCheck, QualityReport, QualityTally
+from react_mem.integrations.quality import QualityCheck, QualityReport, QualityTally
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.records import Fact, Message

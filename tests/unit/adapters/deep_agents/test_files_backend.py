@@ -360,7 +360,7 @@ async def test_quotas_hold_and_what_grows_is_counted(store: Any) -> None:
 
 
 async def test_a_file_that_one_conversation_wrote_goes_with_it(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from react_mem.integrations.deep_agents.file_owner import FileOwner
+    from react_mem.integrations.deep_agents.owned_files import FileOwner
 
     backend = MemoryFilesBackend(store=store)
     session = ["monday"]

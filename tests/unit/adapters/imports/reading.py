@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from react_mem.integrations.importers.as_records import ForeignEntry, UnusableEntry
-from react_mem.integrations.importers.file_source import FileSource
+from react_mem.integrations.importers.as_records import Entry, ForeignEntry, UnusableEntry
 from react_mem.integrations.importers.import_files import ImportFile
+
+Source = Callable[[ImportFile], Iterator[Entry]]
 
 
 def in_file(folder: Path, content: Any, name: str = "export.json") -> Path:
@@ -22,9 +24,9 @@ def in_file(folder: Path, content: Any, name: str = "export.json") -> Path:
     return file
 
 
-def read(source: type[FileSource], file: Path) -> tuple[list[ForeignEntry], list[UnusableEntry]]:
+def read(source: Source, file: Path) -> tuple[list[ForeignEntry], list[UnusableEntry]]:
     """Return the entries of a source, and what becomes none."""
-    found = list(source(ImportFile(str(file))).entries())
+    found = list(source(ImportFile(str(file))))
     return (
         [entry for entry in found if isinstance(entry, ForeignEntry)],
         [entry for entry in found if isinstance(entry, UnusableEntry)],

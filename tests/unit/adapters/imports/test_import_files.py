@@ -6,15 +6,14 @@ import io
 import json
 import re
 import zipfile
-from collections import deque
 from pathlib import Path
 
 import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.integrations import import_memories
-from react_mem.integrations.importers.chat_exports import ChatGptExport
 from react_mem.integrations.importers.import_files import ImportFile
+from react_mem.integrations.importers.import_memories import FileSource
 from react_mem.memory import MemoryFacade
 from tests.unit.adapters.imports.reading import in_file
 
@@ -101,14 +100,13 @@ async def test_a_half_of_an_archive_is_to_be_downloaded_again(system: str, tmp_p
             await import_memories(MemoryFacade(InMemoryStore()), system, str(file), "ann")
 
 
-def test_of_a_damaged_archive_the_cure_is_told(tmp_path: Path) -> None:
+async def test_of_a_damaged_archive_the_cure_is_told(tmp_path: Path) -> None:
     content = json.dumps([{"id": str(number), "mapping": {}} for number in range(5_000)]).encode()
     file = zipped(tmp_path / "export.zip", **{"conversations.json": content})
     data = bytearray(file.read_bytes())
     # the check sum in the directory at the end
     data[data.index(b"PK\x01\x02") + 16] ^= 0xFF
     file.write_bytes(data)
-    source = ChatGptExport(ImportFile(str(file)))
-    entries = source.entries()
+    source = FileSource("chatgpt", ImportFile(str(file)))
     with pytest.raises(ValueError, match=r"the archive is damaged .*; download it again"):
-        deque(iter(lambda: source._next(entries), []))
+        [batch async for batch in source.batches()]

@@ -11,13 +11,13 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.integrations.importers.as_records import BATCH, ForeignEntry
-from react_mem.integrations.importers.chat_exports import ChatGptExport, ClaudeExport
-from react_mem.integrations.importers.file_source import FileSource, JsonlEntries, MarkdownList
+from react_mem.integrations.importers.chat_exports import chatgpt_entries, claude_entries
 from react_mem.integrations.importers.langgraph_items import LangGraphItems
-from react_mem.integrations.importers.mem0_memories import Mem0Memories
-from react_mem.integrations.importers.zep_graph import ZepGraph
+from react_mem.integrations.importers.mem0_memories import mem0_entries
+from react_mem.integrations.importers.plain_entries import jsonl_entries, markdown_entries
+from react_mem.integrations.importers.zep_graph import zep_entries
 from tests.support.shuffled_store import ShuffledStore
-from tests.unit.adapters.imports.reading import in_file, read
+from tests.unit.adapters.imports.reading import Source, in_file, read
 
 MARCH = datetime(2026, 3, 3, 20, tzinfo=UTC)
 APRIL = datetime(2026, 4, 1, tzinfo=UTC)
@@ -46,7 +46,7 @@ def test_mem0_in_each_of_its_forms(form: str, tmp_path: Path) -> None:
         "lines": "\n".join(json.dumps(value) for value in (one, two)),
         "line": json.dumps(one),
     }[form]
-    entries, unusable = read(Mem0Memories, in_file(tmp_path, content))
+    entries, unusable = read(mem0_entries, in_file(tmp_path, content))
     assert unusable == []
     first, *rest = entries
     assert (first.id, first.text, first.owner, first.at) == ("4d1b", "Sống ở Huế", "ann", MARCH)
@@ -58,7 +58,7 @@ def test_mem0_with_the_names_of_its_typescript_library(tmp_path: Path) -> None:
     one = {"id": "1", "memory": "Likes tea", "userId": "ann", "createdAt": "2026-03-03T20:00:00Z", "updatedAt": None}
     bots = {"id": "2", "memory": "Likes figs", "agentId": "bot", "createdAt": "TIME"}
     file = in_file(tmp_path, json.dumps([one, bots]).replace('"TIME"', "NaN"))
-    first, second = read(Mem0Memories, file)[0]
+    first, second = read(mem0_entries, file)[0]
     assert (first.owner, first.at, first.misdated) == ("ann", MARCH, False)
     assert (second.owner, second.is_persons, second.misdated) == ("agent_id bot", False, True)
 
@@ -66,27 +66,27 @@ def test_mem0_with_the_names_of_its_typescript_library(tmp_path: Path) -> None:
 def test_of_mem0_what_makes_no_memory_is_named_with_its_line(tmp_path: Path) -> None:
     values = [mem0(memory=""), mem0(id=""), "text", mem0(created_at="soon"), mem0(created_at="9999-01-01T00:00:00Z")]
     file = in_file(tmp_path, "[\n" + ",\n".join(json.dumps(value) for value in values) + "\n]")
-    entries, unusable = read(Mem0Memories, file)
+    entries, unusable = read(mem0_entries, file)
     places = ["line 2, entry 1 (4d1b)", "line 3, entry 2", "line 4, entry 3"]
     assert [one.place for one in unusable] == [f"export.json, {place}" for place in places]
     assert {one.reason for one in unusable} == {"has no `id` or no `memory`", "is not a JSON object"}
     assert [(entry.at, entry.misdated) for entry in entries] == [(None, True), (None, True)]
     with pytest.raises(ValueError, match="has no memories of Mem0"):
-        read(Mem0Memories, in_file(tmp_path, {"detail": "Invalid API key"}))
+        read(mem0_entries, in_file(tmp_path, {"detail": "Invalid API key"}))
 
 
 @pytest.mark.parametrize("time", ['"2100-01-01T00:00:00Z"', "4102444800", "NaN", "-Infinity", "1e999"])
 def test_a_time_that_cannot_be_is_counted_also_where_one_stands_beside_it(time: str, tmp_path: Path) -> None:
     for beside, at in ((None, None), ("2026-03-03T20:00:00Z", MARCH)):
         memory = json.dumps(mem0(created_at="TIME", updated_at=beside, metadata={"score": 1})).replace('"TIME"', time)
-        [entry], _ = read(Mem0Memories, in_file(tmp_path, memory))
+        [entry], _ = read(mem0_entries, in_file(tmp_path, memory))
         assert (entry.at, entry.misdated) == (at, True)
     own = json.dumps({"text": "Likes tea", "updated_at": "TIME"}).replace('"TIME"', time)
-    assert [entry.misdated for entry in read(JsonlEntries, in_file(tmp_path, own, "own.jsonl"))[0]] == [True]
+    assert [entry.misdated for entry in read(jsonl_entries, in_file(tmp_path, own, "own.jsonl"))[0]] == [True]
     value = chat()
     value["mapping"]["asked"]["message"]["create_time"] = "TIME"
     file = in_file(tmp_path, json.dumps([value]).replace('"TIME"', time), "conversations.json")
-    entries, _ = read(ChatGptExport, file)
+    entries, _ = read(chatgpt_entries, file)
     assert [entry.misdated for entry in entries] == [True, False, False, False]
     assert entries[0].at == datetime.fromtimestamp(1772568000, UTC)
 
@@ -95,7 +95,7 @@ def test_of_mem0s_history_what_was_so_is_dated_history(tmp_path: Path) -> None:
     row = {"id": "r2", "memory_id": "4d1b", "old_memory": "Lives in Hue", "new_memory": "Lives in Hội An"}
     update = {**row, "event": "UPDATE", "created_at": "2026-03-03T20:00:00Z", "updated_at": "2026-04-01T00:00:00Z"}
     add = {**update, "id": "r1", "event": "ADD", "old_memory": None}
-    [entry], [unusable] = read(Mem0Memories, in_file(tmp_path, [add, update]))
+    [entry], [unusable] = read(mem0_entries, in_file(tmp_path, [add, update]))
     assert (entry.text, entry.at, entry.valid_to, entry.expired_at) == ("Lives in Hue", MARCH, APRIL, APRIL)
     assert "beginning of a memory's history" in unusable.reason
 
@@ -115,7 +115,7 @@ def test_of_mem0_what_is_of_no_user_is_of_nobody_else_and_history_is_of_whoever_
         mem0(id="5", agent_id="bot"),
         mem0(id="6", user_id=["ann"]),
     ]
-    entries, [unusable] = read(Mem0Memories, in_file(tmp_path, values))
+    entries, [unusable] = read(mem0_entries, in_file(tmp_path, values))
     assert [entry.id for entry in entries if entry.owner_is_elsewhere] == ["gone/r2"]
     assert [(entry.owner, entry.is_persons) for entry in entries if not entry.owner_is_elsewhere] == [
         ("ann", True),
@@ -169,7 +169,7 @@ GRAPH = {
 
 
 def test_a_graph_of_graphiti_with_the_times_of_its_facts(tmp_path: Path) -> None:
-    (fact, message, document), unusable = read(ZepGraph, in_file(tmp_path, GRAPH))
+    (fact, message, document), unusable = read(zep_entries, in_file(tmp_path, GRAPH))
     assert (fact.text, fact.about, fact.owner) == ("Ann works at the library", "Ann", "ann")
     assert (fact.at, fact.valid_from, fact.valid_to, fact.expired_at) == (MARCH, MARCH, APRIL, APRIL)
     assert fact.notes == {"name": "WORKS_AT", "episodes": ["p1"], "target": "library"}
@@ -193,7 +193,7 @@ def test_of_a_graph_an_edge_without_a_fact_and_an_episode_without_a_content_are_
         {"edges": [edge, named], "episodes": [episode], "nodes": [node_]},
         "\n".join(map(json.dumps, [edge, edge, episode, node_])),
     ):
-        entries, unusable = read(ZepGraph, in_file(tmp_path, content))
+        entries, unusable = read(zep_entries, in_file(tmp_path, content))
         assert entries == []
         assert [one.reason for one in unusable] == [of_edge, of_edge, of_episode, of_node]
 
@@ -207,7 +207,7 @@ def test_edges_and_messages_of_zep(tmp_path: Path) -> None:
         "valid_at": "2026-03-03T20:00:00Z",
     }
     said = {"uuid": "m1", "role": "assistant", "name": "Tea house", "content": "Noted: tea", "thread_uuid": "t1"}
-    (fact, message), _ = read(ZepGraph, in_file(tmp_path, {"edges": [edge], "messages": [said]}))
+    (fact, message), _ = read(zep_entries, in_file(tmp_path, {"edges": [edge], "messages": [said]}))
     assert (fact.about, fact.at, fact.notes) == ("user", MARCH, {"fact_name": "LIKES"})
     assert (message.role, message.speaker, message.conversation) == ("assistant", "Tea house", "t1")
 
@@ -251,7 +251,7 @@ def chat(**more: Any) -> dict[str, Any]:
 
 
 def test_of_chatgpt_the_branch_that_was_open_last_and_its_memory(tmp_path: Path) -> None:
-    entries, unusable = read(ChatGptExport, in_file(tmp_path, [chat()], "conversations.json"))
+    entries, unusable = read(chatgpt_entries, in_file(tmp_path, [chat()], "conversations.json"))
     assert [(entry.kind, entry.role, entry.text) for entry in entries] == [
         ("message", "user", "My cat is called Miu"),
         ("fact", "user", "User's cat is called Miu."),
@@ -273,18 +273,18 @@ def test_of_chatgpt_a_conversation_whose_end_is_not_named_ends_with_its_last_lea
     for one in value["mapping"].values():
         one["children"] = [other["id"] for other in value["mapping"].values() if other["parent"] == one["id"]]
     value["mapping"]["first try"]["message"]["create_time"] = 1772568999.0
-    entries, _ = read(ChatGptExport, in_file(tmp_path, [value], "conversations.json"))
+    entries, _ = read(chatgpt_entries, in_file(tmp_path, [value], "conversations.json"))
     assert [entry.text for entry in entries] == ["My cat is called Miu", "Which cat?"]
 
 
 def test_of_chatgpt_a_circle_and_what_is_no_conversation_do_no_harm(tmp_path: Path) -> None:
     value = chat()
     value["mapping"]["root"]["parent"] = "picture"
-    entries, unusable = read(ChatGptExport, in_file(tmp_path, [value, {"title": "?"}, 3], "conversations.json"))
+    entries, unusable = read(chatgpt_entries, in_file(tmp_path, [value, {"title": "?"}, 3], "conversations.json"))
     assert len(entries) == 4
     assert [one.reason for one in unusable[-2:]] == ["is no conversation of ChatGPT: it has no `mapping`"] * 2
     with pytest.raises(ValueError, match="has no conversations of ChatGPT"):
-        read(ChatGptExport, in_file(tmp_path, {"error": "expired"}))
+        read(chatgpt_entries, in_file(tmp_path, {"error": "expired"}))
 
 
 CLAUDE = {
@@ -330,7 +330,7 @@ def test_conversations_memories_and_documents_of_claude(tmp_path: Path) -> None:
     docs = [{"uuid": "d1", "filename": "plan.md", "content": "# Plan", "created_at": "2026-03-03T20:00:00Z"}]
     in_file(tmp_path, [{"uuid": "p1", "name": "Book", "docs": docs, "creator": {"uuid": "a1"}}], "projects.json")
     in_file(tmp_path, [{"uuid": "a1", "email_address": "ann@example.com"}], "users.json")
-    entries, unusable = read(ClaudeExport, tmp_path)
+    entries, unusable = read(claude_entries, tmp_path)
     assert [(entry.kind, entry.title, entry.text) for entry in entries] == [
         ("message", "", "My cat is called Miu"),
         ("document", "diary.txt", "Miu slept."),
@@ -347,7 +347,7 @@ def test_conversations_memories_and_documents_of_claude(tmp_path: Path) -> None:
 def test_a_project_of_claude_that_has_a_file_to_itself(tmp_path: Path) -> None:
     project = {"uuid": "p1", "name": "Book", "docs": [{"uuid": f"d{n}", "content": f"text {n}"} for n in range(3)]}
     for indent in (None, 1):
-        entries, _ = read(ClaudeExport, in_file(tmp_path, json.dumps(project, indent=indent), "p1.json"))
+        entries, _ = read(claude_entries, in_file(tmp_path, json.dumps(project, indent=indent), "p1.json"))
         assert [entry.text for entry in entries] == ["text 0", "text 1", "text 2"]
 
 
@@ -419,7 +419,7 @@ def test_entries_that_anybody_can_write(tmp_path: Path) -> None:
         {"text": "x", "user": {"id": "bob"}},
     ]
     file = in_file(tmp_path, "\n".join(json.dumps(line) for line in lines))
-    (fact, first, second), unusable = read(JsonlEntries, file)
+    (fact, first, second), unusable = read(jsonl_entries, file)
     assert (fact.text, fact.owner, fact.about, fact.at) == ("Sister lives in Đà Nẵng", "ann", "sister", MARCH)
     assert (first.turn, second.turn) == (0, 1)
     assert first.id != second.id
@@ -431,16 +431,14 @@ def test_entries_that_anybody_can_write(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "odd"),
     [
-        (Mem0Memories, {"id": "a"}),
-        (ZepGraph, {"uuid": "a"}),
-        (ChatGptExport, {"conversation_id": "a"}),
-        (ClaudeExport, {"uuid": "a"}),
-        (JsonlEntries, {"id": "a", "colour": "red"}),
+        (mem0_entries, {"id": "a"}),
+        (zep_entries, {"uuid": "a"}),
+        (chatgpt_entries, {"conversation_id": "a"}),
+        (claude_entries, {"uuid": "a"}),
+        (jsonl_entries, {"id": "a", "colour": "red"}),
     ],
 )
-def test_of_an_array_in_one_line_each_entry_is_named(
-    source: type[FileSource], odd: dict[str, Any], tmp_path: Path
-) -> None:
+def test_of_an_array_in_one_line_each_entry_is_named(source: Source, odd: dict[str, Any], tmp_path: Path) -> None:
     _, unusable = read(source, in_file(tmp_path, [odd, 3, odd], "conversations.json"))
     names = ["entry 1 (a)", "entry 2", "entry 3 (a)"]
     assert [one.place for one in unusable] == [f"conversations.json, line 1, {name}" for name in names]
@@ -448,15 +446,15 @@ def test_of_an_array_in_one_line_each_entry_is_named(
 
 def test_what_has_no_id_is_named_by_its_line(tmp_path: Path) -> None:
     lines = [{"text": " "}, {"text": " ", "id": "7"}]
-    entries, _ = read(JsonlEntries, in_file(tmp_path, "\n".join(map(json.dumps, lines)), "own.jsonl"))
+    entries, _ = read(jsonl_entries, in_file(tmp_path, "\n".join(map(json.dumps, lines)), "own.jsonl"))
     assert [entry.called for entry in entries] == ["own.jsonl, line 1", "fact 7"]
-    [item], _ = read(MarkdownList, in_file(tmp_path, "# Me\n- Likes tea\n", "me.md"))
+    [item], _ = read(markdown_entries, in_file(tmp_path, "# Me\n- Likes tea\n", "me.md"))
     assert item.called == "me.md, line 2"
 
 
 def test_items_of_a_list_in_markdown(tmp_path: Path) -> None:
     text = "# Me\n\nIntro, not a memory.\n\n- Likes tea\n  and cake\n* [x] Lives in Huế 🌸\n2. 喜欢猫\n-\n- \n\nEnd\n"
-    entries, _ = read(MarkdownList, in_file(tmp_path, text, "me.md"))
+    entries, _ = read(markdown_entries, in_file(tmp_path, text, "me.md"))
     assert [entry.text for entry in entries] == ["Likes tea and cake", "Lives in Huế 🌸", "喜欢猫"]
     with pytest.raises(ValueError, match="is not UTF-8"):
-        read(MarkdownList, in_file(tmp_path, "- café".encode("latin-1"), "me.md"))
+        read(markdown_entries, in_file(tmp_path, "- café".encode("latin-1"), "me.md"))

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.integrations.importers import json_stream
-from react_mem.integrations.importers.json_stream import json_elements
+from react_mem.integrations.importers import import_files
+from react_mem.integrations.importers.import_files import json_elements
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=20),
@@ -29,7 +29,7 @@ def elements(text: str | bytes) -> list[tuple[str, int, Any]]:
 def test_an_array_is_read_as_it_is_in_pieces_of_any_size(values: list[Any], indent: int | None, piece: int) -> None:
     text = json.dumps(values, ensure_ascii=False, indent=indent)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_stream, "_PIECE", piece)
+        patch.setattr(import_files, "_PIECE", piece)
         assert [value for _, _, value in elements(text)] == values
 
 
@@ -71,8 +71,8 @@ def test_of_what_is_broken_line_and_cause_are_told(text: str | bytes, told: str)
 
 
 def test_a_value_without_an_end_is_not_read_to_the_end_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_stream, "MAX_ELEMENT", 10_000)
-    monkeypatch.setattr(json_stream, "_PIECE", 1_000)
+    monkeypatch.setattr(import_files, "MAX_ELEMENT", 10_000)
+    monkeypatch.setattr(import_files, "_PIECE", 1_000)
 
     class Endless(io.RawIOBase):
         given = 1

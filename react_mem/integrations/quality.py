@@ -1,4 +1,4 @@
-"""Tally of a store's items, taken in page by page: of each item some hundred bytes are kept, and no text."""
+"""Quality audit of any LangGraph store, page by page: it keeps some hundred bytes of each item, and no text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from react_mem.integrations.importers.langgraph_items import text_in
 from react_mem.memory import MemoryScope
 from react_mem.memory.records import KINDS, claim_of, normalise, read_all, secret_finder
 
-# Report on the quality of what a store holds. It says where something stands, and never what.
+# Report on the quality of a store: places, and no contents.
 
 QualityCheck = Literal["duplicates", "contradictions", "stale", "secrets", "never_recalled", "growth"]
 QUALITY_CHECKS: tuple[QualityCheck, ...] = get_args(QualityCheck)
@@ -28,10 +28,8 @@ class ItemPlace:
     """Place of an item.
 
     Args:
-        namespace: Its namespace.
-        key: Its key.
-        field: The field that it is about; empty where that is the item.
-        beside: The key of an item of the same namespace that it repeats or contradicts; empty of none.
+        field: Path of the field in question; empty for the whole item.
+        beside: Key of an item in the same namespace that it repeats or contradicts; empty for none.
     """
 
     namespace: tuple[str, ...]
@@ -45,9 +43,9 @@ class QualityFinding:
     """Result of one check.
 
     Args:
-        count: How many items; None where the store does not tell.
+        count: Number of items; None where the store does not tell.
         examples: Some of them.
-        why: Why the store does not tell.
+        why: Reason why the store does not tell.
     """
 
     count: int | None
@@ -57,15 +55,15 @@ class QualityFinding:
 
 @dataclass(frozen=True)
 class QualityReport:
-    """Report on a store.
+    """Report on a store: places, and no contents.
 
     Args:
-        items: How many were looked at.
-        bytes: What their values take as JSON.
-        namespaces: In how many namespaces they are.
-        findings: What was found, by check; of `growth` the items of the last 30 days.
-        before: The items of the 30 days before.
-        by_month: How many items were made in each month, the earliest first.
+        items: Number of items.
+        bytes: Size of their values as JSON.
+        namespaces: Number of namespaces.
+        findings: Results by check; `growth` counts the items of the last 30 days.
+        before: Items of the 30 days before.
+        by_month: Items by month of creation, the earliest first.
     """
 
     items: int
@@ -76,15 +74,11 @@ class QualityReport:
     by_month: Mapping[str, int] = field(default_factory=dict)
 
     def failing(self, limits: Mapping[QualityCheck, int]) -> list[QualityCheck]:
-        """Return the checks of which more was found than is allowed.
-
-        Args:
-            limits: How many are allowed, by check.
-        """
+        """Return the checks that found more than their limits."""
         return [check for check, most in limits.items() if (self.findings[check].count or 0) > most]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report as JSON takes it."""
+        """Return the report as JSON values."""
         return asdict(self)
 
 
@@ -97,17 +91,16 @@ Namespace = tuple[str, ...]
 _EXAMPLES = 5
 _MONTH = timedelta(days=30)
 _MAX_CHARS = 2_000
-"""Characters of a text by which it is compared."""
+"""Characters of a text that are compared."""
 
 _NOT_KNOWN = "only memory of react-mem tells which memories its answers used"
 
 
 class QualityTally:
-    """Counts of what was found so far.
+    """Running counts of an audit.
 
     Args:
-        stale_after: Time after which an item that was not written again is stale.
-        now: The time.
+        stale_after: Age since the last write from which an item is stale.
     """
 
     def __init__(self, stale_after: timedelta, now: datetime) -> None:
@@ -126,11 +119,7 @@ class QualityTally:
         self._is_secret = secret_finder()
 
     def take(self, items: Sequence[Item]) -> None:
-        """Take items in.
-
-        Args:
-            items: Items that were not taken in before.
-        """
+        """Count items that were not counted before."""
         for item in items:
             # equal namespaces are one object, however many items there are
             namespace = self._namespaces.setdefault(tuple(item.namespace), tuple(item.namespace))
@@ -147,7 +136,7 @@ class QualityTally:
                 self._take_foreign(item, namespace)
 
     def report(self) -> QualityReport:
-        """Return what was found."""
+        """Return the report."""
         findings = {
             check: QualityFinding(self._counts[check], tuple(self._examples[check])) for check in QUALITY_CHECKS
         }
@@ -160,7 +149,7 @@ class QualityTally:
         return QualityReport(self._items, self._bytes, len(self._namespaces), findings, self._before, months)
 
     def _take_record(self, item: Item, namespace: Namespace) -> None:
-        """Take in a record of memory, of which more is known: what is believed, in doubt, over, and used."""
+        """Count a record of our own memory, with its belief, doubts and uses."""
         self._is_ours = True
         value, owner = item.value, namespace[1]
         if MESSAGE.matches(value):
@@ -186,13 +175,13 @@ class QualityTally:
         self._compare(item, namespace, text_in(item.value), doubted=False)
 
     def _compare(self, item: Item, namespace: Namespace, text: str, of_whom: str = "", *, doubted: bool) -> None:
-        """Compare a text with those before it: the same words, or the same matter with other numbers or denied."""
+        """Compare a text with earlier ones: the same words, or the same matter with other numbers or negated."""
         text = text[:_MAX_CHARS]
         claim = claim_of(text)
         if not claim.said:
             return
         place = json.dumps([*namespace, of_whom])
-        # what denies may be a word without content
+        # a negation may be a stop word
         same = _digest(place, str(claim.denied), *claim.said)
         if (earlier := self._said.setdefault(same, item.key)) != item.key:
             self._note("duplicates", ItemPlace(namespace, item.key, beside=earlier))
@@ -200,7 +189,7 @@ class QualityTally:
             self._note("contradictions", ItemPlace(namespace, item.key, beside=contradicted))
 
     def _claim(self, place: str, claim: Any, key: str) -> str:
-        """Take a claim in; return the key of an earlier one that it contradicts, empty for none."""
+        """Add a claim; return the key of an earlier one that it contradicts, empty for none."""
 
         def of(*, denied: bool, counts: bool) -> bytes:
             return _digest(place, str(denied), str(counts), *claim.matter)
@@ -246,7 +235,6 @@ def _digest(*parts: str) -> bytes:
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yield the texts within a value, and the path of each."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, Mapping):
@@ -270,14 +258,13 @@ async def audit_quality(
     at: datetime | None = None,
     report: Callable[[int], None] = lambda done: None,
 ) -> QualityReport:
-    """Look through everything below a namespace; nothing is changed, and no text is kept.
+    """Audit everything below a namespace, in bounded memory; nothing is changed, and no text is kept.
 
     Args:
-        store: The store.
-        prefix: The namespace; everything by default.
-        stale_after: Time after which an item that was not written again is stale.
-        at: The time that counts as now; by default it is.
-        report: Is told how many items have been read.
+        prefix: The namespace; by default all.
+        stale_after: Age since the last write from which an item is stale.
+        at: Time that counts as now.
+        report: Called with the number of items read.
     """
     tally = QualityTally(stale_after, at or datetime.now(UTC))
     async for page in read_all(store, prefix, report=report):

@@ -1,1 +1,0 @@
-"""Skills and sessions of Acontext."""

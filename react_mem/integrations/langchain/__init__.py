@@ -1,1 +1,0 @@
-"""Memory as the interfaces of LangChain have it."""
