@@ -1,4 +1,4 @@
-"""From a transcript to checked proposals: one contract, two engines."""
+"""Extraction of memories from a transcript: two engines behind one contract."""
 
 from __future__ import annotations
 
@@ -22,21 +22,17 @@ def create_extractor(
     *,
     topics: bool = False,
 ) -> Extractor:
-    """Return an extractor. It is built once and used for every turn; building reads files, so not on an event loop.
+    """Return an extractor, built once and used for every turn. Building reads files: call off the event loop.
 
     Args:
         engine: `structured`, one call that fills in a JSON schema, or `langmem`, a tool call through LangMem.
-        models: The chat model to ask, then those that stand in for it where it fails. They are not changed; for these
-            calls their retries and their streaming are off.
-        profile: The fields of the user's profile, with what each holds; without any, the model names them.
-        topics: Whether it is asked for words to find facts by that they do not say.
-
-    Returns:
-        The extractor.
+        models: The chat model, then its fallbacks. They are copied, with retries and streaming off.
+        profile: The fields of the user's profile and their descriptions; without any, the model names the fields.
+        topics: Ask the model for extra keywords of each fact.
 
     Raises:
-        ExtraMissing: If what it needs is not installed.
-        ValueError: If there is no such engine, or the model cannot do what it needs.
+        ExtraMissing: If a package that the engine needs is not installed.
+        ValueError: If the engine is unknown, or needs tool calls and the model has none.
     """
     # imported here: LangMem takes a second to import, and only one of the engines needs it
     if engine == "structured":
