@@ -1,4 +1,4 @@
-"""Content blocks of messages as memory keeps them: images, sounds and files by reference, in the forms of providers."""
+"""Content blocks of stored messages: images, sounds and files by reference, in the formats of providers."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _MEDIA = {
     "document": "file",
     "media": "file",
 }
-"""Types of the providers' blocks that are not text, and the media that they are called here."""
+"""Block types of providers -> medium."""
 
 _INNER = ("image_url", "video_url", "input_audio", "file", "source", "extras", "metadata")
-"""Fields in which providers put what others have in the block itself."""
+"""Nested fields in which some providers put the fields of a block."""
 
 _DATA = ("base64", "data", "file_data")
 _CAPTION = ("caption", "alt", "alt_text", "title", "description", "filename", "file_name", "name")
@@ -37,11 +37,11 @@ _CAPTION = ("caption", "alt", "alt_text", "title", "description", "filename", "f
 _MAX_CAPTION = 300
 _MAX_URL = 2_000
 _MAX_MIME = 100
-"""Characters that are kept of what a client says of a block; a longer address is not an address of anything."""
+"""Character limits of a client's description of a block; a longer address is not an address of anything."""
 
 
 def medium_of(block: Any) -> str:
-    """Return what a content block is: `image`, `audio`, `video` or `file`; empty where it is none of them.
+    """Return the medium of a content block: `image`, `audio`, `video`, `file`, or empty.
 
     >>> medium_of({"type": "input_audio"}), medium_of({"type": "tool_use"}), medium_of("words")
     ('audio', '', '')
@@ -50,18 +50,18 @@ def medium_of(block: Any) -> str:
 
 
 def has_media(message: BaseMessage) -> bool:
-    """Return whether a message shows or plays something."""
+    """Return true if a message has a block with a medium."""
     return not isinstance(message.content, str) and any(map(medium_of, message.content))
 
 
 def referring(records: Iterable[Message], kept: dict[str, Attachment] | None) -> list[Message]:
-    """Return messages with references in the place of what they show, which they are found by the captions of.
+    """Return messages with references in place of media, and the captions as keywords.
 
-    It takes a while where they show much: see `media_size`.
+    It takes a while for large data: see `media_size`.
 
     Args:
-        records: The messages; those that refer to it already stay as they are.
-        kept: Where the data is put, by the references; without it, nothing is kept of that.
+        records: The messages; those with references already stay as they are.
+        kept: Receives the data, by reference; None keeps no data.
     """
     found = []
     for record in records:
@@ -74,12 +74,9 @@ def referring(records: Iterable[Message], kept: dict[str, Attachment] | None) ->
 
 
 async def kept_apart(store: BaseStore, user_id: str, records: Sequence[Message]) -> list[Message]:
-    """Keep what messages show, and return them with references in its place, for who writes them next.
+    """Store the attachments of messages, and return the messages with references to them.
 
-    Args:
-        store: The store; without messages that show something, it is not asked.
-        user_id: The owner. What they have no room for is `omitted`.
-        records: The messages.
+    Attachments over the owner's limit are marked `omitted`. Without attachments the store is not asked.
     """
     given: dict[str, Attachment] = {}
     work = partial(referring, records, given if limit_of(store) else None)
@@ -91,23 +88,23 @@ async def kept_apart(store: BaseStore, user_id: str, records: Sequence[Message])
 
 
 def omitted(records: Iterable[Message]) -> int:
-    """Return how many blocks of messages are only named, since their data is not kept."""
+    """Return the number of blocks with data that was not stored."""
     blocks = (block for record in records if not isinstance(record.content, str) for block in record.content)
     return sum(block.get("omitted") is True and "bytes" in block for block in blocks)
 
 
 def media_size(records: Iterable[Message]) -> int:
-    """Return how many characters the data in the blocks of messages has."""
+    """Return the number of characters of data in the blocks of messages."""
     blocks = (block for record in records if not isinstance(record.content, str) for block in record.content)
     return sum(len(p) for b in blocks if medium_of(b) for p in _flat(b).values() if isinstance(p, str))
 
 
 def by_reference(block: Mapping[str, Any], kept: dict[str, Attachment] | None) -> dict[str, Any]:
-    """Return a block without its data: with a reference to that, with the address of what is elsewhere, or `omitted`.
+    """Return a block without data: with a reference to stored data, with an external URL, or `omitted`. Idempotent.
 
     Args:
-        block: The block, which may be one of those that this function returns.
-        kept: Where its data is put, by the reference; without it, nothing is kept of that.
+        block: The block.
+        kept: Receives the data, by reference; None keeps no data.
 
     >>> kept = {}
     >>> block = by_reference({"type": "image", "base64": "aGVsbG8=", "mime_type": "image/png", "caption": "Miu"}, kept)
@@ -126,12 +123,7 @@ def by_reference(block: Mapping[str, Any], kept: dict[str, Attachment] | None) -
 
 
 def without_data(content: Any, refused: Collection[str]) -> Any:
-    """Return the content of a record with the blocks as `omitted` whose data is not kept.
-
-    Args:
-        content: The content.
-        refused: The references of what is not kept.
-    """
+    """Return a record's content with the refused references as `omitted`."""
     if not isinstance(content, list):
         return content
     return [
@@ -143,12 +135,12 @@ def without_data(content: Any, refused: Collection[str]) -> Any:
 
 
 def captions_in(content: Any) -> list[str]:
-    """Return the captions of the blocks of a record's content."""
+    """Return the captions in a record's content."""
     return [block["caption"] for block in content if block.get("caption")] if isinstance(content, list) else []
 
 
 def shown_blocks(content: Any) -> str:
-    """Return what a record's content shows or plays, in words.
+    """Return the media of a record's content in words.
 
     >>> shown_blocks([{"type": "text", "text": "Hi"}, {"type": "image", "caption": "Miu [2]"}, {"type": "audio"}])
     '[image: Miu (2)] [audio]'
@@ -160,11 +152,11 @@ def shown_blocks(content: Any) -> str:
 
 
 def said_again(content: Sequence[Any], data: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the content of a record as a model takes it: with the data, or what there was in words.
+    """Return a record's content for a model: with the data of attachments, or their captions in words.
 
     Args:
         content: The content.
-        data: The data of attachments as base64, by their references.
+        data: The data of attachments as base64, by reference.
     """
     blocks = []
     for block in content:
@@ -182,7 +174,7 @@ def said_again(content: Sequence[Any], data: Mapping[str, str]) -> list[dict[str
 
 
 def _where(flat: Mapping[str, Any], data: str, kept: dict[str, Attachment] | None) -> dict[str, Any]:
-    """Return where the data of a block is."""
+    """Return the location of a block's data: a reference, an external URL, or `omitted`."""
     if refs_in({"content": [flat]}) and isinstance(flat.get("bytes"), int):
         return {"ref": flat["ref"], "bytes": flat["bytes"]}
     url = str(flat.get("url") or "")
@@ -205,7 +197,7 @@ def _where(flat: Mapping[str, Any], data: str, kept: dict[str, Attachment] | Non
 
 
 def _flat(block: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a block with what it has in fields of its own in one."""
+    """Return a block with its nested fields lifted to the top."""
     flat = dict(block)
     for name in _INNER:
         inner = block.get(name)
@@ -230,7 +222,7 @@ def _data(flat: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def caption_of(block: Mapping[str, Any]) -> str:
-    """Return how what a block shows is called, by a caption, a title or the name of a file; empty where nothing says.
+    """Return the caption, title or file name of a block; empty if it has none.
 
     >>> caption_of({"type": "file", "file": {"filename": "plan.pdf", "file_data": "aGVsbG8="}})
     'plan.pdf'
@@ -248,7 +240,7 @@ def _within(caption: str) -> str:
 
 
 async def said_content(store: BaseStore, user_id: str, record: Message) -> str | list[dict[str, Any]]:
-    """Return the content of a message as a model takes it, with what is attached to it.
+    """Return the content of a message for a model, with its attachments.
 
     Args:
         store: The store.

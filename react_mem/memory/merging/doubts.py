@@ -1,4 +1,4 @@
-"""Doubts of a fact, told beside it: a fact that may contradict it, or one it needed that has ended."""
+"""Doubts about a fact: a possible contradiction, or an ended fact that it depends on."""
 
 from __future__ import annotations
 
@@ -21,13 +21,7 @@ from react_mem.memory.model.records import BELIEVED, AnyRecord, Fact, Lapse, Vot
 
 
 async def with_doubts(store: BaseStore, user_id: str, results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
-    """Return results of which each fact in doubt says about what; the store is asked only where there is one.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        results: What was found.
-    """
+    """Return results with the doubts of each fact; the store is asked only if there are any."""
     facts = {item.id: item.payload for item in results if item.source == FACT.name}
     if not any(_of(value) for value in facts.values()):
         return list(results)
@@ -45,7 +39,7 @@ def _with_doubts(item: MemoryResultItem, others: Mapping[str, Mapping[str, Any]]
 async def others_of(
     store: BaseStore, user_id: str, facts: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Mapping[str, Any]]:
-    """Return the facts that some facts are in doubt about, by id, with those themselves.
+    """Return the facts that some facts are in doubt about, and those facts, by id.
 
     Args:
         store: The store.
@@ -59,14 +53,14 @@ async def others_of(
 
 
 def doubts_of(value: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> tuple[Doubt, ...]:
-    """Return what a fact is in doubt about now; of what has been forgotten nothing is told.
+    """Return the current doubts of a fact; forgotten facts raise none.
 
-    A fact that it needs speaks against it while that is over, any other one while that is believed: either may have
-    changed since, as when a branch of the conversation is left.
+    A fact that it needs counts while ended, any other one while believed: either may have changed since, as when a
+    branch of the conversation is left.
 
     Args:
         value: The fact, as JSON.
-        others: Facts, by id.
+        others: Facts as JSON, by id.
     """
     needs = set(value.get("needs") or ())
     told = [
@@ -91,25 +85,25 @@ def _since(value: Mapping[str, Any], other: Mapping[str, Any]) -> str:
 # Feedback on a turn, as it moves the memories that were used in it: bounded, the same in whatever order it comes.
 
 LOWEST, HIGHEST = 0.2, 0.8
-"""Importance that feedback moves to, at most: it never makes a memory worthless, or a certainty."""
+"""Bounds of importance that feedback moves to: never worthless, never certain."""
 
 _MOST = 0.3
-"""Most that feedback adds to importance or takes from it."""
+"""Most that feedback changes importance by."""
 
 _HALF = 2
-"""Verdicts, all of one kind, that move it half as far as it goes: one thumb is a hint, four are a pattern."""
+"""Verdicts of one kind for half the effect: one thumb is a hint, four are a pattern."""
 
 _TOGETHER = 1.1
-"""Between what is liked most and least, the factor in what they score: feedback decides between what is about equal."""
+"""Score factor between the best and the worst liked memory: feedback only breaks near ties."""
 
 
 def voted(record: AnyRecord, before: int, after: int) -> AnyRecord:
-    """Return a record as it is once the verdict on a turn that used it has changed.
+    """Return a record after the verdict on a turn that used it changed.
 
     Args:
         record: The record.
         before: The verdict until now: 1 for good, -1 for bad, 0 for none.
-        after: The verdict from now on.
+        after: The new verdict.
     """
     if before == after:
         return record
@@ -126,11 +120,10 @@ def voted(record: AnyRecord, before: int, after: int) -> AnyRecord:
 
 
 def in_favour(found: Sequence[RecallHit]) -> Sequence[RecallHit]:
-    """Return what was recalled in its order, but for what feedback decides; as it is where nobody gave any.
+    """Return recalled memories reordered by feedback.
 
     Args:
-        found: What was recalled, the best first. An order that is not that of the scores is somebody else's judgement,
-            a reranker's, and stays.
+        found: The memories, the best first. An order other than that of the scores is a reranker's, and stays.
     """
     factors = [favour(one.item.value) for one in found]
     if all(factor == 1.0 for factor in factors):
@@ -143,7 +136,7 @@ def in_favour(found: Sequence[RecallHit]) -> Sequence[RecallHit]:
 
 
 def favour(value: Mapping[str, Any]) -> float:
-    """Return the factor by which feedback changes what a record, given as JSON, counts among others; 1 without any.
+    """Return the score factor of a record's feedback, given as JSON; 1 without any.
 
     >>> favour({}), favour({"votes": {"up": 1, "down": 1}})
     (1.0, 1.0)
@@ -155,26 +148,25 @@ def favour(value: Mapping[str, Any]) -> float:
 
 
 def _liked(up: int, down: int) -> float:
-    """Return how much is liked what has so many verdicts, between -1 and 1."""
+    """Return the net approval of some verdicts, -1 to 1."""
     return (up - down) / (abs(up - down) + _HALF)
 
 
 # A fact that is said again: it has one more source, may hold for longer, and is true again where it was over.
 
 _MAX_WORDINGS = 20
-"""Ways to put a fact that are kept: the latest."""
+"""Wordings of a fact that are kept, the latest."""
 
 
 def said_again(fact: Fact, new: Fact) -> Fact:
-    """Return a known fact with more sources; one that was over is true again when said later.
+    """Return a known fact after it was said again: with more sources, and believed again if it was over.
+
+    If a more trusted origin now says it in the same words, the fact becomes that origin's and rests on its messages
+    alone, so that it goes with them.
 
     Args:
-        fact: The fact.
-        new: The same, as it is said now. Only the user's own words add support.
-
-    Returns:
-        The fact. Where whoever says it now in the same words is trusted more than who said it before, it is theirs, as
-        if they had been first: it stands on what they say alone, so that it goes with that.
+        fact: The known fact.
+        new: The same fact, as said now. Only the user's own words add support.
     """
     if lowest([fact.origin, new.origin]) is not fact.origin:
         # whoever is trusted less bears nothing out: if the user's own message goes, this must not stay in its name
@@ -218,12 +210,12 @@ def said_again(fact: Fact, new: Fact) -> Fact:
 
 
 def _taken_over(fact: Fact, new: Fact, *, is_believed: bool) -> dict[str, Any]:
-    """Return what changes of a fact that was known from others: what they bear out, and how they date it, goes.
+    """Return the update of a fact taken over from a less trusted origin; its evidence and dates are dropped.
 
     Args:
         fact: The fact.
-        new: The same, as it is said now.
-        is_believed: Whether it is believed; of what is over the end stays.
+        new: The same, as said now.
+        is_believed: False keeps the end of the fact.
     """
     told: dict[str, Any] = {"origin": new.origin, "quote": new.quote, "reading": new.reading}
     told |= {"source_ids": new.source_ids, "withdrawn": (), "support": max(1, len(new.source_ids))}
@@ -233,7 +225,7 @@ def _taken_over(fact: Fact, new: Fact, *, is_believed: bool) -> dict[str, Any]:
 
 
 def _until(fact: Fact, new: Fact) -> dict[str, Any]:
-    """Return until when a fact is true that is said again: it may go on, or be true again after its last day."""
+    """Return the update of a repeated fact's end: it may go on, or be true again after its last day."""
     if new.valid_to is not None:
         return {"valid_to": new.valid_to}
     if fact.valid_to is None or fact.valid_to >= new.said_at or new.origin is not Origin.USER:
@@ -242,7 +234,7 @@ def _until(fact: Fact, new: Fact) -> dict[str, Any]:
 
 
 def _with_wording(wordings: Sequence[Wording], new: Fact) -> tuple[Wording, ...]:
-    """Return the ways to put a fact with one more, which is the latest; one that is known has more sources."""
+    """Return the wordings of a fact with the newest last, deduplicated."""
     words = normalise(new.text)
     known = [wording for wording in wordings if normalise(wording.text) == words]
     sources = [source for wording in known for source in wording.source_ids]
@@ -252,11 +244,11 @@ def _with_wording(wordings: Sequence[Wording], new: Fact) -> tuple[Wording, ...]
 
 
 def revived(fact: Fact, at: datetime) -> dict[str, Any]:
-    """Return what changes of a fact that is over and is said again: its end counts again if that is ever withdrawn.
+    """Return the update of an ended fact that is believed again; its end counts again if the revival is withdrawn.
 
     Args:
         fact: The fact.
-        at: Since when it is believed again.
+        at: The time of the revival.
     """
     if fact.current:
         return BELIEVED

@@ -1,4 +1,4 @@
-"""Checks of a model's episode or summary against what was said and observed; deduplication of episodes."""
+"""Checks of a model's episode or summary against the messages and tool results; deduplication of episodes."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 
 _GOAL_SHARE = 0.5
-"""The share of a goal's words that the messages must have: what was wanted was said."""
+"""Share of a goal's words that the messages must have."""
 
 _SAME_SHARE = 0.7
-"""The share of the words of two goals, or of two lessons, that each must have of the other to be the same."""
+"""Share of words that two goals, or two lessons, must have of each other to be the same."""
 
 _NEARLY_ALL = 0.8
-"""The share of the words of a request from which what is told of its episode says it already."""
+"""Share of a request's words from which the account of its episode covers the request."""
 
 _MAX_SITUATION = 300
-"""Characters of the request that began an episode that are indexed and shown."""
+"""Characters of an episode's request that are indexed and shown."""
 
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
@@ -45,13 +45,13 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 def hold_episode(
     draft: EpisodeDraft, said: Sequence[str], observed: Sequence[str], at: Iterable[datetime] = ()
 ) -> EpisodeDraft | None:
-    """Return an episode without what is invented; None where its goal is not borne out.
+    """Return an episode without hallucinated parts; None if the messages do not support its goal.
 
     Args:
-        draft: What the model says.
+        draft: The model's episode.
         said: The messages of the turn.
-        observed: What tools returned in it: lessons come from nothing else.
-        at: When the messages were said: the draft may give the dates that "today" and "last Friday" mean.
+        observed: The tool results in it; lessons come from nothing else.
+        at: Times of the messages, for the dates meant by "today" and "last Friday".
     """
     asked, told, seen = Told(said, at), Told([*said, *observed], at), Told(observed, at)
     goal = draft.goal.strip()
@@ -74,12 +74,12 @@ def hold_episode(
 
 
 def hold_summary(text: str, said: Sequence[str], at: Iterable[datetime] = ()) -> str:
-    """Return what of a summary was said: its sentences whose names, numbers, words and language are; perhaps nothing.
+    """Return the supported sentences of a summary: names, numbers, words and language from the sources; perhaps none.
 
     Args:
         text: The summary.
-        said: What it sums up: the messages, and what tools returned.
-        at: When the messages were said.
+        said: The sources: messages and tool results.
+        at: Times of the messages.
 
     >>> hold_summary("User moved to Hue. User paid 90 dollars.", ["I have moved to Hue"])
     'User moved to Hue.'
@@ -88,22 +88,12 @@ def hold_summary(text: str, said: Sequence[str], at: Iterable[datetime] = ()) ->
 
 
 def same_episode(new: Episode, known: Iterable[Episode]) -> Episode | None:
-    """Return the known episode that a new one tells again: the same goal, in other words perhaps; None where none is.
-
-    Args:
-        new: The new one.
-        known: Those that it may be.
-    """
+    """Return the stored episode with the same goal as a new one, perhaps in other words; None if there is none."""
     return next((one for one in known if one.id == new.id or _is_same(one, new)), None)
 
 
 def merged(known: Episode, new: Episode) -> Episode:
-    """Return an episode with what a new telling of it adds: its outcome is the latest, and its lessons are all of them.
-
-    Args:
-        known: The episode as it is kept.
-        new: The same, told again.
-    """
+    """Return a known episode merged with a new account of it: the latest outcome, all lessons."""
     lessons = list(known.lessons)
     for lesson in new.lessons:
         lessons = [*(one for one in lessons if not _alike(one, lesson)), lesson]
@@ -131,16 +121,16 @@ def merged(known: Episode, new: Episode) -> Episode:
 
 
 def episode_text(told: str, situation: str) -> str:
-    """Return what search indexes of an episode, and a prompt shows.
+    r"""Return the indexed and shown text of an episode.
 
     Args:
-        told: What was wanted and what came of it.
-        situation: The request that began it; it stands on a line of its own, where it says more.
+        told: Goal and outcome.
+        situation: The request that began it; a line of its own unless `told` covers it.
 
     >>> episode_text("Book a flight. Booked.", "Please book me a flight")
     'Book a flight. Booked.'
     >>> episode_text("Book a flight. Booked.", "My sister marries in Rome")
-    'Book a flight. Booked.\\nMy sister marries in Rome'
+    'Book a flight. Booked.\nMy sister marries in Rome'
     """
     told, begun = told[:MAX_INDEXED_CHARS], shortened(situation.strip(), _MAX_SITUATION)
     if not begun or Vocabulary([told]).share(begun) >= _NEARLY_ALL:
@@ -159,7 +149,7 @@ def _is_same(one: Episode, other: Episode) -> bool:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Return whether two sentences say the same: nearly the same words, and no other name or number."""
+    """Return true if two sentences have nearly the same words, and no other name or number."""
     if normalise(one) == normalise(other):
         return True
     if unknown_numbers(one, values(other)) or unknown_numbers(other, values(one)):
@@ -180,26 +170,26 @@ def _is_said_by(one: str, other: str) -> bool:
 # Calls and thoughts that led to an answer: a model's thinking, in the forms of the providers.
 
 THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
-"""Types of content blocks in which a model thinks; nobody says what they say."""
+"""Types of content blocks with a model's thinking, which nobody says aloud."""
 
 CALLS = frozenset({"tool_call", "tool_use", "function_call", "server_tool_call", "server_tool_use"})
-"""Types of content blocks in which a model calls a tool."""
+"""Types of content blocks with a tool call."""
 
 _MAX_ARGUMENTS = 2_000
 _MAX_THINKING = 4_000
 _MAX_CALLS = 20
-"""Characters of the arguments of a call and of the thinking of a turn, and calls: the latest, the whole is in the
-thread."""
+"""Limits of a turn's record: characters of a call's arguments, characters of thinking, and calls. The latest are kept;
+the thread has all.
+"""
 
 _BESIDE = ("reasoning_content", "thought")
-"""Fields beside the content with what was thought: of servers of open models, and of the text form of tool
-calls."""
+"""Fields beside the content that hold thinking: of servers of open models, and of tool calls in text form."""
 
 _BEFORE = re.compile(r"\s*<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
 def called(messages: Sequence[AIMessage]) -> tuple[CalledTool, ...]:
-    """Return the tools that the messages before an answer called, the latest last.
+    """Return the tool calls before an answer, the latest last.
 
     >>> call = {"name": "look_up", "args": {"what": "Huế"}, "id": "c1"}
     >>> called([AIMessage("", tool_calls=[call])])
@@ -210,7 +200,7 @@ def called(messages: Sequence[AIMessage]) -> tuple[CalledTool, ...]:
 
 
 def calls_of(message: AIMessage) -> list[Mapping[str, Any]]:
-    """Return the calls of a message, each as {"name", "args", "id"}: its own, and those only its content has.
+    """Return the calls of a message, from its field and from its content, each as {"name", "args", "id"}.
 
     >>> calls_of(AIMessage([{"type": "tool_use", "name": "look_up", "input": {"what": "Huế"}, "id": "c1"}]))
     [{'name': 'look_up', 'args': {'what': 'Huế'}, 'id': 'c1'}]
@@ -222,10 +212,10 @@ def calls_of(message: AIMessage) -> list[Mapping[str, Any]]:
 
 
 def led_apart(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a message that is to be written with the calls and thoughts among its blocks in fields of their own.
+    """Return a message to be written with its calls and thinking moved from its blocks to their own fields.
 
     Args:
-        data: The message; `tool_calls` and `thinking` that it has stay, before what its blocks add.
+        data: The message; its `tool_calls` and `thinking` stay, ahead of those of its blocks.
 
     >>> led_apart({"content": [{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "Hi"}]})
     {'content': [{'type': 'text', 'text': 'Hi'}], 'thinking': 'Hm.'}
@@ -247,7 +237,7 @@ def led_apart(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def thoughts_in(messages: Sequence[AIMessage]) -> str:
-    """Return what a model thought before its answer and for it, the latest where that is much.
+    """Return a model's thinking for an answer, the latest part if it is long.
 
     >>> thoughts_in([AIMessage([{"type": "thinking", "thinking": "Hm.", "signature": "x"}])])
     'Hm.'
@@ -258,7 +248,7 @@ def thoughts_in(messages: Sequence[AIMessage]) -> str:
 
 
 def thought_before(text: str) -> str:
-    """Return the part in tags with which a text begins where a model thinks aloud; empty where it does not.
+    """Return the tagged thinking at the head of a text; empty if there is none.
 
     >>> thought_before("<think>Hm.</think> Hello"), thought_before("I think so")
     ('<think>Hm.</think>', '')
@@ -283,7 +273,7 @@ def _is_thought(block: Any) -> bool:
 
 
 def _call(block: Any) -> Mapping[str, Any] | None:
-    """Return what a block calls, as {"name", "args", "id"}; None where it calls nothing."""
+    """Return the call of a block as {"name", "args", "id"}; None if it is none."""
     if not isinstance(block, Mapping) or block.get("type") not in CALLS or not isinstance(block.get("name"), str):
         return None
     args: Any = next((block[name] for name in ("args", "input", "arguments") if name in block), {})
@@ -300,7 +290,7 @@ def _latest(thought: str) -> str:
 
 
 def _texts(part: Any) -> Iterable[str]:
-    """Yield what was thought in a block: its text, or parts that have one."""
+    """Yield the texts of a thinking block."""
     if isinstance(part, str):
         if part.strip():
             yield part.strip()
@@ -330,14 +320,9 @@ _MOST = 20
 
 
 async def with_places(store: BaseStore, user_id: str, results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
-    """Return results of which each fact of several messages says where these were said.
+    """Return results with the conversations and turns of each fact that has several messages.
 
-    The store is asked only where such a fact stands beside a summary of summaries.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        results: What was found.
+    The store is asked only if such a fact stands beside a summary of summaries.
     """
     several = [item for item in results if item.source == FACT.name and len(item.source_ids) > 1]
     if not several or not any(_is_higher(item) for item in results):
@@ -366,57 +351,37 @@ def _place(message: Mapping[str, object]) -> SaidIn:
 # A fact that others vouch for and that its owner then says: from then on it is theirs, in their words.
 
 _OWNERS = frozenset({Origin.USER, Origin.ASSENT})
-"""Origins of the owner's own statements and assents. Nobody else's other words take the place of a fact."""
+"""Origins of the owner's own statements and assents; only these replace a fact by other words."""
 
 
 def is_told_anew(fact: Fact, new: Fact) -> bool:
-    """Return whether a fact is said by who is trusted more, in a message that was not known to say it.
-
-    Args:
-        fact: The fact.
-        new: The same, as it is said now.
-    """
+    """Return true if a more trusted origin says a fact in a message that is not among its sources."""
     heard = {*fact.source_ids, *fact.withdrawn}
     return is_higher(new.origin, fact.origin) and not heard.issuperset(new.source_ids)
 
 
 def is_put_anew(fact: Fact, new: Fact) -> bool:
-    """Return whether what its owner says takes the place of a fact: they put it in other words.
-
-    Args:
-        fact: The fact.
-        new: The same, as it is said now.
-    """
+    """Return true if the owner says a fact of another origin in other words, which then replace it."""
     return new.origin in _OWNERS and is_told_anew(fact, new) and normalise(new.text) != normalise(fact.text)
 
 
 def ways(fact: Fact) -> set[str]:
-    """Return how a fact is put, as texts are compared."""
+    """Return the normalised wordings of a fact."""
     return {normalise(fact.text), *(normalise(wording.text) for wording in fact.wordings)}
 
 
 def says_again(heir: Fact, fact: Fact) -> bool:
-    """Return whether a fact that took the place of another says the same, and is only trusted more.
-
-    Args:
-        heir: The fact that took its place.
-        fact: The fact that is over.
-    """
+    """Return true if a successor says the same as an ended fact, with more trust."""
     return is_higher(heir.origin, fact.origin) and normalise(fact.text) in ways(heir)
 
 
 def unsourced(wordings: Iterable[Wording]) -> tuple[Wording, ...]:
-    """Return wordings without who used them: they tell how else a fact is put, and bear nothing out."""
+    """Return wordings without sources: alternative texts that support nothing."""
     return tuple(wording.model_copy(update={"source_ids": ()}) for wording in wordings)
 
 
 def put_anew(own: Fact, fact: Fact) -> Fact:
-    """Return the owner's own fact with what was known of the one whose place it takes: other wordings, what needs it.
-
-    Args:
-        own: The fact in the owner's words.
-        fact: The fact in the words of others.
-    """
+    """Return the owner's fact with the wordings and dependants of the fact it replaces."""
     others = (Wording(text=fact.text, said_at=fact.said_at, source_ids=()), *unsourced(fact.wordings))
     known = ways(own)
     more = tuple(one for one in others if normalise(one.text) not in known)

@@ -202,7 +202,7 @@ class Composer:
         return fact.sentence, Origin.ASSENT
 
     def _is_from_question(self, fact: Located) -> bool:
-        """Return true if a sentence has all its words from the assistant's question, none from the clause: "Yes I do"."""
+        """Return true if a sentence takes all its words from the assistant's question, none from the clause."""
         quote, sentence = fact.quote, without_user(fact.sentence)
         asked = self.briefing.before(fact.clauses[0].message)
         if not (asked and words(quote) and content_words(sentence)) or share(sentence, [quote]) > 0:
@@ -232,7 +232,7 @@ class Composer:
         return answered(fact.sentence, fact.quote, [asked], tainted=self.briefing.tainted, before=before)
 
     def _with_question(self, fact: Located) -> str:
-        """Return a one-word answer behind its question ("What size are you? 46"); empty if it is none."""
+        """Return a one-word answer behind its question ("Shoe size? 46"); empty if it is none."""
         quote = fact.quote
         asked = [one.text for one in cut(self.briefing.before(fact.clauses[0].message)) if one.asks][-1:]
         if self.briefing.tainted or not asked or length(quote) > 1 or fact.proposed.rel != "new":
