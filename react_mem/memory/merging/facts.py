@@ -141,6 +141,10 @@ Said = TypeVar("Said", bound=BaseMessage)
 def with_appended(answer: AIMessage, line: str) -> AIMessage:
     r"""Return an answer with a line of the runtime at its end.
 
+    Args:
+        answer: The model's answer.
+        line: The line.
+
     >>> with_appended(AIMessage("Painted."), "Next: wash it.").text
     'Painted.\n\nNext: wash it.'
     """
@@ -153,6 +157,9 @@ def with_appended(answer: AIMessage, line: str) -> AIMessage:
 
 def as_said(message: Said) -> Said:
     """Return a message without the line that the runtime appended.
+
+    Args:
+        message: The message.
 
     >>> as_said(with_appended(AIMessage("Painted."), "Next: wash it.")).text
     'Painted.'

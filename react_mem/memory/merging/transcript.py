@@ -258,7 +258,11 @@ def _joined(message: BaseMessage, named: Callable[[Mapping[str, Any]], str]) -> 
 
 
 def kept_out(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return the messages of a turn without memory, marked to stay out of it; those marked already are left out."""
+    """Return the messages of a turn without memory, marked to stay out of it; those marked already are left out.
+
+    Args:
+        messages: The messages of a turn.
+    """
     return [
         message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, NOT_KEPT: True}})
         for message in messages
@@ -336,7 +340,13 @@ def _bound(owners: Known, user_id: str) -> None:
 
 
 def speaker_changes(store: BaseStore, user_id: str, messages: Sequence[Message]) -> list[Change]:
-    """Return the writes of speakers that are new with some messages."""
+    """Return the writes of speakers that are new with some messages.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        messages: The messages written with them.
+    """
     owners = kept_with(store, Known)
     _, known, written = owners.get(user_id, (_NEVER, (), 0))
     new = sorted({message.speaker for message in messages if message.speaker} - set(known))

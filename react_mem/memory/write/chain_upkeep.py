@@ -1,4 +1,4 @@
-"""Upkeep of a conversation's chain: what is said joins it, each message once, and what is due of it is summed up."""
+"""Upkeep of a conversation's chain: each message is appended once, and due parts are summarised."""
 
 from __future__ import annotations
 
@@ -24,18 +24,13 @@ from react_mem.memory.write.session import TurnReport
 from react_mem.memory.write.summed_up import stands_for
 
 MAX_FOLDS = 20
-"""Summaries made in one go, a minute or so of a fast model; a turn needs four at most, one of each level. What an older
-conversation has beyond that is summed up behind its next turns."""
+"""Most summaries made in one go, a minute or so of a fast model; a turn needs at most one of each of the four
+levels. The rest of an older conversation is summarised behind its next turns.
+"""
 
 
 async def load_chain(memory: MemoryFacade, user_id: str, session_id: str) -> ContextChain | None:
-    """Return the chain of a conversation; None where it has none.
-
-    Args:
-        memory: The facade.
-        user_id: The owner.
-        session_id: The conversation.
-    """
+    """Return the chain of a conversation; None without one."""
     found = await memory.records(user_id, MemoryScope.STATE, [CHAIN.id(session_id)])
     return next((ContextChain.from_value(value) for value in found.values()), None)
 
@@ -47,17 +42,17 @@ async def join(
     messages: Sequence[Message],
     before: ContextChain | None,
 ) -> tuple[ContextChain | None, list[Change]]:
-    """Return the chain of a conversation that the messages of turns have joined, and its write; none where they had.
+    """Append the messages of turns to a chain; return the chain and its write, no write if nothing is new.
 
-    What follows directly on what joined last is appended. Anything else - the first turn of a conversation that is
-    older than its chain, a gap, a branch - is looked up in the whole conversation.
+    Direct successors of the chain's end are appended. For anything else - the first turn of a conversation older
+    than its chain, a gap, a branch - the whole conversation is read.
 
     Args:
         memory: The facade.
         user_id: The owner.
-        turns: Turns of one conversation, in their order.
-        messages: What was said in them.
-        before: The chain as it is; None where there is none.
+        turns: Turns of one conversation, in order.
+        messages: Their messages.
+        before: The chain, if there is one.
     """
     if not turns:
         return before, []
@@ -75,15 +70,7 @@ async def join(
 
 
 async def caught_up(memory: MemoryFacade, user_id: str, chain: ContextChain) -> ContextChain:
-    """Return a chain with what its conversation has beyond it, as far as there is room for it to wait.
-
-    It reads the whole conversation.
-
-    Args:
-        memory: The facade.
-        user_id: The owner.
-        chain: The chain.
-    """
+    """Return a chain with the missing messages of its conversation that fit. Reads the whole conversation."""
     namespace = scope_namespace(user_id, MemoryScope.DIALOG)
     # one listing is one snapshot: of pages, a write in between moves some
     found = await memory.store.asearch(
@@ -103,7 +90,7 @@ async def caught_up(memory: MemoryFacade, user_id: str, chain: ContextChain) -> 
 
 
 def _followed(chain: ContextChain, turn: PendingTurn, said: dict[str, Message]) -> ContextChain | None:
-    """Return the chain with what is new of a turn; None where something between them may be missing."""
+    """Return the chain with a turn's new messages; None if there may be a gap."""
     before = turn.context_ids[-1] if turn.context_ids else None
     for id_ in turn.source_ids:
         if id_ in said and not chain.has(id_):
@@ -127,18 +114,15 @@ async def fold(
     agent_id: str,
     known: ContextChain | None = None,
 ) -> TurnReport:
-    """Sum up what is due of a conversation, as far as one go takes it.
+    """Summarise the due parts of a conversation, as many as one go takes.
 
     Args:
-        memory: The facade; its policy says what is due.
-        summariser: Makes the summaries.
+        memory: The facade, with the policy of summaries.
+        summariser: The summariser.
         user_id: The owner.
         session_id: The conversation.
-        agent_id: The agent that sums up.
-        known: The chain as it was written a moment ago; by default it is read.
-
-    Returns:
-        What was done.
+        agent_id: The agent.
+        known: The chain as written a moment ago; by default it is read.
     """
     making = summariser.begin(memory.policy.summaries, memory.policy.extraction.timeout)
     done, problems = TurnReport(), dict[str, None]()
@@ -163,7 +147,7 @@ async def fold(
 async def _current(
     memory: MemoryFacade, user_id: str, session_id: str, agent_id: str, known: ContextChain | None
 ) -> ContextChain | None:
-    """Return the chain, with what it has to catch up with once nothing of it is due; None for an empty conversation."""
+    """Return the chain, caught up once nothing of it is due; None for an empty conversation."""
     chain = known if known is not None else await load_chain(memory, user_id, session_id)
     if chain is not None and (not chain.behind or next_fold(chain, memory.policy.summaries)):
         return chain
@@ -177,7 +161,7 @@ async def _current(
 
 
 async def _task(memory: MemoryFacade, user_id: str, chain: ContextChain, due: Fold) -> SummaryTask | None:
-    """Return what is to be summed up; None where a message of it is gone, and so leaves the chain."""
+    """Return the task of a due summary; None if a message of it was forgotten, which leaves the chain."""
     waiting = [entry.id for entry in due.entries if entry.is_message]
     said = await memory.records(user_id, MemoryScope.DIALOG, waiting) if waiting else {}
     if gone := [id_ for id_ in waiting if id_ not in said]:
@@ -203,7 +187,7 @@ async def _task(memory: MemoryFacade, user_id: str, chain: ContextChain, due: Fo
 async def _commit(
     memory: MemoryFacade, user_id: str, agent_id: str, due: Fold, made: Made, session_id: str
 ) -> ContextChain | None:
-    """Write a summary with the chain that holds it, if the chain still holds what it sums up; return that chain."""
+    """Write a summary and the chain with it, and return the chain; None if the chain has changed since."""
 
     async def step() -> tuple[ContextChain | None, list[Change]]:
         chain = await load_chain(memory, user_id, session_id)
@@ -234,7 +218,7 @@ async def _commit(
 
 
 async def _below(memory: MemoryFacade, user_id: str, due: Fold) -> dict[str, dict[str, Any]]:
-    """Return the summaries that are summed up, by id; none of a summary of messages."""
+    """Return the summaries covered by a fold, by id; none for a fold of messages."""
     ids = [entry.id for entry in due.parts if not entry.is_message]
     return await memory.records(user_id, MemoryScope.DIALOG, ids) if ids else {}
 

@@ -1,4 +1,4 @@
-"""Drawing from turns that a worker has claimed: indexed, shown to the model with what is known, its answer written."""
+"""Extraction of claimed turns: indexing, prompt with related facts, and the write of the answer."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ log = logging.getLogger(__name__)
 
 
 async def draw(session: Session, due: Sequence[PendingTurn], worker: str) -> TurnReport:
-    """Draw from turns of one conversation.
+    """Extract from claimed turns of one conversation.
 
     Args:
         session: The conversation.
         due: The turns.
-        worker: Who has claimed them.
+        worker: Their claimant.
     """
     try:
         due = await _on_path(session, due, worker)
@@ -80,23 +80,14 @@ async def draw(session: Session, due: Sequence[PendingTurn], worker: str) -> Tur
 
 
 def says_nothing(messages: Sequence[Message]) -> bool:
-    """Return whether the user only showed something, of which a model could read nothing.
-
-    Args:
-        messages: Messages of a conversation.
-    """
+    """Return true if the user's messages have media alone and no text."""
     theirs = [message.text for message in messages if message.role == "user"]
     return bool(theirs) and not any(theirs)
 
 
 async def _sum_up(session: Session, due: Sequence[PendingTurn], messages: Sequence[Message], worker: str) -> TurnReport:
-    """Sum turns up of which the agent's tools keep the facts; a model that fails is asked again later.
-
-    Args:
-        session: The conversation.
-        due: The turns.
-        messages: What was said in them.
-        worker: Who has claimed them.
+    """Summarise turns under a policy without extraction, where the agent's tools store facts; retry a failing model
+    later.
     """
     if session.extractor is None:
         told = await asyncio.to_thread(told_of, messages)
@@ -113,12 +104,12 @@ async def _sum_up(session: Session, due: Sequence[PendingTurn], messages: Sequen
 
 
 async def ask(session: Session, transcript: Sequence[TranscriptMessage], related: Sequence[Fact] = ()) -> Extraction:
-    """Have the model say what is in a conversation.
+    """Ask the model for an extraction.
 
     Args:
-        session: The conversation; it has an extractor.
-        transcript: What the model is shown of it.
-        related: The facts that it may be about.
+        session: The conversation, with an extractor.
+        transcript: The messages in the prompt.
+        related: The facts in the prompt.
 
     Raises:
         ExtractionError: If the model fails.
@@ -143,12 +134,12 @@ async def ask(session: Session, transcript: Sequence[TranscriptMessage], related
 def transcript_of(
     messages: Sequence[Message], read: Collection[str], wanted: Collection[str] = ()
 ) -> list[TranscriptMessage]:
-    """Return messages as a model is shown them, those with words.
+    """Return messages with words as the model sees them.
 
     Args:
         messages: The messages.
-        read: The ids of those that are drawn from; the others are shown for what comes before them.
-        wanted: The ids of those with which a turn begins of which the switching engine wants a snapshot.
+        read: The ids of those to extract from; the others are context.
+        wanted: The ids of the first messages of turns that need a snapshot.
     """
     return [
         TranscriptMessage(
@@ -168,13 +159,13 @@ def transcript_of(
 def _turns_of(
     due: Sequence[PendingTurn], shown: Sequence[Message], messages: Sequence[Message]
 ) -> list[TranscriptMessage]:
-    """Return turns as a model is shown them, with what the agent did, and of which a snapshot is wanted."""
+    """Return turns as the model sees them, with the agent's steps and the requests for snapshots."""
     wanted = {turn.source_ids[0] for turn in due if turn.snapshot and turn.source_ids}
     return _with_steps(transcript_of(shown, {message.id for message in messages}, wanted), due)
 
 
 def _with_steps(transcript: list[TranscriptMessage], due: Sequence[PendingTurn]) -> list[TranscriptMessage]:
-    """Put what the agent did before the last message of each turn."""
+    """Insert the agent's steps before the last message of each turn."""
     for turn in due:
         if turn.steps:
             last = max((place for place, m in enumerate(transcript) if m.id in turn.source_ids), default=0)
@@ -184,12 +175,12 @@ def _with_steps(transcript: list[TranscriptMessage], due: Sequence[PendingTurn])
 
 
 def _may_fork(turn: PendingTurn) -> bool:
-    """Return whether a turn may be left behind, or leave others: one that never closed may be gone from its thread."""
+    """Return true if a turn may leave a branch or be on one: an unclosed one may be gone from its thread."""
     return turn.forked or (len(turn.source_ids) == 1 and not turn.chained)
 
 
 async def _on_path(session: Session, due: Sequence[PendingTurn], worker: str) -> Sequence[PendingTurn]:
-    """Return the turns that the conversation has not left behind; what it has is no longer believed."""
+    """Return the turns on the current branch; facts of left branches are no longer believed."""
     if not any(map(_may_fork, due)):
         return due
     await follow(session.memory.store, session.user_id, session.session_id)
@@ -199,10 +190,10 @@ async def _on_path(session: Session, due: Sequence[PendingTurn], worker: str) ->
 async def _index(
     session: Session, due: Sequence[PendingTurn], worker: str
 ) -> tuple[Sequence[PendingTurn], Sequence[Message], ContextChain | None]:
-    """Let messages be found by meaning and join the chain.
+    """Embed messages and append them to the chain.
 
     Returns:
-        The turns that are still this worker's, which know that they have joined, their messages, and the chain.
+        The turns still claimed, marked as appended, their messages, and the chain.
     """
     joins = session.memory.policy.summaries.enabled
 
@@ -220,12 +211,12 @@ async def _index(
 async def _indexed(
     session: Session, turns: Sequence[PendingTurn], facts: Sequence[str] = ()
 ) -> tuple[Sequence[Message], ContextChain | None, dict[str, Fact | None], list[Change]]:
-    """Return the messages of turns, the chain that they have joined, and the writes of both; one round trip.
+    """Return the messages of turns, the chain with them, some facts, and the writes of the first two; one round trip.
 
     Args:
         session: The conversation.
         turns: The turns.
-        facts: Facts to look up in it, which are returned too.
+        facts: Ids of facts to look up.
     """
     ids = list(dict.fromkeys(source for turn in turns for source in turn.source_ids))
     if not ids:
@@ -253,13 +244,10 @@ async def _indexed(
 
 
 async def draw_at_once(session: Session) -> TurnReport | None:
-    """Keep what waits word for word, in one step and without a claim: no model is asked that could take its time.
-
-    Args:
-        session: The conversation; it has no extractor.
+    """Store waiting turns verbatim in one step without a claim: no slow model is asked.
 
     Returns:
-        None where it takes more: a conversation that has forked, a wish to forget, more turns than one step takes.
+        The report; None for a forked conversation, a request to forget, or more turns than one step takes.
     """
 
     async def step() -> tuple[TurnReport | None, list[Change]]:
@@ -285,7 +273,7 @@ async def draw_at_once(session: Session) -> TurnReport | None:
 
 
 async def _shown(session: Session, due: Sequence[PendingTurn], messages: Sequence[Message]) -> list[Message]:
-    """Return the messages of turns, each turn with those before it that the model is shown too."""
+    """Return the messages of turns, each turn after its context."""
     known = {message.id: message for message in messages}
     context = [id_ for turn in due for id_ in turn.context_ids if id_ not in known]
     told = {**known, **{message.id: message for message in await session.messages(context)}}

@@ -1,4 +1,4 @@
-"""Noticing that a conversation has forked, from what a turn reads and writes anyway."""
+"""Detection of forked conversations, from the reads and writes of a turn."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Reached:
     """Position of a conversation after a turn.
 
     Args:
-        forked: Whether it may have left a branch behind.
-        marks: The write of where the conversation is after it.
-        held: What the write has to find for that to be so; None where it has been read.
+        forked: True if it may have left a branch behind.
+        marks: The writes of the new position.
+        held: The guard of the write, for a position that was assumed; None for one that was read.
     """
 
     forked: bool = False
@@ -62,13 +62,7 @@ class Reached:
 
 @dataclass(frozen=True)
 class BranchesOf:
-    """The branches of one conversation.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation.
-    """
+    """Branches of one conversation."""
 
     store: BaseStore
     user_id: str
@@ -83,17 +77,14 @@ class BranchesOf:
         *,
         blocking: bool = False,
     ) -> bool:
-        """Follow a thread, if it has been forked; what has been read tells without asking anybody that it has not.
+        """Follow a thread if it has forked; return true if beliefs may have changed. Mostly without any request.
 
         Args:
             thread: The messages of the conversation.
-            since: The id of the last message that memory had when the thread was where it is.
-            found: What a read returned, with the record of the message that memory has last.
-            config: The run's config, which tells a thread that was forked at its beginning from a new one.
-            blocking: Whether the agent runs outside of an event loop.
-
-        Returns:
-            Whether what is believed may have changed.
+            since: The id of the last message in memory at this point of the thread.
+            found: The results of a read, with the record of memory's last message.
+            config: The run's config, which tells a thread forked at its beginning from a new one.
+            blocking: True outside of an event loop.
         """
         tip, last = found.tip, record_named(self.session_id, since) if since is not None else ""
         there = since is None or any(message.id == since for message in reversed(thread))
@@ -116,23 +107,23 @@ class BranchesOf:
         return await begin_anew(self.store, self.user_id, self.session_id, shown)
 
     def _asks(self, payload: Mapping[str, Any]) -> bool:
-        """Return whether a record is a message of the user in this conversation."""
+        """Return true if a record is a user message of this conversation."""
         return payload.get("session_id") == self.session_id and payload.get("role") == "user"
 
     def note(self, tip: str | None) -> None:
-        """Take note of the tip that was read or written; None where it is not known any more."""
+        """Cache the tip that was read or written; None drops it."""
         note_tip(self.store, self.user_id, self.session_id, tip)
 
     def linked(
         self, records: Sequence[Message], new: Sequence[Message], since: str | None, *, found: bool
     ) -> list[Message]:
-        """Return new messages, each with the one that it follows on.
+        """Return new messages with their predecessors.
 
         Args:
             records: The messages of the turn, in order.
             new: Those that are new.
-            since: The id of the last message that memory had.
-            found: Whether the thread still holds it; else it has been trimmed, and what is new follows on it.
+            since: The id of the last message in memory.
+            found: False if the thread was trimmed before `since`; new messages then follow on it.
         """
         before = record_named(self.session_id, since) if since else start_of(self.session_id, records[0].id)
         unknown = {record.id for record in new}
@@ -147,18 +138,17 @@ class BranchesOf:
     def expected(
         self, earlier: Sequence[BaseMessage], asked: Sequence[BaseMessage], tip: str, since: str | None
     ) -> Reached | None:
-        """Return where a turn leaves the conversation, if nobody has written to it since this process last saw it.
-
-        Nothing is read: what is expected is checked by the write.
+        """Return the position after a turn if nobody has written since this process last looked. Reads nothing; the
+        write checks.
 
         Args:
-            earlier: The messages of the thread before those of the turn.
-            asked: The messages of the thread before the question.
-            tip: The record of the last message of the turn.
-            since: The id of the last message that memory had.
+            earlier: The thread's messages before the turn.
+            asked: The thread's messages before the question.
+            tip: The record of the turn's last message.
+            since: The id of the last message in memory.
 
         Returns:
-            None where that is not known, or where the turn may have left a branch behind.
+            None if it is unknown, or if the turn may have left a branch.
         """
         known = known_tip(self.store, self.user_id, self.session_id)
         if known is None:
@@ -171,14 +161,14 @@ class BranchesOf:
         return Reached(False, self._marks(known, earlier, tip), held)
 
     async def reached(self, earlier: Sequence[BaseMessage], tip: str, since: str | None) -> Reached:
-        """Return where a turn leaves the conversation.
+        """Return the position after a turn.
 
-        Nothing is read for a question that is only answered again, so that the fork shows when the answer is stored.
+        For a regenerated answer only the tip is compared; the fork shows when the answer is stored.
 
         Args:
-            earlier: The messages of the thread before the turn.
-            tip: The record of its last message.
-            since: The id of the last message that memory had.
+            earlier: The thread's messages before the turn.
+            tip: The record of the turn's last message.
+            since: The id of the last message in memory.
         """
         last = record_named(self.session_id, since) if since else ""
         asked = [
@@ -202,27 +192,24 @@ class BranchesOf:
 # The facts that the model is shown beside what was said, so that it updates what is known rather than adds to it.
 
 NEIGHBOURS = 20
-"""Facts shown to the model: half of them near in meaning, half of them sharing words."""
+"""Facts shown to the model, so that it updates them instead of adding: half near in meaning, half sharing words."""
 
 _SECONDS = 10.0
-"""Until the facts are found by their words alone."""
+"""Timeout of the embedder, after which facts are found by words alone."""
 
 log = logging.getLogger(__name__)
 
 
 async def related_facts(store: BaseStore, user_id: str, said: Sequence[str]) -> list[Fact]:
-    """Return the facts that may be about what was said, neighbours in meaning and in words in turn.
+    """Return the facts that may be about some messages, neighbours in meaning and in words in turn, each once.
 
-    Those that are over by their own dates are among them, so that telling them again adds no second one; those that
-    something else has ended are not.
+    Facts that ended by their own dates are included, so that a repetition adds no second one. If the embedder
+    fails, only words count.
 
     Args:
         store: The store.
         user_id: The owner.
-        said: The messages of the user.
-
-    Returns:
-        Facts, each once. Where the embedder fails, those that share words.
+        said: The user's messages.
     """
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     texts = [text for text in said if text.strip()]
@@ -252,7 +239,7 @@ def _sharing_words(namespace: tuple[str, ...], text: str) -> RecallOp:
 
 
 def _in_turn(found: Iterable[Sequence[Item]]) -> list[Item]:
-    """Return the first of each, then the second of each, and so on; each item once."""
+    """Interleave lists of items, each item once."""
     items = chain.from_iterable(zip_longest(*found))
     return list({item.key: item for item in items if item is not None}.values())
 
@@ -261,15 +248,15 @@ def _in_turn(found: Iterable[Sequence[Item]]) -> list[Item]:
 
 _MAX_SUMMARY = 500
 _MAX_GOAL = 300
-"""Characters, as a model's are bounded (`write.extraction.checks`)."""
+"""Character limits, as for a model's (`write.extraction.checks`)."""
 
 
 def told_of(messages: Sequence[Message], *, whole: bool = False) -> Extraction:
-    """Return the summary of messages; of a whole conversation, what was wanted first and what was said of it.
+    """Return an extractive summary of messages; for a whole conversation also its episode.
 
     Args:
         messages: The messages, in order.
-        whole: Whether they are a conversation, which is an episode.
+        whole: True for a whole conversation.
     """
     sources = [Source.of_message(whole_text(vars(message)), message.created_at, message.role) for message in messages]
     if not sources:

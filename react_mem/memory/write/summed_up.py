@@ -1,4 +1,4 @@
-"""Episodes and preferences that a summary stands for: those that come from what it sums up, found without a model."""
+"""Episodes and preferences covered by a summary, found through its sources without a model."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Summary
 
 _MOST = 50
-"""Episodes, and preferences, that a summary names: the latest. A master stands for a conversation of any length."""
+"""Most episodes, and preferences, that a summary names, the latest: a master covers a conversation of any length."""
 
 
 async def stands_for(
     memory: MemoryFacade, user_id: str, messages: Sequence[str], below: Iterable[Mapping[str, Any]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return which episodes and preferences a summary of its chain names, as the fields of the summary.
+    """Return the episodes and preferences of a summary, as its fields.
 
     Args:
         memory: The facade.
         user_id: The owner.
-        messages: The messages that it sums up.
-        below: The summaries that it sums up, as JSON.
+        messages: The messages that it covers.
+        below: The summaries that it covers, as JSON.
     """
     said = await reader(memory.store, user_id)(messages)
     drawn = [
@@ -51,7 +51,7 @@ async def stands_for(
 
 
 def preferences_among(facts: Iterable[Fact]) -> tuple[str, ...]:
-    """Return the ids of the facts that are believed and say what the user prefers, the latest last."""
+    """Return the ids of the believed facts that state a preference, the latest last."""
     preferred = (fact for fact in facts if fact.current and states_preference(fact.text))
     return _latest((fact.said_at.isoformat(), fact.id) for fact in preferred)
 
@@ -59,14 +59,7 @@ def preferences_among(facts: Iterable[Fact]) -> tuple[str, ...]:
 async def told_of_in_chain(
     memory: MemoryFacade, user_id: str, chain: ContextChain | None, episode_id: str
 ) -> list[Change]:
-    """Return the writes by which the summaries that stand in a conversation's chain name the episode that it was.
-
-    Args:
-        memory: The facade.
-        user_id: The owner.
-        chain: The chain; None where there is none.
-        episode_id: The episode.
-    """
+    """Return the writes that name a conversation's episode in the summaries of its chain."""
     ids = [entry.id for entry in chain.entries if not entry.is_message] if chain is not None else []
     found = await memory.records(user_id, MemoryScope.DIALOG, ids) if ids else {}
     summaries = [Summary.from_value(value) for value in found.values() if SUMMARY.matches(value)]

@@ -1,4 +1,4 @@
-"""From a summary back to what was said: level by level, down to the messages."""
+"""Expansion of a summary into its sources, level by level, down to the messages."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from react_mem.memory.model.records import Message, Summary
 from react_mem.memory.write.chain_upkeep import load_chain
 
 MIN_PREFIX = 6
-"""Characters of an id that tell the summaries of one chain apart, of which there are a dozen."""
+"""Characters of an id that tell the dozen summaries of one chain apart."""
 
 _MAX_DEPTH = 12
-"""Levels that there can be, messages and master included, and one to spare."""
+"""Most levels, messages and master included, and one to spare."""
 
 
 @dataclass(frozen=True)
 class Unfolded:
-    """A summary or a message, with what it was made of.
+    """Summary or message, with its sources.
 
     Args:
         record: The record.
-        parts: What it was made of, in the order of the conversation; a message has none.
-        missing: The ids of parts that are no longer there.
+        parts: Its sources, in the order of the conversation; a message has none.
+        missing: The ids of deleted sources.
     """
 
     record: Summary | Message
@@ -42,16 +42,7 @@ class Unfolded:
 
 
 async def unfold(memory: MemoryFacade, user_id: str, summary_id: str) -> Unfolded | None:
-    """Return a summary with everything that it stands for, in one round trip a level.
-
-    Args:
-        memory: The facade.
-        user_id: The owner: nobody else's summaries are found.
-        summary_id: The summary.
-
-    Returns:
-        The summary as a tree; None if the owner has no such summary.
-    """
+    """Return a summary as a tree of its sources, with one round trip a level; None if the owner has no such summary."""
     found: dict[str, dict[str, Any]] = {}
     wanted = {summary_id}
     for _ in range(_MAX_DEPTH):
@@ -67,7 +58,7 @@ async def unfold(memory: MemoryFacade, user_id: str, summary_id: str) -> Unfolde
 
 
 async def find_summary(memory: MemoryFacade, user_id: str, session_id: str, name: str) -> str | None:
-    """Return the id of a summary that is named by it, or by its beginning: in a conversation's chain, else in any.
+    """Return the id of a summary by its id or prefix: in a conversation's chain, else in any.
 
     Args:
         memory: The facade.
