@@ -49,7 +49,6 @@ def _live(fact: Fact, gone: Collection[str]) -> tuple[str, ...]:
 
 
 def _last_said(fact: Fact, gone: Collection[str], said_at: Mapping[str, datetime]) -> datetime:
-    """Return the time of a fact's latest live source."""
     times = (said_at[part_of(source)] for source in _live(fact, gone) if part_of(source) in said_at)
     return max(times, default=fact.said_at)
 

@@ -89,7 +89,6 @@ def following(id_: str, after: Mapping[str, str]) -> set[str]:
 
 
 def _line(id_: str, after: Mapping[str, str]) -> list[str]:
-    """Return a message and its ancestors, up to the root."""
     line: dict[str, None] = {}
     while id_ and id_ not in line:
         line[id_] = None
@@ -156,8 +155,6 @@ def forgotten_branches(user_id: str, session_id: str, aside: Iterable[Item]) -> 
     """Return the deletes of a conversation's branches and bookkeeping.
 
     Args:
-        user_id: The owner.
-        session_id: The conversation.
         aside: All records of the owner that were set aside.
     """
     gone = [item for item in aside if item.value.get("session_id") == session_id]
@@ -222,8 +219,6 @@ async def was_on_thread(config: RunnableConfig, session_id: str, tip: str, *, bl
     Asked only if memory has a conversation and the thread holds nothing of it.
 
     Args:
-        config: The run's config.
-        session_id: The conversation.
         tip: The record of the message.
         blocking: True outside of an event loop, where the checkpointer is synchronous.
     """

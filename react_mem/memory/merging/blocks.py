@@ -103,7 +103,6 @@ def by_reference(block: Mapping[str, Any], kept: dict[str, Attachment] | None) -
     """Return a block without data: with a reference to stored data, with an external URL, or `omitted`. Idempotent.
 
     Args:
-        block: The block.
         kept: Receives the data, by reference; None keeps no data.
 
     >>> kept = {}
@@ -155,7 +154,6 @@ def said_again(content: Sequence[Any], data: Mapping[str, str]) -> list[dict[str
     """Return a record's content for a model: with the data of attachments, or their captions in words.
 
     Args:
-        content: The content.
         data: The data of attachments as base64, by reference.
     """
     blocks = []
@@ -197,7 +195,6 @@ def _where(flat: Mapping[str, Any], data: str, kept: dict[str, Attachment] | Non
 
 
 def _flat(block: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a block with its nested fields lifted to the top."""
     flat = dict(block)
     for name in _INNER:
         inner = block.get(name)

@@ -42,8 +42,6 @@ async def others_of(
     """Return the facts that some facts are in doubt about, and those facts, by id.
 
     Args:
-        store: The store.
-        user_id: The owner.
         facts: Facts as JSON, by id.
     """
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
@@ -101,9 +99,7 @@ def voted(record: AnyRecord, before: int, after: int) -> AnyRecord:
     """Return a record after the verdict on a turn that used it changed.
 
     Args:
-        record: The record.
         before: The verdict until now: 1 for good, -1 for bad, 0 for none.
-        after: The new verdict.
     """
     if before == after:
         return record
@@ -148,7 +144,6 @@ def favour(value: Mapping[str, Any]) -> float:
 
 
 def _liked(up: int, down: int) -> float:
-    """Return the net approval of some verdicts, -1 to 1."""
     return (up - down) / (abs(up - down) + _HALF)
 
 
@@ -165,7 +160,6 @@ def said_again(fact: Fact, new: Fact) -> Fact:
     alone, so that it goes with them.
 
     Args:
-        fact: The known fact.
         new: The same fact, as said now. Only the user's own words add support.
     """
     if lowest([fact.origin, new.origin]) is not fact.origin:
@@ -213,7 +207,6 @@ def _taken_over(fact: Fact, new: Fact, *, is_believed: bool) -> dict[str, Any]:
     """Return the update of a fact taken over from a less trusted origin; its evidence and dates are dropped.
 
     Args:
-        fact: The fact.
         new: The same, as said now.
         is_believed: False keeps the end of the fact.
     """

@@ -48,7 +48,6 @@ def hold_episode(
     """Return an episode without hallucinated parts; None if the messages do not support its goal.
 
     Args:
-        draft: The model's episode.
         said: The messages of the turn.
         observed: The tool results in it; lessons come from nothing else.
         at: Times of the messages, for the dates meant by "today" and "last Friday".
@@ -77,7 +76,6 @@ def hold_summary(text: str, said: Sequence[str], at: Iterable[datetime] = ()) ->
     """Return the supported sentences of a summary: names, numbers, words and language from the sources; perhaps none.
 
     Args:
-        text: The summary.
         said: The sources: messages and tool results.
         at: Times of the messages.
 

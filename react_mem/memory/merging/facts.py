@@ -107,13 +107,9 @@ async def write_facts(
     """Reconcile operations with the stored facts, write the changes, and return the facts that are new or have changed.
 
     Args:
-        store: The store.
-        user_id: The owner.
         operations: Additions, updates and retractions.
         at: The time of the write.
         session_id: The conversation of the operations.
-        agent_id: The agent.
-        said: The cited messages, by id.
         told: Fields of the flow: see `written_in`.
 
     Raises:

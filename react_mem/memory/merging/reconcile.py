@@ -25,11 +25,8 @@ def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id
     """Return the fact of an operation with a text.
 
     Args:
-        operation: The operation.
         said_at: The time of the statement.
         at: The time of the write.
-        session_id: The conversation.
-        agent_id: The agent.
     """
     sources = tuple(dict.fromkeys(operation.source_ids))
     return Fact(
@@ -78,7 +75,6 @@ def reconcile(
         stored: The existing facts of `wanted(operations)` and their successors, by id.
         at: The time of the write.
         session_id: The conversation of the operations.
-        agent_id: The agent.
         said: The cited messages, by id; a missing one counts as said `at`.
     """
     batch = _Batch(stored, dict(stored), at, session_id, agent_id)
@@ -134,7 +130,6 @@ class _Batch:
                 self._keep(needed.model_copy(update={"needed_by": (*needed.needed_by, id_)}))
 
     def _known(self, new: Fact, meant: Fact | None = None) -> Fact | None:
-        """Return the fact that already says this."""
         return known_as(new, self._merged(new.id), self.facts.values(), meant)
 
     def _is_retry(self, id_: str, new: Fact) -> bool:
@@ -143,7 +138,6 @@ class _Batch:
         return before is not None and not before.verbatim and set(new.source_ids) <= set(before.source_ids)
 
     def _change(self, fact: Fact, operation: Operation, when: datetime) -> None:
-        """Apply the effect of a statement on its target."""
         corrects = operation.relation == "corrects"
         # what never was so is the fact that is named, and not what has taken its place
         target = self.facts.get(operation.target_id or "") if corrects else self._heir(operation.target_id, when)
@@ -181,7 +175,6 @@ class _Batch:
         )
 
     def _heir(self, id_: str | None, when: datetime) -> Fact | None:
-        """Return a fact, or its successor at a time."""
         return self._followed(id_, lambda _, heir: heir.said_at <= when)
 
     def _followed(self, id_: str | None, goes_on: Callable[[Fact, Fact], bool]) -> Fact | None:
@@ -196,7 +189,6 @@ class _Batch:
         return fact
 
     def _state(self, known: Fact | None, new: Fact, *, settles: bool) -> Fact:
-        """Take in a statement as a new fact or as a repetition."""
         fact = self.take_in(known, new)
         if new.needs:
             self.needing |= dict.fromkeys((fact.id, need) for need in new.needs)
@@ -285,7 +277,6 @@ def stated(stored: Mapping[str, Fact], known: Fact | None, new: Fact) -> dict[st
     """Return the facts that change, by id, when a fact is said.
 
     Args:
-        stored: The stored facts, by id.
         known: The fact that already says it (`known_as`); None if there is none.
         new: The fact, as said now.
     """
@@ -323,10 +314,8 @@ def retire(
     """Return a fact as dated history.
 
     Args:
-        fact: The fact.
         when: Its end, unless it ended earlier; its beginning for a correction of something that never was true.
         at: The time from which it is no longer believed.
-        superseded_by: Its successor.
         ended_by: The messages that end it, without a successor.
         end_said_at: Their time, if the fact ended earlier.
     """
@@ -349,7 +338,6 @@ def known_as(said: Fact, same: Fact | None, facts: Iterable[Fact], meant: Fact |
     Args:
         said: A fact, as said.
         same: The fact with this very text.
-        facts: All known facts.
         meant: The fact that it says in other words.
     """
     about, words = normalise(said.about), normalise(said.text)

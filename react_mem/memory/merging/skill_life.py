@@ -102,7 +102,6 @@ def withhold(found: Sequence[MemoryResultItem], turn_id: str) -> tuple[list[Memo
     learnt skills are withheld, never those given by hand.
 
     Args:
-        found: The results.
         turn_id: A unique name of the turn.
     """
     shown, kept_back = [], []
@@ -134,7 +133,6 @@ def after_turn(skill: Skill, came_to: float, *, withheld: bool) -> Skill:
     """Return a skill after one more turn of the trial.
 
     Args:
-        skill: The skill.
         came_to: The value of the turn, 0 to 1.
         withheld: True if the skill was withheld.
     """
@@ -190,7 +188,6 @@ def _is_proven(skill: Skill) -> bool:
 
 
 def _benefit(skill: Skill) -> tuple[float, float]:
-    """Return the bounds of a skill's benefit (Welch)."""
     (mean, error), (without, error_without) = _estimate(skill.shown), _estimate(skill.withheld)
     doubt = _CERTAIN * sqrt(error + error_without)
     return mean - without - doubt, mean - without + doubt
@@ -269,7 +266,6 @@ def without(one: Knowledge, ended: Mapping[str, Fact], standing: Mapping[str, st
     """Return knowledge without ended facts; None if it speaks of them, or rests on too little.
 
     Args:
-        one: The knowledge.
         ended: Facts that have ended, by id.
         standing: Texts of the other sources, by id.
     """

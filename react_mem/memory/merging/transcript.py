@@ -110,8 +110,6 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
         messages: Messages with ids, in order. `additional_kwargs["said_at"]` (ISO 8601) dates an older one; see
             `misdated`.
         first: The index of the first message in the conversation.
-        session_id: The conversation.
-        agent_id: The agent.
     """
     at = now()
     records: list[Message] = []
@@ -215,7 +213,6 @@ def record_named(session_id: str, message_id: str | None) -> str:
     """Return the record id for a message id.
 
     Args:
-        session_id: The conversation.
         message_id: The id of the message, or the name of its record.
     """
     return str(message_id) if isinstance(message_id, RecordName) else _record_id(session_id, str(message_id))
@@ -247,7 +244,6 @@ def _joined(message: BaseMessage, named: Callable[[Mapping[str, Any]], str]) -> 
     """Return the texts of a message as one.
 
     Args:
-        message: The message.
         named: Gives the text of a block that has none.
     """
     if isinstance(message.content, str):
@@ -363,8 +359,6 @@ async def silenced(store: BaseStore, user_id: str, left: Sequence[Item]) -> list
     """Return the deletes of speakers without a message left.
 
     Args:
-        store: The store.
-        user_id: The owner.
         left: All remaining records of the owner.
     """
     speaking = {item.value.get("speaker") for item in left}

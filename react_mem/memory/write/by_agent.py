@@ -56,10 +56,7 @@ class Heard:
 
     Args:
         own: The user's messages, the latest last.
-        ids: Their records.
         assistant: The assistant's message just before the latest of them.
-        said: All messages.
-        observed: The tool results.
         tainted: True if a tool result, a page or a quotation was shown, a possible source of a prompt injection.
         origin: The least trusted origin of all of it.
     """
@@ -83,7 +80,6 @@ class Heard:
 
         Args:
             state: The state of the agent, with the messages of the thread.
-            session_id: The conversation.
         """
         thread: Sequence[BaseMessage] = identified(state.get("messages", ())) if isinstance(state, Mapping) else ()
         asked = [place for place, message in enumerate(thread) if is_users(message)]
@@ -133,7 +129,6 @@ def meant_facts(what: str, facts: Sequence[Fact]) -> list[Fact]:
 
     Args:
         what: The text of a fact as shown, or its distinctive words.
-        facts: The candidates.
     """
     exact = [fact for fact in facts if _is_named(what, fact)]
     if exact:
@@ -189,7 +184,6 @@ class Erased:
     """Forgotten records.
 
     Args:
-        receipt: The receipt.
         texts: The texts of the records.
         hidden: True if the records are only hidden, and erased after a day: the user's last message does not ask it.
     """
@@ -417,12 +411,10 @@ class ToolMemory:
 
 
 def _own_sentences(message: BaseMessage) -> list[str]:
-    """Return the user's own sentences in a message, without quoted text."""
     return sentences(own_words_in(message.text)[:_FORGET_CHARS])
 
 
 def _last_statement(said: Sequence[BaseMessage]) -> str:
-    """Return the user's latest statement in some messages."""
     stated = (statements_in(own_words_in(message.text)[-_FORGET_CHARS:]) for message in reversed(said))
     return next((one[-1] for one in stated if one), "")
 

@@ -48,10 +48,7 @@ async def join(
     than its chain, a gap, a branch - the whole conversation is read.
 
     Args:
-        memory: The facade.
-        user_id: The owner.
         turns: Turns of one conversation, in order.
-        messages: Their messages.
         before: The chain, if there is one.
     """
     if not turns:
@@ -118,10 +115,6 @@ async def fold(
 
     Args:
         memory: The facade, with the policy of summaries.
-        summariser: The summariser.
-        user_id: The owner.
-        session_id: The conversation.
-        agent_id: The agent.
         known: The chain as written a moment ago; by default it is read.
     """
     making = summariser.begin(memory.policy.summaries, memory.policy.extraction.timeout)

@@ -148,9 +148,6 @@ async def release(
     """Release the claims of turns that could not be finished.
 
     Args:
-        session: The conversation.
-        due: The turns.
-        worker: The claimant.
         failure: The failure; None for an attempt that was broken off.
     """
 

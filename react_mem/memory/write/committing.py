@@ -42,11 +42,6 @@ async def marked(session: Session, extraction: Extraction, facts: Sequence[Fact]
     """Return the writes of messages that become or cease to be standing instructions, or get keywords.
 
     Messages are read only if there are any.
-
-    Args:
-        session: The conversation.
-        extraction: The extraction.
-        facts: The facts that change.
     """
     over = {id_: fact for fact in facts if not fact.current for id_ in fact.source_ids}
     topics: dict[str, str] = {}
@@ -62,7 +57,6 @@ async def marked(session: Session, extraction: Extraction, facts: Sequence[Fact]
 
 
 def _found_by(message: Message, topic: str) -> Message:
-    """Return a message with more keywords; earlier keywords stay."""
     new = missing(topic, [message.text, message.keywords])[:_MOST_WORDS]
     words = " ".join(filter(None, [message.keywords, *new]))
     return message if not new or message.role != "user" else message.model_copy(update={"keywords": words})
@@ -96,11 +90,7 @@ async def commit(
     """Write an extraction and delete the notes of its turns, in one batch.
 
     Args:
-        session: The conversation.
-        due: The turns.
-        messages: Their messages.
         shown: The messages in the prompt.
-        extraction: The extraction.
         related: The facts in the prompt.
         worker: The claimant of the turns.
     """
@@ -176,10 +166,7 @@ async def settled(
     """Reconcile operations with the stored facts and the verbatim ones.
 
     Args:
-        session: The conversation.
-        operations: The operations.
         stored: The facts they may be about, by id.
-        said: The cited messages, by id.
         unread: Clauses without a label, as verbatim facts.
         beside: Further facts to settle the verbatim ones with.
         read: The ids of the messages that were read.
@@ -213,7 +200,6 @@ async def _told(
     stamp: Stamp,
     facts: Sequence[Fact],
 ) -> list[Change]:
-    """Return the writes of a turn's episode and summary; the summary names the episode and the preferences."""
     changes: list[Change] = []
     episodes: list[str] = []
     sources = tuple(message.id for message in messages)
@@ -252,9 +238,6 @@ async def keep_verbatim(
     """Store the user's statements verbatim: for good without a model, else until the model works again.
 
     Args:
-        session: The conversation.
-        due: The turns.
-        messages: Their messages.
         worker: The claimant of the turns.
         failure: The failure of the model, if any.
     """
@@ -286,9 +269,6 @@ async def kept_at_once(
     """Return the user's statements as verbatim facts, with their writes, for a step that has read the turns itself.
 
     Args:
-        session: The conversation.
-        due: The turns.
-        messages: Their messages.
         known: Facts looked up already, by id; None for a missing one.
     """
     verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, session.stamp())
@@ -304,8 +284,6 @@ async def _verbatim_changes(
     """Return the new texts among statements, and the writes.
 
     Args:
-        session: The conversation.
-        verbatim: The statements.
         known: Facts looked up already, by id.
         read: False if no model has been asked: such statements are queued once there is one (see `offer_unread`).
     """
@@ -328,7 +306,6 @@ async def _verbatim_changes(
 async def _profile(
     session: Session, extraction: Extraction, stamp: Stamp, said: Mapping[str, Message]
 ) -> tuple[list[Change], list[str]]:
-    """Return the writes of profile changes, and the reasons of refusals."""
     if not extraction.profile_changes:
         return [], []
     learnt = {

@@ -51,7 +51,6 @@ class _Stretch:
     """Window of a conversation for one model call.
 
     Args:
-        messages: The messages.
         read: The ids of those to extract from; the others are context.
         before: Links of the chain in place of all earlier messages.
         last: True if it concludes the conversation.
@@ -122,8 +121,6 @@ async def _open_stretches(turns: Turns, messages: Sequence[Message], end: int) -
     """Return the windows around verbatim statements that were not concluded.
 
     Args:
-        turns: The conversation.
-        messages: All its messages.
         end: The index of the first message that is read anyway.
     """
     facts = await load_facts(turns.memory.store, turns.user_id, (), verbatim_in=turns.session_id)
@@ -157,11 +154,8 @@ async def _conclude(
     """Write the extraction of a window; with the last one, the episode and the end of the conversation.
 
     Args:
-        turns: The conversation.
         record: The record of the conversation as concluded.
         known: The record before the model was asked.
-        window: The window.
-        extraction: The extraction.
 
     Returns:
         The report; None if the conversation has changed since.

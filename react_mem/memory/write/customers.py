@@ -55,11 +55,8 @@ class Customer(BaseModel, extra="forbid", frozen=True, hide_input_in_errors=True
     """Customer; unknown fields are empty.
 
     Args:
-        name: The name.
-        phone: The telephone number.
         email: The e-mail address.
         address: The home or delivery address.
-        gender: The gender.
         form_of_address: The form of address, such as `anh`, `chị` or `Dr.`.
     """
 
@@ -112,9 +109,7 @@ async def find_customer(
 
     Args:
         memory: The memory with the profile, if any.
-        conversation_id: The conversation.
         user_id: Its owner; None skips lookup and profile.
-        agent_id: The agent.
         deadline: Seconds to wait for each of lookup and profile.
     """
     if not user_id:
@@ -237,7 +232,6 @@ def _cause(error: Exception) -> str:
 
 
 def _folded(name: str) -> str:
-    """Return a field's name without case, diacritics and punctuation."""
     return re.sub(r"[^a-z0-9]", "", fold(name))
 
 

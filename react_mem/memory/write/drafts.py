@@ -105,7 +105,6 @@ def settle_verbatim(
 
     Args:
         kept: The verbatim facts of clauses without a label.
-        stored: The stored facts.
         read: The messages that were read.
 
     Returns:
@@ -127,9 +126,6 @@ def episode(draft: EpisodeDraft, sources: tuple[str, ...], stamp: Stamp, linked_
     """Return a draft as a record; the same turn gives the same episode.
 
     Args:
-        draft: The draft.
-        sources: Its messages.
-        stamp: The shared fields.
         linked_steps: The records of the task's steps taken in it.
     """
     data = {

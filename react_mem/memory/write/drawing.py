@@ -35,13 +35,7 @@ log = logging.getLogger(__name__)
 
 
 async def draw(session: Session, due: Sequence[PendingTurn], worker: str) -> TurnReport:
-    """Extract from claimed turns of one conversation.
-
-    Args:
-        session: The conversation.
-        due: The turns.
-        worker: Their claimant.
-    """
+    """Extract from claimed turns of one conversation."""
     try:
         due = await _on_path(session, due, worker)
         due, messages, chain = await _index(session, due, worker)
@@ -137,7 +131,6 @@ def transcript_of(
     """Return messages with words as the model sees them.
 
     Args:
-        messages: The messages.
         read: The ids of those to extract from; the others are context.
         wanted: The ids of the first messages of turns that need a snapshot.
     """
@@ -214,8 +207,6 @@ async def _indexed(
     """Return the messages of turns, the chain with them, some facts, and the writes of the first two; one round trip.
 
     Args:
-        session: The conversation.
-        turns: The turns.
         facts: Ids of facts to look up.
     """
     ids = list(dict.fromkeys(source for turn in turns for source in turn.source_ids))

@@ -55,9 +55,6 @@ async def follow(
     """Follow a branch of a conversation and leave the others; return true if anything changed.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation.
         tip: The record of the message to continue from, perhaps on a left branch; None for the last finished turn.
         shown: The records of the messages in the thread.
     """
@@ -82,9 +79,6 @@ async def begin_anew(store: BaseStore, user_id: str, session_id: str, shown: Seq
     """Follow a thread that was forked before its first message; return true if anything changed.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation.
         shown: The records of the messages now in the thread.
     """
 
@@ -108,9 +102,6 @@ async def leave_unanswered(
     trimmed, which retracts nothing.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation.
         question: The record of its message; one that is not the user's, or was answered, stays.
         shown: The records of the messages in the thread.
     """
@@ -141,9 +132,7 @@ class _Tree:
     """Messages of a conversation.
 
     Args:
-        messages: All of them, by id.
         away: Those set aside.
-        after: The predecessor of each.
         tip: The last message of the last finished turn.
         aside: All records of the owner that are set aside.
     """
@@ -156,7 +145,6 @@ class _Tree:
 
     @property
     def questions(self) -> set[str]:
-        """The user's messages."""
         return {id_ for id_, item in self.messages.items() if item.value.get("role") == "user"}
 
     def earlier_questions(self, id_: str) -> set[str]:
@@ -268,8 +256,6 @@ def _moved(user_id: str, item: Item, *, away: bool, instead: bool = False) -> li
     """Return the writes that set a record aside or bring it back; none if it is in place.
 
     Args:
-        user_id: The owner.
-        item: The record.
         away: True to set it aside.
         instead: True if another record has its id; the one in place then stays.
     """
@@ -305,7 +291,6 @@ def _turns(user_id: str, held: Iterable[Item], gone: Mapping[str, Item]) -> list
 
 
 def _chain(user_id: str, session_id: str, held: Iterable[Item], fallen: Mapping[str, Item]) -> list[Change]:
-    """Return the write of a conversation's chain without dead messages."""
     left = [item for item in held if _is_of(item, session_id) and item.key not in fallen]
     before = next((ContextChain.from_value(i.value) for i in left if CHAIN.matches(i.value)), None)
     if before is None:

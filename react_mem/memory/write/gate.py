@@ -48,7 +48,6 @@ class Support:
     Args:
         origin: `user`, or `assent` for mere agreement.
         text: The text to store: the user's clause, or the model's wording of an answer to the assistant's question.
-        quote: The user's exact words.
         said: The index of the user's message.
     """
 
@@ -124,11 +123,6 @@ def may_be_lost(text: str, message: str, before: Sequence[str] = ()) -> bool:
     In a known language the user's own words must ask for it, and name some of it or their last statement; in another
     language they must state all of it, and more: the request.
 
-    Args:
-        text: The text to forget.
-        message: The user's message.
-        before: The user's earlier messages.
-
     >>> may_be_lost("I'm allergic to nuts", "Forget my nut allergy."), may_be_lost("I live in Hue", "Sum up Hue.")
     (True, False)
     """
@@ -175,7 +169,6 @@ def wishes_to_forget(texts: Sequence[str], message: str) -> list[str]:
     In an unknown language all clauses count that name some of it.
 
     Args:
-        texts: The forgotten texts.
         message: The user's message; of a long one both ends are read.
 
     >>> wishes_to_forget(["I like green tea"], "Forget my green tea. I painted the kitchen green.")

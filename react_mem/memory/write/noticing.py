@@ -107,7 +107,6 @@ class BranchesOf:
         return await begin_anew(self.store, self.user_id, self.session_id, shown)
 
     def _asks(self, payload: Mapping[str, Any]) -> bool:
-        """Return true if a record is a user message of this conversation."""
         return payload.get("session_id") == self.session_id and payload.get("role") == "user"
 
     def note(self, tip: str | None) -> None:
@@ -205,11 +204,6 @@ async def related_facts(store: BaseStore, user_id: str, said: Sequence[str]) -> 
 
     Facts that ended by their own dates are included, so that a repetition adds no second one. If the embedder
     fails, only words count.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        said: The user's messages.
     """
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     texts = [text for text in said if text.strip()]
@@ -255,7 +249,6 @@ def told_of(messages: Sequence[Message], *, whole: bool = False) -> Extraction:
     """Return an extractive summary of messages; for a whole conversation also its episode.
 
     Args:
-        messages: The messages, in order.
         whole: True for a whole conversation.
     """
     sources = [Source.of_message(whole_text(vars(message)), message.created_at, message.role) for message in messages]

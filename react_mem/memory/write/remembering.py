@@ -66,7 +66,6 @@ class _Telling:
     """Records of a text, new or known.
 
     Args:
-        facts: Its facts, by id.
         new: The ids of new records.
         message: The message of an instruction, if it is one.
         to_read: True if a model is to read it.
@@ -84,9 +83,6 @@ async def remember(
     """Remember a user's text verbatim; a fact believed in the same words gets one more source.
 
     Args:
-        memory: The facade.
-        user_id: The owner and author.
-        text: The text.
         about: The subject by name; empty for the user. Statements about others stand as they are, since no model can
             resolve "she".
         agent_id: The agent that is to read it and lists it among its memories; empty for none.
@@ -164,7 +160,6 @@ def _believed(stored: Mapping[str, Fact], id_: str, statement: str) -> Fact | No
 
 
 def _is_doubted(fact: Fact, stored: Mapping[str, Fact]) -> bool:
-    """Return true if a fact is in doubt about a later statement."""
     others = (stored.get(id_) for id_ in fact.doubts)
     return any(other is None or other.said_at >= fact.said_at for other in others)
 
@@ -211,7 +206,6 @@ def _borne_out(fact: Fact, statement: str, message: Message, stored: Mapping[str
 async def _about(
     session: Session, whom: str, statements: Sequence[str], message: Message, stored: Mapping[str, Fact]
 ) -> list[Change]:
-    """Return the writes of facts about a named subject."""
     operations = [Operation("new", one, about=whom, source_ids=(message.id,)) for one in statements]
     facts = reconcile(
         operations,

@@ -56,7 +56,6 @@ class TurnReport:
     chain: ContextChain | None = field(default=None, compare=False, repr=False)
 
     def __add__(self, other: TurnReport) -> TurnReport:
-        """Add up."""
         return TurnReport(
             [*self.stored, *other.stored],
             [*self.retired, *other.retired],
@@ -75,11 +74,7 @@ class Session:
     """One user in one conversation with one agent.
 
     Args:
-        memory: The facade.
         extractor: The extractor of facts; None keeps the user's statements verbatim.
-        user_id: The owner.
-        session_id: The conversation.
-        agent_id: The agent.
         summariser: The summariser; by default without a model.
         elsewhere: True for a conversation that is no thread of ours.
     """
@@ -131,10 +126,7 @@ def wish_changes(
     """Return the note of requests to forget, for the batch that retires their facts; `grant_wishes` erases them.
 
     Args:
-        user_id: The owner.
-        agent_id: The agent.
         operations: The operations; only the user's own count.
-        said: The cited messages, by id.
     """
     others = {id_ for id_, message in said.items() if message.origin is not Origin.USER}
     wanted = [op for op in operations if op.relation == "forget" and op.target_id and op.origin is Origin.USER]
@@ -157,8 +149,6 @@ async def grant_wishes(store: BaseStore, user_id: str, found: Sequence[SearchIte
     """Hide the noted records, and erase records hidden long enough. Idempotent.
 
     Args:
-        store: The store.
-        user_id: The owner.
         found: The notes; by default they are read.
 
     Returns:

@@ -74,10 +74,7 @@ async def store_turn(
     extended: its id says which messages it names, and the note of a continued turn replaces the one before.
 
     Args:
-        session: The conversation.
-        thread: Its messages.
         since: The id of the last message in memory.
-        steps: The agent's steps.
         task_steps: The records of the task's steps that were taken.
         heard: Further origins of the answer.
         ends: True for a finished turn.
@@ -119,14 +116,11 @@ class _TurnToStore:
     """Turn to be stored.
 
     Args:
-        session: The conversation.
-        thread: Its messages.
         since: The id of the last message in memory.
         first: The index of the first message that is not in memory.
         asked: The index of the question.
         records: All messages of the turn.
         new: Those to be stored.
-        steps: The agent's steps.
         task_type: The type of the task.
         snapshot: True to ask for a snapshot of it.
     """
@@ -198,12 +192,10 @@ class _TurnToStore:
 
     @property
     def start(self) -> int:
-        """The index of its first message."""
         return min(self.first, self.asked)
 
     @property
     def tip(self) -> str:
-        """The record of its last message."""
         return self.records[-1].id
 
     def changes(self, works: Sequence[Work], task_steps: tuple[str, ...], reached: Reached) -> list[Change]:
@@ -285,7 +277,6 @@ async def _write_if(store: GuardedStore, changes: Sequence[Change], guard: Guard
 
 
 async def _unknown(session: Session, new: Sequence[Message]) -> list[Message]:
-    """Return the messages that memory neither has nor was told to forget."""
     known, forgotten = await asyncio.gather(
         session.memory.records(session.user_id, MemoryScope.DIALOG, [record.id for record in new]),
         read_forgotten(session.memory.store, session.user_id, session.session_id),
@@ -294,7 +285,6 @@ async def _unknown(session: Session, new: Sequence[Message]) -> list[Message]:
 
 
 def _note(session: Session, records: Sequence[Message], steps: Sequence[AgentStep], **more: Any) -> PendingTurn:
-    """Return the note of a turn that waits for extraction."""
     ids = tuple(record.id for record in records)
     return PendingTurn(
         id=PENDING.id(*ids),
@@ -325,7 +315,6 @@ def _work(session: Session, *, closed: bool, last: bool) -> list[Work]:
 
 
 def _said_before(session: Session, thread: Sequence[BaseMessage], start: int) -> tuple[str, ...]:
-    """Return the ids of the last records before an index, without reading the whole thread."""
     said = (message for message in reversed(thread[:start]) if is_said(message))
     found = [message_record_id(session.session_id, message) for message in islice(said, _CONTEXT)]
     return tuple(reversed(found))

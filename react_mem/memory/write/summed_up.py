@@ -26,8 +26,6 @@ async def stands_for(
     """Return the episodes and preferences of a summary, as its fields.
 
     Args:
-        memory: The facade.
-        user_id: The owner.
         messages: The messages that it covers.
         below: The summaries that it covers, as JSON.
     """

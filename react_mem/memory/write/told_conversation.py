@@ -104,8 +104,6 @@ class ClientMessage:
     """Message sent by a client.
 
     Args:
-        role: Its author.
-        text: The words.
         id: The client's id of it; empty without one.
         said_at: Its time; None for now.
     """
@@ -121,7 +119,6 @@ class TakenMessage:
     """Message in memory.
 
     Args:
-        id: Its record.
         outcome: `new` if stored now, `known` if stored before, `forgotten` if it stays forgotten.
     """
 
@@ -134,10 +131,6 @@ async def store_told(turns: Turns, told: Sequence[ClientMessage]) -> list[TakenM
     asked.
 
     Each turn is one batch: an interrupted call is completed when the messages are sent again.
-
-    Args:
-        turns: The conversation.
-        told: Some of its messages, in order.
 
     Raises:
         UnfitMessageError: If a message says nothing; nothing is stored.
@@ -176,7 +169,6 @@ class _HeldPlace:
 
     @property
     def id(self) -> str:
-        """Its record."""
         return str(self.value.get("id", ""))
 
     @cached_property
@@ -200,7 +192,6 @@ class _ReadMessage:
 
     Args:
         place: Its index among the messages sent.
-        said: The message.
         record: Its record, without id and index.
         gone: Indices at which it was forgotten.
     """
@@ -224,8 +215,6 @@ class _Uptake:
     """Plan for the messages sent by a client.
 
     Args:
-        turns: The conversation.
-        told: The messages.
         held: The messages in memory, as JSON.
         forgotten: The records that are forgotten, wholly or in part.
     """
@@ -253,7 +242,6 @@ class _Uptake:
 
     @property
     def taken(self) -> list[TakenMessage]:
-        """The outcome of each message."""
         return [self._taken[one.place] for one in self._told]
 
     @property
@@ -300,7 +288,6 @@ class _Uptake:
         return MESSAGE.id(self._session, name)
 
     def _take(self) -> None:
-        """Decide on the outcome of each message."""
         named: dict[str, _ReadMessage] = {}
         for one in self._told:
             if one.said.id:

@@ -24,7 +24,6 @@ class Unfolded:
     """Summary or message, with its sources.
 
     Args:
-        record: The record.
         parts: Its sources, in the order of the conversation; a message has none.
         missing: The ids of deleted sources.
     """
@@ -61,9 +60,6 @@ async def find_summary(memory: MemoryFacade, user_id: str, session_id: str, name
     """Return the id of a summary by its id or prefix: in a conversation's chain, else in any.
 
     Args:
-        memory: The facade.
-        user_id: The owner.
-        session_id: The conversation.
         name: The id, or at least its first six characters.
     """
     chain = await load_chain(memory, user_id, session_id)

@@ -80,7 +80,6 @@ def resolve(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> When:
     Args:
         text: The user's words; the first 500 characters are read.
         said_at: The time of the statement; UTC without a zone.
-        zone: The user's time zone.
         proposed: "", "DATE" of an event, "DATE..", "..DATE" or "DATE..DATE", where a DATE is a year, a month, a day
             or a minute in ISO 8601. Anything else is ignored.
 
@@ -229,7 +228,6 @@ def _same_weekday(mention: Mention, hint: _Days) -> bool:
 
 
 def _only(told: Sequence[Mention]) -> _Days | None:
-    """Return the only named time, if it has one meaning."""
     if len(told) != 1 or len(told[0].periods) != 1:
         return None
     return _Days(told[0].periods[0].start, told[0].periods[0].end)

@@ -33,7 +33,6 @@ class Names:
     """All names in a user's facts, with the decisions about them: the source of the concepts.
 
     Args:
-        aliases: The names, by id.
         merges: Names decided to be one.
         apart: Pairs of names decided to be different.
     """
@@ -146,7 +145,6 @@ class Names:
 
 
 def _heard(fact: Fact) -> dict[str, Alias]:
-    """Return the names in a fact, by id."""
     origins = {} if fact.origin is Origin.USER else {fact.id: fact.origin}
     return {
         alias_id(name): Alias(name=name, since=fact.created_at, source_ids=(fact.id,), origins=origins)
@@ -339,7 +337,6 @@ def judged(user_id: str, before: Mapping[str, Concept], verdicts: Iterable[Verdi
     Verdicts on concepts that are gone, or against an earlier verdict, are skipped.
 
     Args:
-        user_id: The owner.
         before: All concepts of the user, by id.
         verdicts: The verdicts, applied in order.
     """
@@ -394,7 +391,6 @@ def _anew(
 
 
 def _changes(user_id: str, before: Mapping[str, Concept], names: Names, changed: Collection[str]) -> list[Change]:
-    """Return the writes that follow from changed names."""
     if not changed:
         return []
     known = Names.of(before.values())

@@ -87,7 +87,6 @@ def _names(text: str, known: Collection[str], reading: str = "") -> Iterator[str
     """Yield the names in a text.
 
     Args:
-        text: The text.
         known: Words that are names in any position.
         reading: The model's wording of the text; empty without one.
     """
@@ -134,7 +133,6 @@ def _runs(sentence: str) -> Iterator[tuple[list[str], bool]]:
 
 
 def _name(run: list[str], known: Collection[str], reading: str) -> str:
-    """Return a run of words as one name; empty if it is none."""
     if reading and fold(" ".join(run)) not in fold(reading):
         # "in Hue 3 years"
         run = [word for word in run if not word.isdigit()]
@@ -174,7 +172,6 @@ def resolve(aliases: Mapping[str, Alias], merges: Collection[Merge], apart: Iter
     3. merges by the user, against any decision.
 
     Args:
-        aliases: All possibly related names, by id.
         merges: Names decided to be one.
         apart: Pairs of aliases decided to be different.
     """
@@ -221,8 +218,6 @@ def related(aliases: Mapping[str, Alias], merges: Iterable[Merge], start: Iterab
     """Return the ids of all names that may be affected by changes of some names.
 
     Args:
-        aliases: All names, by id.
-        merges: All merges.
         start: The ids of names that are new or have changed.
     """
     sharing: defaultdict[str, set[str]] = defaultdict(set)

@@ -62,8 +62,6 @@ async def ask(model: BaseChatModel, messages: list[BaseMessage], *, seconds: flo
 
     Args:
         model: The model, with retries off.
-        messages: The prompt.
-        seconds: The timeout.
         max_tokens: The limit of the answer.
 
     Raises:

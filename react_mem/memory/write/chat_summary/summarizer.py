@@ -106,8 +106,6 @@ class SpokenMessage:
     """Message with its own words apart from quoted text or code.
 
     Args:
-        message: The message.
-        said: The sender's own words.
         quoted: Somebody else's words, or code.
     """
 
@@ -134,7 +132,6 @@ class SpokenChat:
 
     Args:
         recent: The messages before the newest one.
-        newest: The customer's newest message.
         others: Further texts: the advertisement, the summary so far.
     """
 
@@ -165,7 +162,6 @@ def without_unlabelled(text: str, said: Iterable[str]) -> str:
     """Redact addresses and numbers that nobody said, except in sentences labelled as quoted.
 
     Args:
-        text: The model's text.
         said: The spoken words of the chat.
 
     >>> without_unlabelled("Reach her on 0905 123 456. (quoted) Eve's number is 0905 123 456.", ["Look at her mail."])
@@ -200,7 +196,6 @@ class ChatSummarizer:
     Args:
         models: The chat model, then its fallbacks. Without any, the previous summary is returned, marked as degraded.
         policy: The agent's policy: length of the summary, window, timeout, reading of profiles.
-        agent_id: The agent.
     """
 
     def __init__(self, models: Sequence[BaseChatModel], policy: MemoryPolicy, agent_id: str) -> None:
@@ -218,7 +213,6 @@ class ChatSummarizer:
         """Summarize a conversation and complete its newest message.
 
         Args:
-            request: The conversation.
             store: The store of profiles and prompts, if any.
             user_id: The owner of the profile, authenticated or named by the caller; None for nobody.
 
@@ -278,7 +272,6 @@ class ChatSummarizer:
     def _messages(
         self, instructions: str, request: ChatSummaryRequest, chat: SpokenChat, previous: str, found: FoundCustomer
     ) -> tuple[list[BaseMessage], int]:
-        """Return the prompt, and the number of oldest messages that did not fit."""
         system = instructions.format(
             summary_length=self._policy.summaries.summary_length, question_length=MAX_QUESTION_CHARS
         )

@@ -263,7 +263,6 @@ def with_customer(customer: Customer | str | None, summary: str, language: str) 
 
     Args:
         customer: The customer, or the customer's earlier line.
-        summary: The summary.
         language: The language of the summary.
 
     >>> print(with_customer(Customer(name="Lan", form_of_address="chị"), "Hỏi giá ấm.", "vi"))

@@ -44,7 +44,6 @@ class Briefing:
     """Input of one extraction.
 
     Args:
-        messages: The messages, in order.
         shown: The text shown of each message; empty for those before the latest `MAX_MESSAGES`.
         clauses: The user's clauses, numbered from 1.
         hidden: The user's clauses that did not fit into the prompt.
@@ -53,7 +52,6 @@ class Briefing:
         memories: The prompt's block of memories.
         whole: True if every word of the user is shown.
         tainted: True if a tool result, a page or quoted text is shown, which somebody else may have written.
-        zone: The user's time zone.
     """
 
     messages: Sequence[TranscriptMessage]
@@ -181,7 +179,6 @@ def _that_fit(said: Mapping[int, Sequence[Numbered]]) -> dict[int, list[Numbered
 
 
 def _within(ones: Sequence[Numbered], limit: int) -> int:
-    """Return the number of leading clauses within a limit of characters."""
     lengths = accumulate(len(one.clause.text) for one in ones)
     return sum(length <= limit for length in lengths)
 

@@ -72,7 +72,6 @@ class Composer:
     _proposed: list[Located] = field(default_factory=list)
 
     def operations(self, facts: Sequence[Located]) -> list[Operation]:
-        """Return the operations of some facts."""
         facts, parts = self._parted(facts)
         self._proposed = facts
         for fact in facts:
@@ -211,7 +210,6 @@ class Composer:
         return drawn and bool(denial_of(quote)) == bool(denial_of(sentence))
 
     def _sentence(self, fact: Located) -> str:
-        """Return the user's whole sentence around a fact."""
         first = fact.clauses[0]
         same = [one for one in self.briefing.clauses.values() if one.message == first.message]
         return joined(one.clause for one in same if one.clause.sentence == first.clause.sentence)
@@ -257,7 +255,6 @@ class Composer:
         ]
 
     def _target(self, proposed: ProposedFact, fact: Located) -> tuple[str | None, tuple[str, ...]]:
-        """Return the id and the wordings of the target fact; None and nothing without one."""
         label = label_of(proposed.target)
         if not label or proposed.rel == "new":
             return None, ()
@@ -274,7 +271,6 @@ class Composer:
     def _relation(
         self, fact: Located, part: str, target_id: str | None, put: Sequence[str], origin: Origin
     ) -> Relation:
-        """Return the relation that the evidence supports."""
         relation, quote = fact.proposed.rel, fact.quote
         if target_id is None:
             if relation == "forget":
@@ -332,12 +328,10 @@ class Composer:
         return "unsure"
 
     def _is_linked(self, fact: Located) -> bool:
-        """Return true if a fact's words name something of its target."""
         _, put = self._target(fact.proposed, fact)
         return are_linked(fact.quote, put)
 
     def _needed(self, needs: Sequence[str], by: Operation) -> tuple[str, ...]:
-        """Return the ids of the facts that an operation depends on."""
         found: dict[str, None] = {}
         for label in needs[:_MAX_NEEDS] if by.text else ():
             name = label_of(label)
@@ -349,7 +343,6 @@ class Composer:
 
 
 def _unsaid_words(proposed: ProposedFact, said: Sequence[str]) -> str:
-    """Return the extra keywords of a fact, bounded in number."""
     topic = " ".join((proposed.topic if isinstance(proposed, TopicalFact) else "").split())[:MAX_TEXT]
     new = missing(topic, said)
     if _WITHOUT_SPACES.search(topic):
@@ -381,5 +374,4 @@ def _distinct(operations: Sequence[Operation]) -> list[Operation]:
 
 
 def _fact_of(operation: Operation) -> str:
-    """Return the id of the fact that an operation writes."""
     return operation.target_id if operation.relation == "same" and operation.target_id else operation.id

@@ -79,7 +79,6 @@ def names_instead(words: str, target: Iterable[str], others: Sequence[Sequence[s
     """Return true if a text plainly speaks of another known fact than its target.
 
     Args:
-        words: The user's words.
         target: Wordings of the target.
         others: Wordings of each other fact shown.
     """

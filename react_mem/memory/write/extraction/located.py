@@ -209,7 +209,6 @@ class Locator:
         return ""
 
     def _sentence_of(self, one: Numbered) -> str:
-        """Return the sentence around a clause."""
         beside = (other.clause for other in self.briefing.clauses.values() if other.message == one.message)
         return joined(clause for clause in beside if clause.sentence == one.clause.sentence)
 

@@ -263,8 +263,6 @@ def drops_condition(sentence: str, clause: str, before: str) -> bool:
     """Return true if a sentence states as true a mere supposition of its clause.
 
     Args:
-        sentence: The model's sentence.
-        clause: The user's words.
         before: The words before them in their sentence: "if I win," makes a supposition of the rest.
 
     >>> drops_condition("User buys a house.", "I'll buy a house", "If I win the lottery,")

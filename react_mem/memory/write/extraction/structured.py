@@ -115,11 +115,9 @@ class StructuredExtractor:
         """Ask a model once.
 
         Args:
-            model: The model.
             bound: The result of `bound` for it.
             briefing: The input of the extraction.
             failed: The error of the answer to repair, if any.
-            seconds: The timeout.
 
         Returns:
             The answer, and true if it was cut short.
