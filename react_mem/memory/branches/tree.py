@@ -49,12 +49,7 @@ def left_behind(after: Mapping[str, str], tip: str, shown: Collection[str] = ())
 
 
 def with_trunk(after: Mapping[str, str], trunk: Sequence[str]) -> dict[str, str]:
-    """Return the predecessors, completed by the thread's messages from before predecessors were noted.
-
-    Args:
-        after: The predecessor of each message.
-        trunk: The thread's first messages in order, after the root.
-    """
+    """Return the predecessors, completed by the thread's messages from before predecessors were noted."""
     known = {id_: before for before, id_ in pairwise(trunk)}
     return known | {id_: before for id_, before in after.items() if before or id_ not in known}
 
@@ -63,11 +58,6 @@ def with_lost_starts(after: Mapping[str, str], questions: Collection[str], tip: 
     """Return the predecessors with unanswered first messages moved to the root of the path.
 
     A rolled-back run leaves such a message: the thread began again with another one.
-
-    Args:
-        after: The predecessor of each message.
-        questions: The user's messages from before the tip.
-        tip: The last message of the path.
     """
     answered = set(after.values())
     lost = (id_ for id_ in questions if id_ not in answered and id_ != tip and after[id_] and after[id_] not in after)
@@ -152,11 +142,7 @@ async def read_marks(store: BaseStore, user_id: str, session_id: str) -> Marks:
 
 
 def forgotten_branches(user_id: str, session_id: str, aside: Iterable[Item]) -> list[Change]:
-    """Return the deletes of a conversation's branches and bookkeeping.
-
-    Args:
-        aside: All records of the owner that were set aside.
-    """
+    """Return the deletes of a conversation's branches, among all records set aside, and of its bookkeeping."""
     gone = [item for item in aside if item.value.get("session_id") == session_id]
     return [*(PutOp(item.namespace, item.key, None) for item in gone), *without_marks(user_id, session_id)]
 
@@ -249,13 +235,7 @@ def _holds(found: CheckpointTuple, session_id: str, tip: str) -> bool:
 
 
 def regrown(chain: ContextChain, summaries: Sequence[Summary], messages: Sequence[Message]) -> ContextChain:
-    """Return a chain rebuilt from some summaries and messages, and no others.
-
-    Args:
-        chain: The chain as it was.
-        summaries: The chain's summaries that cover only messages on the path.
-        messages: The messages on the path.
-    """
+    """Return a chain rebuilt from the messages on the path and the summaries that cover only these."""
     summed_up = {source for summary in summaries for source in summary.source_ids}
     stand = [_entry(summary) for summary in summaries if summary.id not in summed_up]
     waiting = sorted(

@@ -204,12 +204,7 @@ def said_again(fact: Fact, new: Fact) -> Fact:
 
 
 def _taken_over(fact: Fact, new: Fact, *, is_believed: bool) -> dict[str, Any]:
-    """Return the update of a fact taken over from a less trusted origin; its evidence and dates are dropped.
-
-    Args:
-        new: The same, as said now.
-        is_believed: False keeps the end of the fact.
-    """
+    """Return the update of a fact taken over from a less trusted origin; its evidence and dates are dropped."""
     told: dict[str, Any] = {"origin": new.origin, "quote": new.quote, "reading": new.reading}
     told |= {"source_ids": new.source_ids, "withdrawn": (), "support": max(1, len(new.source_ids))}
     told |= {"wordings": unsourced(fact.wordings)}

@@ -106,12 +106,6 @@ async def write_facts(
 ) -> list[Fact]:
     """Reconcile operations with the stored facts, write the changes, and return the facts that are new or have changed.
 
-    Args:
-        operations: Additions, updates and retractions.
-        at: The time of the write.
-        session_id: The conversation of the operations.
-        told: Fields of the flow: see `written_in`.
-
     Raises:
         WriteConflict: If other writers of the owner were faster every time.
     """

@@ -22,12 +22,7 @@ _EVER = datetime.min.replace(tzinfo=UTC)
 
 
 def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id: str, agent_id: str) -> Fact:
-    """Return the fact of an operation with a text.
-
-    Args:
-        said_at: The time of the statement.
-        at: The time of the write.
-    """
+    """Return the fact of an operation with a text."""
     sources = tuple(dict.fromkeys(operation.source_ids))
     return Fact(
         id=operation.id,

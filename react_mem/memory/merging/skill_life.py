@@ -130,12 +130,7 @@ def worth(success: bool, steps: int) -> float:
 
 
 def after_turn(skill: Skill, came_to: float, *, withheld: bool) -> Skill:
-    """Return a skill after one more turn of the trial.
-
-    Args:
-        came_to: The value of the turn, 0 to 1.
-        withheld: True if the skill was withheld.
-    """
+    """Return a skill after one more turn of the trial, of a value from 0 to 1."""
     side = "withheld" if withheld else "shown"
     counts: Worths = getattr(skill, side)
     moved = Worths(turns=counts.turns + 1, total=counts.total + came_to, squares=counts.squares + came_to**2)
@@ -263,12 +258,7 @@ async def sources_of(
 
 
 def without(one: Knowledge, ended: Mapping[str, Fact], standing: Mapping[str, str]) -> Knowledge | None:
-    """Return knowledge without ended facts; None if it speaks of them, or rests on too little.
-
-    Args:
-        ended: Facts that have ended, by id.
-        standing: Texts of the other sources, by id.
-    """
+    """Return knowledge without ended facts; None if it speaks of them, or rests on too little."""
     over = [ended[source] for source in one.source_ids if source in ended]
     if not over:
         return one

@@ -46,10 +46,6 @@ async def join(
 
     Direct successors of the chain's end are appended. For anything else - the first turn of a conversation older
     than its chain, a gap, a branch - the whole conversation is read.
-
-    Args:
-        turns: Turns of one conversation, in order.
-        before: The chain, if there is one.
     """
     if not turns:
         return before, []
@@ -111,12 +107,7 @@ async def fold(
     agent_id: str,
     known: ContextChain | None = None,
 ) -> TurnReport:
-    """Summarise the due parts of a conversation, as many as one go takes.
-
-    Args:
-        memory: The facade, with the policy of summaries.
-        known: The chain as written a moment ago; by default it is read.
-    """
+    """Summarise the due parts of a conversation, as many as one go takes; `known` is the chain as last written."""
     making = summariser.begin(memory.policy.summaries, memory.policy.extraction.timeout)
     done, problems = TurnReport(), dict[str, None]()
     for _ in range(MAX_FOLDS):

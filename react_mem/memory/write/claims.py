@@ -57,12 +57,7 @@ def next_due(turn: PendingTurn, at: datetime) -> datetime | None:
 
 
 def freed(turn: PendingTurn, failure: Exception | None) -> PendingTurn:
-    """Return a turn without its claim: claimable at once, or after the backoff of a failed attempt.
-
-    Args:
-        turn: A turn claimed by this worker.
-        failure: The failure; None for an attempt that was broken off.
-    """
+    """Return a turn without its claim: claimable at once, or after the backoff of a failed attempt."""
     free: dict[str, Any] = {"claimed_by": "", "claimed_until": None}
     if failure is not None:
         outage = isinstance(failure, ExtractionError) and failure.retryable
@@ -145,11 +140,7 @@ async def still_mine(session: Session, due: Sequence[PendingTurn], worker: str) 
 async def release(
     session: Session, due: Sequence[PendingTurn], worker: str, *, failure: Exception | None = None
 ) -> None:
-    """Release the claims of turns that could not be finished.
-
-    Args:
-        failure: The failure; None for an attempt that was broken off.
-    """
+    """Release the claims of turns that could not be finished; without a failure the attempt was broken off."""
 
     async def step() -> tuple[None, list[Change]]:
         return None, given_back(session, await still_mine(session, due, worker), failure)

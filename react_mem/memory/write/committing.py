@@ -39,10 +39,7 @@ _MOST_WORDS = 24
 
 
 async def marked(session: Session, extraction: Extraction, facts: Sequence[Fact]) -> list[Change]:
-    """Return the writes of messages that become or cease to be standing instructions, or get keywords.
-
-    Messages are read only if there are any.
-    """
+    """Return the writes of messages that become or cease to be standing instructions, or get keywords."""
     over = {id_: fact for fact in facts if not fact.current for id_ in fact.source_ids}
     topics: dict[str, str] = {}
     for operation in extraction.ops:
@@ -87,13 +84,7 @@ async def commit(
     related: Sequence[Fact],
     worker: str,
 ) -> TurnReport:
-    """Write an extraction and delete the notes of its turns, in one batch.
-
-    Args:
-        shown: The messages in the prompt.
-        related: The facts in the prompt.
-        worker: The claimant of the turns.
-    """
+    """Write an extraction and delete the notes of its turns, in one batch; `shown` and `related` were in the prompt."""
     user_id, stamp = session.user_id, session.stamp()
     # what is drawn from a message before the turn was said then, and not now
     said = {message.id: message for message in shown}
@@ -166,11 +157,10 @@ async def settled(
     """Reconcile operations with the stored facts and the verbatim ones.
 
     Args:
-        stored: The facts they may be about, by id.
+        stored: The facts the operations may be about, by id.
         unread: Clauses without a label, as verbatim facts.
         beside: Further facts to settle the verbatim ones with.
         read: The ids of the messages that were read.
-        at: The time of the write.
         concludes: True at the end of a conversation: remaining verbatim facts are not looked at again.
 
     Returns:
@@ -235,12 +225,7 @@ async def keep_verbatim(
     *,
     failure: ExtractionError | None = None,
 ) -> TurnReport:
-    """Store the user's statements verbatim: for good without a model, else until the model works again.
-
-    Args:
-        worker: The claimant of the turns.
-        failure: The failure of the model, if any.
-    """
+    """Store the user's statements verbatim: for good without a model, else until the model works again."""
     error = in_short(failure) if failure else ""
     verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, session.stamp())
     more = await _more_said(verbatim, messages)
@@ -268,8 +253,7 @@ async def kept_at_once(
 ) -> tuple[TurnReport, list[Change]]:
     """Return the user's statements as verbatim facts, with their writes, for a step that has read the turns itself.
 
-    Args:
-        known: Facts looked up already, by id; None for a missing one.
+    `known` holds facts looked up already, None for a missing one.
     """
     verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, session.stamp())
     more = await _more_said(verbatim, messages)
@@ -283,9 +267,7 @@ async def _verbatim_changes(
 ) -> tuple[list[str], list[Change]]:
     """Return the new texts among statements, and the writes.
 
-    Args:
-        known: Facts looked up already, by id.
-        read: False if no model has been asked: such statements are queued once there is one (see `offer_unread`).
+    Without `read` no model has been asked: such statements are queued once there is one (see `offer_unread`).
     """
     found = {id_: fact for id_, fact in known.items() if fact is not None}
     # what has taken a fact in says it now

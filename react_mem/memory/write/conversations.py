@@ -118,11 +118,7 @@ async def _windows(turns: Turns, messages: Sequence[Message]) -> list[_Stretch]:
 
 
 async def _open_stretches(turns: Turns, messages: Sequence[Message], end: int) -> list[_Stretch]:
-    """Return the windows around verbatim statements that were not concluded.
-
-    Args:
-        end: The index of the first message that is read anyway.
-    """
+    """Return the windows around verbatim statements before an index that were not concluded."""
     facts = await load_facts(turns.memory.store, turns.user_id, (), verbatim_in=turns.session_id)
     kept = (fact for fact in facts.values() if fact.verbatim and not fact.concluded)
     statements = Counter(source for fact in kept for source in fact.source_ids)
@@ -153,12 +149,7 @@ async def _conclude(
 ) -> TurnReport | None:
     """Write the extraction of a window; with the last one, the episode and the end of the conversation.
 
-    Args:
-        record: The record of the conversation as concluded.
-        known: The record before the model was asked.
-
-    Returns:
-        The report; None if the conversation has changed since.
+    Returns None if the conversation has changed since `known` was read.
     """
     said = {message.id: message for message in window.messages}
 

@@ -123,11 +123,7 @@ def settle_verbatim(
 
 
 def episode(draft: EpisodeDraft, sources: tuple[str, ...], stamp: Stamp, linked_steps: tuple[str, ...] = ()) -> Episode:
-    """Return a draft as a record; the same turn gives the same episode.
-
-    Args:
-        linked_steps: The records of the task's steps taken in it.
-    """
+    """Return a draft as a record; the same turn gives the same episode."""
     data = {
         "level": Level.MILESTONE if draft.milestone else Level.TASK,
         "goal": draft.goal,

@@ -130,9 +130,7 @@ def transcript_of(
 ) -> list[TranscriptMessage]:
     """Return messages with words as the model sees them.
 
-    Args:
-        read: The ids of those to extract from; the others are context.
-        wanted: The ids of the first messages of turns that need a snapshot.
+    Messages outside of `read` are context; those in `wanted` begin a turn that needs a snapshot.
     """
     return [
         TranscriptMessage(
@@ -204,10 +202,8 @@ async def _index(
 async def _indexed(
     session: Session, turns: Sequence[PendingTurn], facts: Sequence[str] = ()
 ) -> tuple[Sequence[Message], ContextChain | None, dict[str, Fact | None], list[Change]]:
-    """Return the messages of turns, the chain with them, some facts, and the writes of the first two; one round trip.
-
-    Args:
-        facts: Ids of facts to look up.
+    """Return the messages of turns, the chain with them, some facts by id, and the writes of the first two; one
+    round trip.
     """
     ids = list(dict.fromkeys(source for turn in turns for source in turn.source_ids))
     if not ids:

@@ -129,12 +129,8 @@ async def leave_unanswered(
 
 @dataclass(frozen=True)
 class _Tree:
-    """Messages of a conversation.
-
-    Args:
-        away: Those set aside.
-        tip: The last message of the last finished turn.
-        aside: All records of the owner that are set aside.
+    """Messages of a conversation by id, those set aside (`away`), the predecessor of each, and the last finished
+    turn's tip.
     """
 
     messages: dict[str, Item]
@@ -255,9 +251,7 @@ def _moved_message(user_id: str, item: Item, gone: Mapping[str, Item]) -> list[C
 def _moved(user_id: str, item: Item, *, away: bool, instead: bool = False) -> list[Change]:
     """Return the writes that set a record aside or bring it back; none if it is in place.
 
-    Args:
-        away: True to set it aside.
-        instead: True if another record has its id; the one in place then stays.
+    With `instead`, another record has its id, and the one in place stays.
     """
     aside = item.namespace[2] == ABANDONED
     if aside == away:

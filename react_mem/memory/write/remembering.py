@@ -63,13 +63,7 @@ class RememberedWords:
 
 @dataclass(frozen=True)
 class _Telling:
-    """Records of a text, new or known.
-
-    Args:
-        new: The ids of new records.
-        message: The message of an instruction, if it is one.
-        to_read: True if a model is to read it.
-    """
+    """Records of a text, new or known; `message` is that of an instruction."""
 
     facts: Mapping[str, Fact]
     new: frozenset[str] = frozenset()

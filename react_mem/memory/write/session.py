@@ -75,7 +75,6 @@ class Session:
 
     Args:
         extractor: The extractor of facts; None keeps the user's statements verbatim.
-        summariser: The summariser; by default without a model.
         elsewhere: True for a conversation that is no thread of ours.
     """
 
@@ -146,13 +145,9 @@ def wishes_of(user_id: str) -> SearchOp:
 
 
 async def grant_wishes(store: BaseStore, user_id: str, found: Sequence[SearchItem] | None = None) -> str:
-    """Hide the noted records, and erase records hidden long enough. Idempotent.
+    """Hide the noted records, and erase records hidden long enough; return a notice of problems. Idempotent.
 
-    Args:
-        found: The notes; by default they are read.
-
-    Returns:
-        A notice of problems to the user; else empty.
+    Without `found` the notes are read.
     """
     notes = found if found is not None else cast("list[list[SearchItem]]", await store.abatch([wishes_of(user_id)]))[0]
     problems: dict[str, None] = {}

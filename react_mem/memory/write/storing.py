@@ -68,20 +68,10 @@ async def store_turn(
     used: Sequence[str] = (),
     run_id: str = "",
 ) -> str:
-    """Store new messages with a note and the work of their extraction, in one batch.
+    """Store new messages with a note and the work of their extraction, in one batch. Args: see `Turns.close`.
 
     Nothing here waits for a worker, which may be reading or writing notes at this moment. So a note is never
     extended: its id says which messages it names, and the note of a continued turn replaces the one before.
-
-    Args:
-        since: The id of the last message in memory.
-        task_steps: The records of the task's steps that were taken.
-        heard: Further origins of the answer.
-        ends: True for a finished turn.
-        snapshot: True to ask for a snapshot of it.
-        task_type: The type of the task.
-        used: The memories in its prompt.
-        run_id: The run that answered it.
 
     Returns:
         A notice to the user about attachments that are not stored; empty if all are.
@@ -113,17 +103,7 @@ async def store_turn(
 
 @dataclass(frozen=True)
 class _TurnToStore:
-    """Turn to be stored.
-
-    Args:
-        since: The id of the last message in memory.
-        first: The index of the first message that is not in memory.
-        asked: The index of the question.
-        records: All messages of the turn.
-        new: Those to be stored.
-        task_type: The type of the task.
-        snapshot: True to ask for a snapshot of it.
-    """
+    """Turn to be stored; `first` is the index of the first message not in memory, `asked` that of the question."""
 
     session: Session
     thread: Sequence[BaseMessage]
@@ -199,13 +179,7 @@ class _TurnToStore:
         return self.records[-1].id
 
     def changes(self, works: Sequence[Work], task_steps: tuple[str, ...], reached: Reached) -> list[Change]:
-        """Return the writes.
-
-        Args:
-            works: The work of the conversation.
-            task_steps: The records of the task's steps that were taken.
-            reached: The position after the turn.
-        """
+        """Return the writes, for a position after the turn."""
         session, user_id, records = self.session, self.session.user_id, self.records
         new = session.branches.linked(records, self.new, self.since, found=self.since is None or self.first > 0)
         before = _said_before(session, self.thread, self.start)

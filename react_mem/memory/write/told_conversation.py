@@ -188,12 +188,8 @@ class _HeldPlace:
 
 @dataclass(frozen=True)
 class _ReadMessage:
-    """Message sent by a client, as read.
-
-    Args:
-        place: Its index among the messages sent.
-        record: Its record, without id and index.
-        gone: Indices at which it was forgotten.
+    """Message sent by a client, with its record before it has an id and index, and the indices at which it was
+    forgotten.
     """
 
     place: int
@@ -212,12 +208,7 @@ class _ReadMessage:
 
 
 class _Uptake:
-    """Plan for the messages sent by a client.
-
-    Args:
-        held: The messages in memory, as JSON.
-        forgotten: The records that are forgotten, wholly or in part.
-    """
+    """Plan for the messages sent by a client, against the messages in memory and the forgotten ones."""
 
     def __init__(
         self,
@@ -318,11 +309,7 @@ class _Uptake:
             raise OtherWordsError(one.place)
 
     def _take_up(self, left: Sequence[_ReadMessage]) -> None:
-        """Match messages with stored and forgotten ones.
-
-        Args:
-            left: The messages, without those known as forgotten by id.
-        """
+        """Match messages with stored and forgotten ones."""
         there = {one.place for one in self._held}
         holes = {place for one in left for place in one.gone if place not in there}
         slots = sorted([*self._held, *map(_HeldPlace, holes)], key=lambda one: one.place)

@@ -30,12 +30,7 @@ from react_mem.memory.store.transactions import transact
 
 @dataclass
 class Names:
-    """All names in a user's facts, with the decisions about them: the source of the concepts.
-
-    Args:
-        merges: Names decided to be one.
-        apart: Pairs of names decided to be different.
-    """
+    """All names in a user's facts by id, with the pairs decided to be one or apart: the source of the concepts."""
 
     aliases: dict[str, Alias] = field(default_factory=dict)
     merges: list[Merge] = field(default_factory=list)
@@ -332,13 +327,9 @@ class Verdict:
 
 
 def judged(user_id: str, before: Mapping[str, Concept], verdicts: Iterable[Verdict]) -> list[Change]:
-    """Return the writes of verdicts on concepts. Compute only.
+    """Return the writes of verdicts on concepts, applied in order. Compute only.
 
     Verdicts on concepts that are gone, or against an earlier verdict, are skipped.
-
-    Args:
-        before: All concepts of the user, by id.
-        verdicts: The verdicts, applied in order.
     """
     names = Names.of(before.values())
     known = {alias.id: concept for concept in before.values() for alias in concept.aliases}

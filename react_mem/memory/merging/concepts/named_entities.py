@@ -84,12 +84,7 @@ def mentions(fact: Fact) -> list[str]:
 
 
 def _names(text: str, known: Collection[str], reading: str = "") -> Iterator[str]:
-    """Yield the names in a text.
-
-    Args:
-        known: Words that are names in any position.
-        reading: The model's wording of the text; empty without one.
-    """
+    """Yield the names in a text; words in `known` are names in any position."""
     spelt = _without_addresses(unicodedata.normalize("NFC", text))
     written = {*known, *names(spelt), *names(unicodedata.normalize("NFC", reading))}
     for sentence in _SENTENCE.split(_TITLE.sub(r"\1", spelt)):
@@ -215,11 +210,7 @@ def resolve(aliases: Mapping[str, Alias], merges: Collection[Merge], apart: Iter
 
 
 def related(aliases: Mapping[str, Alias], merges: Iterable[Merge], start: Iterable[str]) -> set[str]:
-    """Return the ids of all names that may be affected by changes of some names.
-
-    Args:
-        start: The ids of names that are new or have changed.
-    """
+    """Return the ids of all names that may be affected by changes of some names."""
     sharing: defaultdict[str, set[str]] = defaultdict(set)
     for id_, alias in aliases.items():
         sharing[spelling(name_key(alias.name))].add(id_)

@@ -60,10 +60,6 @@ class SummaryDraft:
 async def ask(model: BaseChatModel, messages: list[BaseMessage], *, seconds: float, max_tokens: int) -> SummaryDraft:
     """Ask a model once. An unusable answer is no error: asking again would cost as much again.
 
-    Args:
-        model: The model, with retries off.
-        max_tokens: The limit of the answer.
-
     Raises:
         ExtractionError: If the model cannot be reached, refuses or is late.
     """

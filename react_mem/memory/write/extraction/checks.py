@@ -52,12 +52,8 @@ _SAID = 0.7
 
 
 def completed(draft: EpisodeDraft | None, summary: str, briefing: Briefing) -> EpisodeDraft | None:
-    """Return an episode with its situation, and a milestone with its snapshot.
-
-    Args:
-        draft: The model's episode, checked; None if it gave none. A requested snapshot makes one all the same.
-        summary: The checked summary of the turn.
-        briefing: The input of the extraction.
+    """Return an episode with its situation, and a milestone with its snapshot. A requested snapshot alone makes one
+    too.
     """
     asked = [message for message in briefing.messages if message.snapshot]
     if draft is None:

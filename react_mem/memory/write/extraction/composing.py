@@ -54,14 +54,7 @@ _ASSENT_WORDS = 3
 
 @dataclass
 class Composer:
-    """Composer of operations from located facts.
-
-    Args:
-        briefing: The input of the extraction.
-        endings: The relations "ends" and "forget" read in each clause, by number.
-        rejected: Reasons of refusals, appended to.
-        covered: The clauses used by an operation, added to.
-    """
+    """Composer of operations from located facts; appends reasons of refusals, and adds the clauses used."""
 
     briefing: Briefing
     endings: dict[int, set[str]]

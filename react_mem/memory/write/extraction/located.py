@@ -115,17 +115,7 @@ def asks(text: str) -> bool:
 
 @dataclass
 class Locator:
-    """Resolver of labels to clauses, and record of the labels of each clause.
-
-    Args:
-        briefing: The input of the extraction.
-        questions: The clauses labelled as questions.
-        standing: The clauses labelled as standing instructions.
-        changing: The clauses labelled as a change or an end.
-        about: The subjects of each clause.
-        sentences: The model's sentences of each clause.
-        endings: The relations "ends" and "forget" read in each clause.
-    """
+    """Resolver of labels to clauses, and record of the labels of each clause."""
 
     briefing: Briefing
     questions: set[int] = field(default_factory=set)
