@@ -319,22 +319,20 @@ class TurnMemory:
         whose = self.identity.details() if self.identity else {}
         self.say("retrieve", "degraded" if text else "ok", message, items=shown, **details, **whose)
 
-    async def end(self, keep: Callable[[Turns], Awaitable[object]]) -> bool:
+    async def end(self, turns: Turns, storing: Awaitable[object]) -> bool:
         """Store the turn, and extract from it now if the policy says so; else a worker does.
 
         Args:
-            keep: Stores it.
+            turns: The user's turns.
+            storing: The write, such as `turns.close(...)`, awaited here: its failure degrades the turn.
 
         Returns:
             True if it is stored.
         """
-        turns = self.turns
-        if turns is None:
-            return False
         try:
             with FRONT.turn(), acting(AuditActor.AGENT, AuditReason.TURN):
                 async with asyncio.timeout(self.agent.policy.recall.timeout):
-                    await keep(turns)
+                    await storing
                     if self.identity is not None and self.identity.threaded:
                         await note_thread(turns.memory.store, turns.user_id, turns.session_id)
         except MemoryFull as error:
