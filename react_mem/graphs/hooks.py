@@ -92,7 +92,8 @@ def with_memory(
         started = time.monotonic()
 
         async def keep(kept: Callable[[], Iterable[Remember]]) -> None:
-            await memory.end(lambda turns: _write(turns, kept(), about))
+            if (turns := memory.turns) is not None:
+                await memory.end(turns, _write(turns, kept, about))
 
         def step(result: dict[str, Any] | None, error: str = "") -> list[Remember]:
             taken = {
@@ -128,8 +129,8 @@ def with_memory(
     return remembering
 
 
-async def _write(turns: Turns, kept: Iterable[Remember], about: dict[str, str | None]) -> None:
-    for one in kept:
+async def _write(turns: Turns, kept: Callable[[], Iterable[Remember]], about: dict[str, str | None]) -> None:
+    for one in kept():
         given = {"scope": one.scope, "data": one.data, "meta": one.meta}
         await turns.memory.write(MemoryWriteEvent.model_validate(_whose(turns) | about | given))
 

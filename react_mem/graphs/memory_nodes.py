@@ -312,13 +312,16 @@ class MemoryNodes:
         # also of a run that goes on with such a turn, and no longer says so
         if memory.switched_off or is_kept_out(turn[0]):
             return done | {"messages": kept_out(turn)}
-        if memory.turns is not None and runtime.server_info is None:
+        turns = memory.turns
+        if turns is None:
+            return done
+        if runtime.server_info is None:
             # a server has a worker for all agents
-            self._agent.work.ensure(memory.turns.memory.store)
+            self._agent.work.ensure(turns.memory.store)
         steps = notes["steps"] if notes else ()
         kind = kind_followed(layout.get("kinds") or {}, steps)
 
-        async def keep(turns: Turns) -> None:
+        async def storing() -> None:
             await turns.close(
                 thread,
                 state.get("remembered"),
@@ -334,7 +337,7 @@ class MemoryNodes:
                 cards.show_kept()
             await self._log_outcome(turns, thread, layout.get("offered", ()), steps, kind)
 
-        return done | {"remembered": memory.mark(thread)} if await memory.end(keep) else done
+        return done | {"remembered": memory.mark(thread)} if await memory.end(turns, storing()) else done
 
     async def _log_outcome(
         self,

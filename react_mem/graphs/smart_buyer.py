@@ -208,10 +208,11 @@ class Buyer:
         events.answer(runtime.stream_writer, answer)
         if self._learns:
             memory = TurnMemory.of(self._memory, runtime, node="report")
-            if memory.turns is not None and runtime.server_info is None:
-                # a server has a worker for all agents
-                self._buyer.work.ensure(memory.turns.memory.store)
-            await memory.end(lambda turns: self._outcome(turns, state))
+            if (turns := memory.turns) is not None:
+                if runtime.server_info is None:
+                    # a server has a worker for all agents
+                    self._buyer.work.ensure(turns.memory.store)
+                await memory.end(turns, self._outcome(turns, state))
         return {"messages": [AIMessage(answer)]}
 
 

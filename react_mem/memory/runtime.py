@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from react_mem.memory.store.reembed import reembed as reembed
     from react_mem.memory.store.thread_owners import note_thread as note_thread
     from react_mem.memory.store.variable_names import misspelt as misspelt
+    from react_mem.memory.write.chain import Unfolded as Unfolded
     from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer as ChatSummarizer
     from react_mem.memory.write.chat_summary.summary_form import ChatSummary as ChatSummary
     from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest as ChatSummaryRequest

@@ -347,9 +347,12 @@ class CodingSession:
         thread, since = self._thread(new), self._last
         ends = isinstance(new[-1], AIMessage)
         used, self._used = self._used, ()
-        stored = await self._turn().end(
-            lambda turns: turns.close(thread, since, used=used, heard=heard) if ends else turns.open(thread, since)
-        )
+        memory = self._turn()
+        turns = memory.turns
+        if turns is not None and ends:
+            stored = await memory.end(turns, turns.close(thread, since, used=used, heard=heard))
+        else:
+            stored = turns is not None and await memory.end(turns, turns.open(thread, since))
         if not stored:
             self._loaded = False
             raise NotKeptError("something of the session is not stored yet; it is tried again at its next turn")

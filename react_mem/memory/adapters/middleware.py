@@ -264,15 +264,15 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         if thread and (memory.switched_off or is_kept_out(turn[0])):
             return done | noted(state, kept_out(turn))
         done |= noted(state, theirs)
-        if not thread or memory.turns is None:
+        turns = memory.turns
+        if not thread or turns is None:
             return done
-        self._work.ensure(memory.turns.memory.store)
+        self._work.ensure(turns.memory.store)
         said = as_said(thread, mark)
         layout: Layout | dict[str, Any] = state.get("memory_layout") or {}
         used, since = layout.get("used") or (), mark and mark["id"]
         # beside the question, what stands in the user's name is another's
         heard = [Origin.TOOL for message in turn[1:] if message.type == "human"][:1]
-        stored = await memory.end(
-            lambda turns: turns.close(said, since, steps_of(thread), heard=heard, used=used, run_id=memory.run_id)
-        )
+        storing = turns.close(said, since, steps_of(thread), heard=heard, used=used, run_id=memory.run_id)
+        stored = await memory.end(turns, storing)
         return done | {"memory_mark": mark_of(said)} if stored else done

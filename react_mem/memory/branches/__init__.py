@@ -1,6 +1,6 @@
-"""Branches of a conversation: an edit, another answer or an earlier checkpoint leave one behind, and may return to it.
+"""Branches of a conversation, left by an edit, a regenerated answer or an earlier checkpoint, perhaps to return later.
 
-Each message knows the one before it, so that a conversation's messages form a tree. What is said now stands on its
-ancestors; a message that does not is on a branch that is no longer followed, and what only such messages say is not
-believed. Messages that were removed from the thread are ancestors all the same: trimming retracts nothing.
+Each message knows its predecessor, so that the messages of a conversation form a tree. The current branch is the path
+to the latest message; messages off the path, and facts that only they support, are not believed. Messages removed from
+the thread stay on the path: trimming retracts nothing.
 """

@@ -1,7 +1,7 @@
-"""Beliefs once branches of a conversation are left or followed again.
+"""Belief revision when branches of a conversation are left or followed again.
 
-A fact stands on the messages that say it, its end on those that ended it or on the fact that took its place. Pure: the
-same branches left and followed again, in whatever order, give the same facts.
+A fact rests on its source messages; its end rests on the messages or the successor that ended it. Pure: the same set of
+live branches gives the same facts, in any order of changes.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from react_mem.memory.model.records import BELIEVED, Ending, Fact, Wording
 
 
 def part_of(source: str) -> str:
-    """Return the record that a source is, or is a part of, such as the steps of a message."""
+    """Return the record of a source, which may name a part of a record such as a message's steps."""
     return source.partition(":")[0]
 
 
 def believed(
     facts: Mapping[str, Fact], gone: Collection[str], said_at: Mapping[str, datetime], at: datetime
 ) -> list[Fact]:
-    """Return the facts that change where some messages do not count.
+    """Return the facts that change when some messages do not count.
 
     Args:
         facts: All facts of an owner, by id.
         gone: The messages that do not count; all others do.
-        said_at: When messages were said.
-        at: When this is decided.
+        said_at: Times of messages, by id.
+        at: The time of the decision.
     """
     supported = {id_: _last_said(fact, gone, said_at) for id_, fact in facts.items() if _is_supported(fact, gone)}
     after = {id_: _reassessed(fact, facts, supported, gone, said_at, at) for id_, fact in facts.items()}
@@ -39,7 +39,7 @@ def _sources(fact: Fact) -> tuple[str, ...]:
 
 
 def _is_supported(fact: Fact, gone: Collection[str]) -> bool:
-    """Return whether somebody still says it; what nobody is known to have said stands on its own."""
+    """Return true if a live message supports a fact; a fact without sources stands on its own."""
     sources = _sources(fact)
     return not sources or any(part_of(source) not in gone for source in sources)
 
@@ -49,7 +49,6 @@ def _live(fact: Fact, gone: Collection[str]) -> tuple[str, ...]:
 
 
 def _last_said(fact: Fact, gone: Collection[str], said_at: Mapping[str, datetime]) -> datetime:
-    """Return when a fact was last said by a message that counts."""
     times = (said_at[part_of(source)] for source in _live(fact, gone) if part_of(source) in said_at)
     return max(times, default=fact.said_at)
 
@@ -90,7 +89,7 @@ def _reassessed(
         # the one that ended it is withdrawn, and in its place is what had ended that
         rest = (*rest, chosen)
         chosen = chosen.model_copy(update={"superseded_by": heir.id, "valid_to": heir.said_at, "end_said_at": None})
-    return fact.model_copy(update={**update, "current": False, **_fields(chosen), "suspended": rest})
+    return fact.model_copy(update={**update, "current": False, **dict(chosen), "suspended": rest})
 
 
 def _endings(fact: Fact) -> tuple[Ending, ...]:
@@ -99,7 +98,7 @@ def _endings(fact: Fact) -> tuple[Ending, ...]:
 
 
 def _withdrawn(fact: Fact, at: datetime) -> dict[str, Any]:
-    """Return what changes of a fact that nobody says any more: it is history; one that had ended keeps its date."""
+    """Return the update of a fact without live sources: it becomes history, and an earlier end keeps its date."""
     return {
         "source_ids": (),
         "withdrawn": _sources(fact),
@@ -113,12 +112,8 @@ def _withdrawn(fact: Fact, at: datetime) -> dict[str, Any]:
     }
 
 
-def _fields(ending: Ending) -> dict[str, Any]:
-    return {name: getattr(ending, name) for name in Ending.model_fields}
-
-
 def _needs(ending: Ending, facts: Mapping[str, Fact], gone: Collection[str]) -> bool:
-    """Return whether what an end stands on may have changed: a message, or a fact that branches have said."""
+    """Return true if the evidence of an end may have changed: its messages, or the branches of the successor."""
     successor = facts.get(ending.superseded_by or "")
     if successor is None:
         return bool(ending.ended_by)
@@ -133,7 +128,7 @@ def _counts(
     supported: Mapping[str, datetime],
     gone: Collection[str],
 ) -> bool:
-    """Return whether an end holds: it came after what it ended was last said, and what it stands on still counts."""
+    """Return true if an end holds: later than the fact's last source, with evidence that still counts."""
     if ending.said_at is not None and ending.retired_at is not None and ending.said_at < since:
         return False
     if ending.superseded_by is not None:
@@ -144,17 +139,9 @@ def _counts(
 def _heir(
     fact: Fact, ending: Ending, since: datetime, facts: Mapping[str, Fact], supported: Mapping[str, datetime]
 ) -> Fact | None:
-    """Return the first fact in the line of those that took a fact's place, and then each other's, that still ends it.
+    """Return the first supported successor, newer than the fact, along its line of successors; None without one.
 
-    That is one which somebody still says, and has said since. A line may lead back to the fact itself (Hue, Hanoi,
-    Hue), which is no heir of its own.
-
-    Args:
-        fact: The one that was ended.
-        ending: By which line it was ended.
-        since: When the fact was last said.
-        facts: All facts of an owner, by id.
-        supported: When those that somebody still says were last said.
+    A line may lead back to the fact itself (Hue, Hanoi, Hue), which is not its own successor.
     """
     id_ = ending.superseded_by
     seen = {fact.id}
@@ -167,7 +154,7 @@ def _heir(
 
 
 def _wording(fact: Fact, gone: Collection[str]) -> dict[str, Any]:
-    """Return what changes of a fact whose words nobody says any more: it is put as those do who still say it."""
+    """Return the update of a fact's text to a wording with a live source, if its own has none."""
     if not fact.wordings:
         return {}
     beside = {source for wording in fact.wordings for source in wording.source_ids}

@@ -1,4 +1,7 @@
-"""The tree of a conversation: what is on the path that is followed, and what has been left behind."""
+"""Tree of a conversation: the current path, and the branches left behind.
+
+`after` maps each message to its predecessor throughout.
+"""
 
 from __future__ import annotations
 
@@ -23,27 +26,22 @@ from react_mem.memory.summaries.sources import MASTER, MAX_WAITING
 
 
 def start_of(session_id: str, message_id: str) -> str:
-    """Return what stands before the first message of a conversation: the root of its tree, which is not a record."""
+    """Return the root id of a conversation's tree, before its first message; it is not a record."""
     return record_id("start", session_id, message_id)
 
 
 def root_of(id_: str, after: Mapping[str, str]) -> str:
-    """Return what the tree of a message begins with.
-
-    Args:
-        id_: The message.
-        after: What each known message follows on; empty where nobody noted it.
-    """
+    """Return the root of a message's tree."""
     return [id_, *_line(id_, after)][-1]
 
 
 def left_behind(after: Mapping[str, str], tip: str, shown: Collection[str] = ()) -> set[str]:
-    """Return the messages that a conversation has left behind: those of the same tree that are not on its path.
+    """Return the messages of the same trees that are not on the path.
 
     Args:
-        after: What each message of the conversation follows on, by id.
-        tip: The message that the conversation goes on from.
-        shown: More messages that are on its path, whatever they follow on.
+        after: The predecessor of each message.
+        tip: The last message of the path.
+        shown: Further messages that count as on the path.
     """
     on_path = {*shown, *_line(tip, after)}
     roots = {root_of(id_, after) for id_ in {tip, *shown}}
@@ -51,25 +49,15 @@ def left_behind(after: Mapping[str, str], tip: str, shown: Collection[str] = ())
 
 
 def with_trunk(after: Mapping[str, str], trunk: Sequence[str]) -> dict[str, str]:
-    """Return what each message follows on, with what a thread held before its messages were noted.
-
-    Args:
-        after: What each message follows on.
-        trunk: What the thread began with, in order; the first stands before the first message.
-    """
+    """Return the predecessors, completed by the thread's messages from before predecessors were noted."""
     known = {id_: before for before, id_ in pairwise(trunk)}
     return known | {id_: before for id_, before in after.items() if before or id_ not in known}
 
 
 def with_lost_starts(after: Mapping[str, str], questions: Collection[str], tip: str) -> dict[str, str]:
-    """Return what each message follows on, with first messages that nothing followed on at the start of the path.
+    """Return the predecessors with unanswered first messages moved to the root of the path.
 
-    A run that was taken back leaves such a message behind: the thread has begun again, with another one.
-
-    Args:
-        after: What each message follows on.
-        questions: The messages of the user that were said before the tip.
-        tip: The message that the conversation goes on from.
+    A rolled-back run leaves such a message: the thread began again with another one.
     """
     answered = set(after.values())
     lost = (id_ for id_ in questions if id_ not in answered and id_ != tip and after[id_] and after[id_] not in after)
@@ -77,12 +65,7 @@ def with_lost_starts(after: Mapping[str, str], questions: Collection[str], tip: 
 
 
 def following(id_: str, after: Mapping[str, str]) -> set[str]:
-    """Return all that follows on a message.
-
-    Args:
-        id_: The message.
-        after: What each message follows on, by id.
-    """
+    """Return all descendants of a message."""
     children: dict[str, list[str]] = {}
     for child, before in after.items():
         children.setdefault(before, []).append(child)
@@ -96,7 +79,6 @@ def following(id_: str, after: Mapping[str, str]) -> set[str]:
 
 
 def _line(id_: str, after: Mapping[str, str]) -> list[str]:
-    """Return a message and all that it follows on, up to the root."""
     line: dict[str, None] = {}
     while id_ and id_ not in line:
         line[id_] = None
@@ -109,11 +91,11 @@ def _line(id_: str, after: Mapping[str, str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Marks:
-    """Position up to which memory has a conversation.
+    """Position of memory in a conversation.
 
     Args:
-        tip: The record of the last message of its last finished turn; empty where there is none.
-        trunk: What its thread held before memory noted what follows on what; read only where it is asked for.
+        tip: The record of the last message of the last finished turn; empty if there is none.
+        trunk: The thread's messages from before predecessors were noted.
     """
 
     tip: str = ""
@@ -121,44 +103,38 @@ class Marks:
 
 
 def branch_key(session_id: str) -> str:
-    """Return the key under which an owner's bookkeeping has the tip of a conversation."""
+    """Return the bookkeeping key of a conversation's tip."""
     return record_id("branch", session_id)
 
 
 def trunk_key(session_id: str) -> str:
-    """Return the key under which an owner's bookkeeping has what a conversation began with."""
+    """Return the bookkeeping key of a conversation's first messages."""
     return record_id("trunk", session_id)
 
 
 def tip_of(item: Item | None) -> str:
-    """Return the tip of a conversation, as `branch_key` has it."""
+    """Return the tip in a bookkeeping item; empty if there is none."""
     return str(item.value["tip"]) if item is not None else ""
 
 
 def put_tip(user_id: str, session_id: str, tip: str) -> Change:
-    """Return the write of the tip of a conversation."""
+    """Return the write of a conversation's tip."""
     return PutOp(meta_namespace(user_id), branch_key(session_id), {"tip": tip}, index=False)
 
 
 def put_trunk(user_id: str, session_id: str, trunk: Sequence[str]) -> Change:
-    """Return the write of what a conversation began with."""
+    """Return the write of a conversation's first messages."""
     return PutOp(meta_namespace(user_id), trunk_key(session_id), {"trunk": list(trunk)}, index=False)
 
 
 def without_marks(user_id: str, session_id: str) -> list[Change]:
-    """Return the removal of what is kept of a conversation."""
+    """Return the deletes of a conversation's bookkeeping."""
     namespace = meta_namespace(user_id)
     return [PutOp(namespace, key(session_id), None) for key in (branch_key, trunk_key)]
 
 
 async def read_marks(store: BaseStore, user_id: str, session_id: str) -> Marks:
-    """Return where memory has a conversation, with what it began with.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation.
-    """
+    """Return the position of memory in a conversation."""
     namespace = meta_namespace(user_id)
     found = await store.abatch([GetOp(namespace, key(session_id)) for key in (branch_key, trunk_key)])
     branch, trunk = (item if isinstance(item, Item) else None for item in found)
@@ -166,13 +142,7 @@ async def read_marks(store: BaseStore, user_id: str, session_id: str) -> Marks:
 
 
 def forgotten_branches(user_id: str, session_id: str, aside: Iterable[Item]) -> list[Change]:
-    """Return the removal of what is kept of the branches of a conversation.
-
-    Args:
-        user_id: The owner.
-        session_id: The conversation.
-        aside: What has been set aside.
-    """
+    """Return the deletes of a conversation's branches, among all records set aside, and of its bookkeeping."""
     gone = [item for item in aside if item.value.get("session_id") == session_id]
     return [*(PutOp(item.namespace, item.key, None) for item in gone), *without_marks(user_id, session_id)]
 
@@ -180,22 +150,15 @@ def forgotten_branches(user_id: str, session_id: str, aside: Iterable[Item]) -> 
 # Cache of where conversations stand, in the process: what a write expects to find, which the write itself checks.
 
 _MOST = 10_000
-"""Conversations kept: some three hundred bytes each."""
+"""Conversations cached, at some three hundred bytes each."""
 
 
 class KnownTips(OrderedDict[tuple[str, str], str]):
-    """Tips of conversations by owner and conversation, as they were last read or written; the last used comes last."""
+    """LRU cache of tips by owner and conversation; the latest used comes last."""
 
 
 def note_tip(store: BaseStore, user_id: str, session_id: str, tip: str | None) -> None:
-    """Take note of the tip of a conversation.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation.
-        tip: The tip; empty where memory has none, None where it is not known any more.
-    """
+    """Cache the tip of a conversation: empty if memory has none, None to drop the entry."""
     tips = kept_with(store, KnownTips)
     tips.pop((user_id, session_id), None)
     if tip is not None:
@@ -205,12 +168,12 @@ def note_tip(store: BaseStore, user_id: str, session_id: str, tip: str | None) -
 
 
 def known_tip(store: BaseStore, user_id: str, session_id: str) -> str | None:
-    """Return the tip of a conversation as it was last seen; None where this process has not seen it."""
+    """Return the cached tip of a conversation; None if this process has not seen it."""
     return kept_with(store, KnownTips).get((user_id, session_id))
 
 
 def forget_tips(store: BaseStore, user_id: str) -> None:
-    """Drop what is known of an owner's conversations."""
+    """Drop an owner's conversations from the cache."""
     tips = kept_with(store, KnownTips)
     for place in [place for place in tips if place[0] == user_id]:
         del tips[place]
@@ -219,36 +182,31 @@ def forget_tips(store: BaseStore, user_id: str) -> None:
 # Telling a thread that was forked at its very beginning from one that started over under the same id.
 
 _CHECKPOINTER = "__pregel_checkpointer"
-"""Key of the checkpointer in a run's config: LangGraph offers nodes no other way to their thread's history."""
+"""Config key of the checkpointer: LangGraph offers nodes no other way to their thread's history."""
 
 _MARKS = ("remembered", "memory_mark")
-"""Fields of the states of `react_mem` and the middleware: the point up to which memory has the thread. The messages
-themselves need not be in a checkpoint: it may hold only what has been added to them."""
+"""State fields of `react_mem` and the middleware that mark the last remembered message. A checkpoint need not hold the
+messages themselves: it may hold only the additions to them.
+"""
 
 _LATEST = 30
-"""Checkpoints to look at, the latest first: the few of this run, then those of the one that said it."""
+"""Checkpoints looked at, the latest first: those of this run, then those of the run before."""
 
 
 def has_thread(config: RunnableConfig) -> bool:
-    """Return whether a run has a thread with checkpoints, which runs of one conversation follow on.
-
-    Args:
-        config: The run's config.
-    """
+    """Return true if a run has a thread with checkpoints, continued by the runs of a conversation."""
     configurable: dict[str, Any] = config.get("configurable") or {}
     return isinstance(configurable.get(_CHECKPOINTER), BaseCheckpointSaver) and bool(configurable.get("thread_id"))
 
 
 async def was_on_thread(config: RunnableConfig, session_id: str, tip: str, *, blocking: bool = False) -> bool:
-    """Return whether a message was said on the thread of this run, as its checkpoints show.
+    """Return true if the checkpoints of this run's thread hold a message.
 
-    Asked only where memory has a conversation of which the thread holds nothing at all.
+    Asked only if memory has a conversation and the thread holds nothing of it.
 
     Args:
-        config: The run's config.
-        session_id: The conversation.
         tip: The record of the message.
-        blocking: Whether the agent runs outside of an event loop, and its checkpointer with it.
+        blocking: True outside of an event loop, where the checkpointer is synchronous.
     """
     if not has_thread(config):
         return False
@@ -277,13 +235,7 @@ def _holds(found: CheckpointTuple, session_id: str, tip: str) -> bool:
 
 
 def regrown(chain: ContextChain, summaries: Sequence[Summary], messages: Sequence[Message]) -> ContextChain:
-    """Return a chain as it is with these summaries and messages, and no others.
-
-    Args:
-        chain: The chain as it was.
-        summaries: The summaries of the conversation's chain that stand for nothing but what is on its path.
-        messages: The messages on its path.
-    """
+    """Return a chain rebuilt from the messages on the path and the summaries that cover only these."""
     summed_up = {source for summary in summaries for source in summary.source_ids}
     stand = [_entry(summary) for summary in summaries if summary.id not in summed_up]
     waiting = sorted(

@@ -1,16 +1,18 @@
-"""Content blocks of messages as memory keeps them: images, sounds and files by reference, in the forms of providers."""
+"""Content blocks of messages: media by reference, in the formats of providers; tool calls and thinking."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.model.namespaces import off_loop
-from react_mem.memory.model.records import Message
+from react_mem.memory.model.records import CalledTool, Message
 from react_mem.memory.store.attachments import MAX_ATTACHMENT, Attachment, attach, limit_of, read_attachment, refs_in
 
 _MEDIA = {
@@ -26,10 +28,10 @@ _MEDIA = {
     "document": "file",
     "media": "file",
 }
-"""Types of the providers' blocks that are not text, and the media that they are called here."""
+"""Block types of providers -> medium."""
 
 _INNER = ("image_url", "video_url", "input_audio", "file", "source", "extras", "metadata")
-"""Fields in which providers put what others have in the block itself."""
+"""Nested fields in which some providers put the fields of a block."""
 
 _DATA = ("base64", "data", "file_data")
 _CAPTION = ("caption", "alt", "alt_text", "title", "description", "filename", "file_name", "name")
@@ -37,11 +39,11 @@ _CAPTION = ("caption", "alt", "alt_text", "title", "description", "filename", "f
 _MAX_CAPTION = 300
 _MAX_URL = 2_000
 _MAX_MIME = 100
-"""Characters that are kept of what a client says of a block; a longer address is not an address of anything."""
+"""Character limits of a client's description of a block; a longer address is not an address of anything."""
 
 
 def medium_of(block: Any) -> str:
-    """Return what a content block is: `image`, `audio`, `video` or `file`; empty where it is none of them.
+    """Return the medium of a content block: `image`, `audio`, `video`, `file`, or empty.
 
     >>> medium_of({"type": "input_audio"}), medium_of({"type": "tool_use"}), medium_of("words")
     ('audio', '', '')
@@ -50,18 +52,18 @@ def medium_of(block: Any) -> str:
 
 
 def has_media(message: BaseMessage) -> bool:
-    """Return whether a message shows or plays something."""
+    """Return true if a message has a block with a medium."""
     return not isinstance(message.content, str) and any(map(medium_of, message.content))
 
 
 def referring(records: Iterable[Message], kept: dict[str, Attachment] | None) -> list[Message]:
-    """Return messages with references in the place of what they show, which they are found by the captions of.
+    """Return messages with references in place of media, and the captions as keywords.
 
-    It takes a while where they show much: see `media_size`.
+    It takes a while for large data: see `media_size`.
 
     Args:
-        records: The messages; those that refer to it already stay as they are.
-        kept: Where the data is put, by the references; without it, nothing is kept of that.
+        records: The messages; those with references already stay as they are.
+        kept: Receives the data, by reference; None keeps no data.
     """
     found = []
     for record in records:
@@ -74,12 +76,9 @@ def referring(records: Iterable[Message], kept: dict[str, Attachment] | None) ->
 
 
 async def kept_apart(store: BaseStore, user_id: str, records: Sequence[Message]) -> list[Message]:
-    """Keep what messages show, and return them with references in its place, for who writes them next.
+    """Store the attachments of messages, and return the messages with references to them.
 
-    Args:
-        store: The store; without messages that show something, it is not asked.
-        user_id: The owner. What they have no room for is `omitted`.
-        records: The messages.
+    Attachments over the owner's limit are marked `omitted`. Without attachments the store is not asked.
     """
     given: dict[str, Attachment] = {}
     work = partial(referring, records, given if limit_of(store) else None)
@@ -91,23 +90,22 @@ async def kept_apart(store: BaseStore, user_id: str, records: Sequence[Message])
 
 
 def omitted(records: Iterable[Message]) -> int:
-    """Return how many blocks of messages are only named, since their data is not kept."""
+    """Return the number of blocks with data that was not stored."""
     blocks = (block for record in records if not isinstance(record.content, str) for block in record.content)
     return sum(block.get("omitted") is True and "bytes" in block for block in blocks)
 
 
 def media_size(records: Iterable[Message]) -> int:
-    """Return how many characters the data in the blocks of messages has."""
+    """Return the number of characters of data in the blocks of messages."""
     blocks = (block for record in records if not isinstance(record.content, str) for block in record.content)
     return sum(len(p) for b in blocks if medium_of(b) for p in _flat(b).values() if isinstance(p, str))
 
 
 def by_reference(block: Mapping[str, Any], kept: dict[str, Attachment] | None) -> dict[str, Any]:
-    """Return a block without its data: with a reference to that, with the address of what is elsewhere, or `omitted`.
+    """Return a block without data: with a reference to stored data, with an external URL, or `omitted`. Idempotent.
 
     Args:
-        block: The block, which may be one of those that this function returns.
-        kept: Where its data is put, by the reference; without it, nothing is kept of that.
+        kept: Receives the data, by reference; None keeps no data.
 
     >>> kept = {}
     >>> block = by_reference({"type": "image", "base64": "aGVsbG8=", "mime_type": "image/png", "caption": "Miu"}, kept)
@@ -126,12 +124,7 @@ def by_reference(block: Mapping[str, Any], kept: dict[str, Attachment] | None) -
 
 
 def without_data(content: Any, refused: Collection[str]) -> Any:
-    """Return the content of a record with the blocks as `omitted` whose data is not kept.
-
-    Args:
-        content: The content.
-        refused: The references of what is not kept.
-    """
+    """Return a record's content with the refused references as `omitted`."""
     if not isinstance(content, list):
         return content
     return [
@@ -143,28 +136,28 @@ def without_data(content: Any, refused: Collection[str]) -> Any:
 
 
 def captions_in(content: Any) -> list[str]:
-    """Return the captions of the blocks of a record's content."""
+    """Return the captions in a record's content."""
     return [block["caption"] for block in content if block.get("caption")] if isinstance(content, list) else []
 
 
 def shown_blocks(content: Any) -> str:
-    """Return what a record's content shows or plays, in words.
+    """Return the media of a record's content in words.
 
     >>> shown_blocks([{"type": "text", "text": "Hi"}, {"type": "image", "caption": "Miu [2]"}, {"type": "audio"}])
     '[image: Miu (2)] [audio]'
     """
     if not isinstance(content, list):
         return ""
-    media = [(medium_of(block), _within(block.get("caption", ""))) for block in content]
+    # brackets within would end the mark
+    media = [(medium_of(block), block.get("caption", "").translate({91: "(", 93: ")"})) for block in content]
     return " ".join(f"[{medium}: {caption}]" if caption else f"[{medium}]" for medium, caption in media if medium)
 
 
 def said_again(content: Sequence[Any], data: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the content of a record as a model takes it: with the data, or what there was in words.
+    """Return a record's content for a model: with the data of attachments, or their captions in words.
 
     Args:
-        content: The content.
-        data: The data of attachments as base64, by their references.
+        data: The data of attachments as base64, by reference.
     """
     blocks = []
     for block in content:
@@ -182,7 +175,7 @@ def said_again(content: Sequence[Any], data: Mapping[str, str]) -> list[dict[str
 
 
 def _where(flat: Mapping[str, Any], data: str, kept: dict[str, Attachment] | None) -> dict[str, Any]:
-    """Return where the data of a block is."""
+    """Return the location of a block's data: a reference, an external URL, or `omitted`."""
     if refs_in({"content": [flat]}) and isinstance(flat.get("bytes"), int):
         return {"ref": flat["ref"], "bytes": flat["bytes"]}
     url = str(flat.get("url") or "")
@@ -205,7 +198,6 @@ def _where(flat: Mapping[str, Any], data: str, kept: dict[str, Attachment] | Non
 
 
 def _flat(block: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a block with what it has in fields of its own in one."""
     flat = dict(block)
     for name in _INNER:
         inner = block.get(name)
@@ -230,7 +222,7 @@ def _data(flat: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def caption_of(block: Mapping[str, Any]) -> str:
-    """Return how what a block shows is called, by a caption, a title or the name of a file; empty where nothing says.
+    """Return the caption, title or file name of a block; empty if it has none.
 
     >>> caption_of({"type": "file", "file": {"filename": "plan.pdf", "file_data": "aGVsbG8="}})
     'plan.pdf'
@@ -243,12 +235,8 @@ def caption_of(block: Mapping[str, Any]) -> str:
     return " ".join(words[: 2 * _MAX_CAPTION].split())[:_MAX_CAPTION]
 
 
-def _within(caption: str) -> str:
-    return caption.replace("[", "(").replace("]", ")")
-
-
 async def said_content(store: BaseStore, user_id: str, record: Message) -> str | list[dict[str, Any]]:
-    """Return the content of a message as a model takes it, with what is attached to it.
+    """Return the content of a message for a model, with its attachments.
 
     Args:
         store: The store.
@@ -259,3 +247,142 @@ async def said_content(store: BaseStore, user_id: str, record: Message) -> str |
         return record.content
     read = {ref: await read_attachment(store, user_id, ref) for ref in refs_in(vars(record))}
     return said_again(record.content, {ref: "".join(pieces) for ref, pieces in read.items() if pieces})
+
+
+# Calls and thoughts that led to an answer: a model's thinking, in the forms of the providers.
+
+THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
+"""Types of content blocks with a model's thinking, which nobody says aloud."""
+
+CALLS = frozenset({"tool_call", "tool_use", "function_call", "server_tool_call", "server_tool_use"})
+"""Types of content blocks with a tool call."""
+
+_MAX_ARGUMENTS = 2_000
+_MAX_THINKING = 4_000
+_MAX_CALLS = 20
+"""Limits of a turn's record: characters of a call's arguments, characters of thinking, and calls. The latest are kept;
+the thread has all.
+"""
+
+_BESIDE = ("reasoning_content", "thought")
+"""Fields beside the content that hold thinking: of servers of open models, and of tool calls in text form."""
+
+_BEFORE = re.compile(r"\s*<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+
+
+def called(messages: Sequence[AIMessage]) -> tuple[CalledTool, ...]:
+    """Return the tool calls before an answer, the latest last.
+
+    >>> call = {"name": "look_up", "args": {"what": "Huế"}, "id": "c1"}
+    >>> called([AIMessage("", tool_calls=[call])])
+    (CalledTool(name='look_up', arguments='{"what": "Huế"}', id='c1'),)
+    """
+    calls = [call for message in messages for call in calls_of(message)]
+    return tuple(map(_kept, calls[-_MAX_CALLS:]))
+
+
+def calls_of(message: AIMessage) -> list[Mapping[str, Any]]:
+    """Return the calls of a message, from its field and from its content, each as {"name", "args", "id"}.
+
+    >>> calls_of(AIMessage([{"type": "tool_use", "name": "look_up", "input": {"what": "Huế"}, "id": "c1"}]))
+    [{'name': 'look_up', 'args': {'what': 'Huế'}, 'id': 'c1'}]
+    """
+    if isinstance(message.content, str):
+        return list(message.tool_calls)
+    known = {call["id"] for call in message.tool_calls}
+    return [*message.tool_calls, *(call for call in map(_call, message.content) if call and call["id"] not in known)]
+
+
+def led_apart(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message to be written with its calls and thinking moved from its blocks to their own fields.
+
+    Args:
+        data: The message; its `tool_calls` and `thinking` stay, ahead of those of its blocks.
+
+    >>> led_apart({"content": [{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "Hi"}]})
+    {'content': [{'type': 'text', 'text': 'Hi'}], 'thinking': 'Hm.'}
+    """
+    content, known = data.get("content"), data.get("tool_calls") or ()
+    if not isinstance(content, list) or not isinstance(known, list | tuple):
+        return dict(data)
+    ids = {call.get("id") if isinstance(call, Mapping) else getattr(call, "id", None) for call in known}
+    found = [call for call in map(_call, content) if call]
+    calls = [_kept(call) for call in found if not call["id"] or call["id"] not in ids]
+    thought = "\n\n".join(dict.fromkeys(text for block in content if _is_thought(block) for text in _texts(block)))
+    said = [block for block in content if not (_is_thought(block) or _call(block))]
+    apart = {**data, "content": said}
+    if calls:
+        apart["tool_calls"] = [*known, *calls][-_MAX_CALLS:]
+    if thought:
+        apart["thinking"] = _latest("\n\n".join(filter(None, [data.get("thinking"), thought])))
+    return apart
+
+
+def thoughts_in(messages: Sequence[AIMessage]) -> str:
+    """Return a model's thinking for an answer, the latest part if it is long.
+
+    >>> thoughts_in([AIMessage([{"type": "thinking", "thinking": "Hm.", "signature": "x"}])])
+    'Hm.'
+    """
+    # some servers send it twice, beside the content and in it
+    thought = "\n\n".join(dict.fromkeys(text for message in messages for text in _thoughts(message)))
+    return _latest(thought)
+
+
+def thought_before(text: str) -> str:
+    """Return the tagged thinking at the head of a text; empty if there is none.
+
+    >>> thought_before("<think>Hm.</think> Hello"), thought_before("I think so")
+    ('<think>Hm.</think>', '')
+    """
+    found = _BEFORE.match(text) if "<" in text[:80] else None
+    return found[0] if found else ""
+
+
+def _thoughts(message: AIMessage) -> Iterable[str]:
+    told = [message.additional_kwargs.get(name) for name in _BESIDE] if message.additional_kwargs else []
+    content = message.content
+    if isinstance(content, str):
+        found = _BEFORE.match(content) if "<" in content[:80] else None
+        told += [found[1]] if found else []
+    else:
+        told += filter(_is_thought, content)
+    return [text for part in told for text in _texts(part)]
+
+
+def _is_thought(block: Any) -> bool:
+    return isinstance(block, Mapping) and block.get("type") in THOUGHTS
+
+
+def _call(block: Any) -> Mapping[str, Any] | None:
+    """Return the call of a block as {"name", "args", "id"}; None if it is none."""
+    if not isinstance(block, Mapping) or block.get("type") not in CALLS or not isinstance(block.get("name"), str):
+        return None
+    args: Any = next((block[name] for name in ("args", "input", "arguments") if name in block), {})
+    return {"name": block["name"], "args": args, "id": str(block.get("call_id") or block.get("id") or "")}
+
+
+def _kept(call: Mapping[str, Any]) -> CalledTool:
+    args = call["args"]
+    arguments = args if isinstance(args, str) else json.dumps(args, ensure_ascii=False, default=str)
+    if len(arguments) > _MAX_ARGUMENTS:
+        arguments = f"{arguments[: _MAX_ARGUMENTS - 1]}…"
+    return CalledTool(name=call["name"], arguments=arguments, id=call["id"] or "")
+
+
+def _latest(thought: str) -> str:
+    return thought if len(thought) <= _MAX_THINKING else f"…{thought[1 - _MAX_THINKING :]}"
+
+
+def _texts(part: Any) -> Iterable[str]:
+    """Yield the texts of a thinking block."""
+    if isinstance(part, str):
+        if part.strip():
+            yield part.strip()
+    elif isinstance(part, Mapping):
+        # never the signature beside it, nor what is encrypted
+        for name in ("thinking", "reasoning", "reasoning_content", "summary", "content", "text"):
+            yield from _texts(part.get(name))
+    elif isinstance(part, list):
+        for one in part:
+            yield from _texts(one)

@@ -1,13 +1,12 @@
-"""Writing facts: whoever proposes them, a model or the agent's own tool, the same reconciling decides."""
+"""Writes of facts: proposals of a model and of the agent's tools go through the same reconciliation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
-from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchOp
 
 from react_mem.memory.merging.concepts.concept_store import concept_changes
@@ -23,10 +22,10 @@ from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.store.transactions import transact
 
 _VERBATIM = 1_000
-"""Statements of one conversation that are kept word for word and looked at: beyond what one person says in one."""
+"""Verbatim statements of one conversation that are looked at: more than one person makes in one."""
 
 _HEIRS = 5
-"""Successors that are followed from a fact that was replaced since it was shown."""
+"""Successors followed from a fact that was replaced after it was shown."""
 
 
 async def load_facts(
@@ -37,16 +36,16 @@ async def load_facts(
     *,
     verbatim_in: str | None = None,
 ) -> dict[str, Fact]:
-    """Return the stored facts that these operations may change, and those with the given ids.
+    """Return the stored facts that operations may change, and those with the given ids, by id.
 
-    One round trip, and more only where a fact has been superseded since, or is in doubt about another.
+    One round trip; more only if a fact has been superseded since, or is in doubt about another.
 
     Args:
         store: The store.
         user_id: The owner.
-        operations: What is to be reconciled.
-        ids: More facts to return.
-        verbatim_in: A conversation of which the statements that are kept word for word are returned as well.
+        operations: The operations to reconcile.
+        ids: Further facts to return.
+        verbatim_in: A conversation whose verbatim statements are returned too.
     """
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     ops: list[Op] = [GetOp(namespace, id_) for id_ in dict.fromkeys([*wanted(operations), *ids])]
@@ -72,15 +71,14 @@ async def load_facts(
 
 
 async def fact_changes(store: BaseStore, user_id: str, facts: Sequence[Fact]) -> list[Change]:
-    """Return the writes of facts with what follows from them: doubt about what depends on a fact that has ended, who
-    and what they name, knowledge that has lost a proof.
+    """Return the writes of facts and their consequences: doubts, concepts, and knowledge that lost a proof.
 
-    The store is asked only where a fact uses a name or has ended.
+    The store is asked only if a fact has a name or has ended.
 
     Args:
         store: The store.
         user_id: The owner.
-        facts: Facts that are new or have changed.
+        facts: The facts that are new or have changed.
     """
     ended = {id_ for fact in facts if not fact.current for id_ in fact.needed_by}
     dependants = await load_facts(store, user_id, (), sorted(ended - {fact.id for fact in facts})) if ended else {}
@@ -105,20 +103,7 @@ async def write_facts(
     said: Mapping[str, Message] | None = None,
     told: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[Fact]:
-    """Reconcile operations with what is stored, and write what changes.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        operations: Additions, updates and retractions.
-        at: When they are written.
-        session_id: The conversation they come from.
-        agent_id: The agent that heard them.
-        said: The messages that are cited.
-        told: In what flow they are written: see `written_in`.
-
-    Returns:
-        The facts that are new or have changed.
+    """Reconcile operations with the stored facts, write the changes, and return the facts that are new or have changed.
 
     Raises:
         WriteConflict: If other writers of the owner were faster every time.
@@ -132,53 +117,3 @@ async def write_facts(
         return changed, await fact_changes(store, user_id, changed)
 
     return await transact(store, user_id, step)
-
-
-# End of an answer that the runtime added: part of the message, and not of what the model said.
-
-APPENDED = "appended"
-"""Names the end of an answer that the runtime added, such as next steps: nothing to recall later, or to say again."""
-
-Said = TypeVar("Said", bound=BaseMessage)
-
-
-def with_appended(answer: AIMessage, line: str) -> AIMessage:
-    """Return an answer that ends in a line of the runtime's.
-
-    Args:
-        answer: What the model said.
-        line: The line.
-
-    >>> with_appended(AIMessage("Painted."), "Next: wash it.").text
-    'Painted.\\n\\nNext: wash it.'
-    """
-    end = f"\n\n{line}"
-    content = answer.content + end if isinstance(answer.content, str) else [*answer.content, _block(end)]
-    return answer.model_copy(
-        update={"content": content, "additional_kwargs": {**answer.additional_kwargs, APPENDED: end}}
-    )
-
-
-def as_said(message: Said) -> Said:
-    """Return a message without what the runtime appended to it.
-
-    Args:
-        message: The message.
-
-    >>> as_said(with_appended(AIMessage("Painted."), "Next: wash it.")).text
-    'Painted.'
-    """
-    end = message.additional_kwargs.get(APPENDED) if message.additional_kwargs else None
-    if not isinstance(end, str) or not end:
-        return message
-    marks = {name: value for name, value in message.additional_kwargs.items() if name != APPENDED}
-    content = message.content
-    if isinstance(content, str):
-        left: str | list[str | dict[str, Any]] = content.removesuffix(end)
-    else:
-        left = content[:-1] if content and content[-1] == _block(end) else content
-    return message.model_copy(update={"content": left, "additional_kwargs": marks})
-
-
-def _block(text: str) -> dict[str, str]:
-    return {"type": "text", "text": text}

@@ -1,9 +1,9 @@
-"""Texts in the user's name that are not the user's: a page that a tool returns, a task that another agent hands over.
+"""Human messages that are not the user's: a page returned by a tool, a task delegated by another agent.
 
-Only the input of a run is the user's. What a tool adds is marked where the tool returns it. An agent that a tool runs
-is told things by another agent. An agent that is a node of another graph is given the thread of that graph, where a
-message with a name is another agent's, unless the thread begins with that name. What a node of such a graph adds
-without a name cannot be told from what the user says.
+Only the input of a run is the user's. Texts from a tool are marked as the tool returns them. An agent run by a tool is
+addressed by another agent. An agent that is a node of another graph gets that graph's thread, in which a named message
+is another agent's, unless the thread begins with that name. Unnamed additions by nodes of such a graph cannot be told
+from the user's words.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ R = TypeVar("R")
 
 @contextmanager
 def running_tool() -> Iterator[None]:
-    """Mark the time in which a tool runs: an agent that it runs meanwhile is delegated to, on whichever thread."""
+    """Mark the run of a tool: agents run within it are delegated to, on any thread."""
     token = _in_tool.set(True)
     try:
         yield
@@ -40,11 +40,11 @@ def running_tool() -> Iterator[None]:
 
 
 def is_delegated(config: RunnableConfig, thread: Sequence[BaseMessage] = ()) -> bool:
-    """Return whether another agent has written what a run is told: it is a tool's run, or a subagent's of Deep Agents.
+    """Return true if another agent wrote the input of a run: within a tool, or as a subagent of Deep Agents.
 
     Args:
         config: The config of the run.
-        thread: Its messages: where some are in the user's name and none is the user's, another agent begins it.
+        thread: Its messages; human messages of which none is the user's mean delegation.
     """
     human = [message for message in thread if isinstance(message, HumanMessage)]
     return (
@@ -56,7 +56,7 @@ def is_delegated(config: RunnableConfig, thread: Sequence[BaseMessage] = ()) -> 
 
 
 def by_other_agents(thread: Sequence[M], config: RunnableConfig) -> list[M]:
-    """Return the messages of other agents in the thread of a graph that the run is a node of, marked as theirs.
+    """Return the messages of other agents in the thread of a parent graph, marked as theirs.
 
     Args:
         thread: The messages of the thread.
@@ -74,11 +74,11 @@ def _nodes_above(config: RunnableConfig) -> list[str]:
 
 
 def from_tool(result: R, state: Any) -> R:
-    """Return the result of a tool with what it says in the user's name marked as the tool's.
+    """Return the result of a tool with its human messages marked as the tool's.
 
     Args:
         result: A message, a command, or a list of both.
-        state: The state of the agent: messages of its thread that a tool hands on stay as they are.
+        state: The agent's state; messages of its thread that a tool passes on stay as they are.
     """
     if isinstance(result, list):
         return [from_tool(part, state) for part in result]  # type: ignore[return-value]

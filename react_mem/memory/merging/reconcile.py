@@ -1,7 +1,7 @@
-"""Proposed changes -> writes: the same fact is one fact, a changed fact supersedes the old one, which stays as history.
+"""Reconciliation of proposed operations with stored facts: duplicates merge, changes supersede, history stays.
 
-Pure functions: what is stored already comes in, what is to be stored goes out. What is believed depends on when things
-were said, not on the order in which they arrive: a turn that is read late does not overwrite a newer one.
+Pure functions from stored facts to writes. Belief depends on the time of a statement, not on the order of arrival: a
+turn that is read late does not overwrite a newer one.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from react_mem.memory.language.folding import normalise
-from react_mem.memory.merging.doubts import said_again
-from react_mem.memory.merging.episodes import is_put_anew, put_anew, says_again, ways
+from react_mem.memory.merging.restating import is_put_anew, put_anew, said_again, says_again, ways
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin, is_higher, lowest
 from react_mem.memory.model.records import Fact, Message
@@ -22,15 +21,7 @@ _EVER = datetime.min.replace(tzinfo=UTC)
 
 
 def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id: str, agent_id: str) -> Fact:
-    """Return the fact that an operation states.
-
-    Args:
-        operation: One with a text.
-        said_at: When it was said.
-        at: When it is written.
-        session_id: The conversation.
-        agent_id: The agent that heard it.
-    """
+    """Return the fact of an operation with a text."""
     sources = tuple(dict.fromkeys(operation.source_ids))
     return Fact(
         id=operation.id,
@@ -57,7 +48,7 @@ def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id
 
 
 def wanted(operations: Iterable[Operation]) -> list[str]:
-    """Return the ids of the facts that operations name or state: each is needed to reconcile."""
+    """Return the ids of all facts that operations refer to or state."""
     ids = [id_ for op in operations for id_ in (op.id if op.text else "", op.target_id or "", *op.needs)]
     return list(dict.fromkeys(filter(None, ids)))
 
@@ -71,20 +62,14 @@ def reconcile(
     agent_id: str,
     said: Mapping[str, Message] | None = None,
 ) -> list[Fact]:
-    """Return the facts to write.
-
-    Applying the same operations to the result changes nothing.
+    """Return the facts to write, each once. Idempotent: the same operations on the result change nothing.
 
     Args:
         operations: Checked operations, in order.
-        stored: The facts of `wanted(operations)` that exist, and those that took their places, by id.
-        at: When they are applied.
-        session_id: The conversation they come from.
-        agent_id: The agent that heard them.
-        said: The messages that are cited; one that is not in it was said `at`.
-
-    Returns:
-        Every fact that is new or has changed, each once.
+        stored: The existing facts of `wanted(operations)` and their successors, by id.
+        at: The time of the write.
+        session_id: The conversation of the operations.
+        said: The cited messages, by id; a missing one counts as said `at`.
     """
     batch = _Batch(stored, dict(stored), at, session_id, agent_id)
     for operation in operations:
@@ -128,7 +113,7 @@ class _Batch:
             self._change(fact, operation, when)
 
     def link(self) -> None:
-        """Let facts that are needed know those that need them; what is not there cannot be needed."""
+        """Note dependants on the facts that they need, and drop needs of missing facts."""
         for id_, need in self.needing:
             fact, needed = self.facts[id_], self.facts.get(need)
             if need not in fact.needs:
@@ -139,16 +124,14 @@ class _Batch:
                 self._keep(needed.model_copy(update={"needed_by": (*needed.needed_by, id_)}))
 
     def _known(self, new: Fact, meant: Fact | None = None) -> Fact | None:
-        """Return the fact that says already what is said."""
         return known_as(new, self._merged(new.id), self.facts.values(), meant)
 
     def _is_retry(self, id_: str, new: Fact) -> bool:
-        """Return whether a statement has been applied before, and what came of it has been decided."""
+        """Return true if a statement was applied before."""
         before = self.stored.get(id_)
         return before is not None and not before.verbatim and set(new.source_ids) <= set(before.source_ids)
 
     def _change(self, fact: Fact, operation: Operation, when: datetime) -> None:
-        """Apply what a statement says of another one."""
         corrects = operation.relation == "corrects"
         # what never was so is the fact that is named, and not what has taken its place
         target = self.facts.get(operation.target_id or "") if corrects else self._heir(operation.target_id, when)
@@ -169,9 +152,9 @@ class _Batch:
             self.retire(target, since, superseded_by=fact.id)
 
     def _is_beside(self, target: Fact, operation: Operation) -> bool:
-        """Return whether a fact was first said in the message that is said to change it: they stand beside each other.
+        """Return true if the target was first said in the same message: the two then stand side by side.
 
-        One that was known and is said again there may be changed there: "viola, not violin, and another orchestra".
+        A known fact repeated there may still be changed there: "viola, not violin, and another orchestra".
         """
         before = self.stored.get(target.id, target)
         return bool(set(before.source_ids) & set(operation.source_ids))
@@ -180,13 +163,12 @@ class _Batch:
         self.facts[fact.id] = fact
 
     def _merged(self, id_: str | None) -> Fact | None:
-        """Return a fact, or the one that has taken in all that is said of it (`memory.reflect.deduplication`)."""
+        """Return a fact, or the one that absorbed it (`memory.reflect.deduplication`)."""
         return self._followed(
             id_, lambda fact, whole: set(fact.source_ids) <= set(whole.source_ids) or says_again(whole, fact)
         )
 
     def _heir(self, id_: str | None, when: datetime) -> Fact | None:
-        """Return the fact that is meant, or what has taken its place by then."""
         return self._followed(id_, lambda _, heir: heir.said_at <= when)
 
     def _followed(self, id_: str | None, goes_on: Callable[[Fact, Fact], bool]) -> Fact | None:
@@ -201,7 +183,6 @@ class _Batch:
         return fact
 
     def _state(self, known: Fact | None, new: Fact, *, settles: bool) -> Fact:
-        """Take in a statement: a new fact, or one that is said again."""
         fact = self.take_in(known, new)
         if new.needs:
             self.needing |= dict.fromkeys((fact.id, need) for need in new.needs)
@@ -211,7 +192,7 @@ class _Batch:
         return self.facts[fact.id]
 
     def take_in(self, known: Fact | None, new: Fact) -> Fact:
-        """Keep a statement as a new fact, as one that is said again, or in the place of one that others vouch for."""
+        """Store a statement as a new fact, as a repetition, or in place of a fact of a less trusted origin."""
         if known is not None and is_put_anew(known, new):
             return self._put_anew(known, new)
         fact = new
@@ -223,7 +204,7 @@ class _Batch:
         return fact
 
     def _put_anew(self, known: Fact, new: Fact) -> Fact:
-        """Keep what the owner says in other words than those of a fact that others vouch for, in its place."""
+        """Replace a fact of another origin by the owner's fact in other words."""
         before = self.facts.get(new.id)
         own = new if before is None else said_again(before, new)
         if not (known.current and own.current):
@@ -246,12 +227,12 @@ class _Batch:
         return self.facts[own.id]
 
     def _is_mutual(self, id_: str, doubted: str) -> bool:
-        """Return whether a fact that another is in doubt about is in doubt about it too: such doubts end together."""
+        """Return true if two facts are in doubt about each other: such doubts end together."""
         other = self.facts.get(doubted)
         return other is not None and id_ in other.doubts
 
     def _settle(self, fact: Fact, when: datetime) -> None:
-        """Settle a doubt in favour of what the user says again: what it was in doubt about was said before."""
+        """Settle the doubts of a fact that the user repeats, against the older facts."""
         for id_ in fact.doubts:
             other = self.facts.get(id_)
             if fact.current and other is not None and fact.id in other.doubts and other.said_at < when:
@@ -262,7 +243,7 @@ class _Batch:
         self._keep(now.model_copy(update={"doubts": kept}))
 
     def _doubt(self, fact: Fact, target: Fact) -> None:
-        """Mark two facts that may contradict each other; both stay."""
+        """Mark two facts as a possible contradiction; both stay."""
         if fact.current:
             for one, other in ((fact, target.id), (target, fact.id)):
                 self._keep(one.model_copy(update={"doubts": tuple(dict.fromkeys([*one.doubts, other]))}))
@@ -277,7 +258,7 @@ class _Batch:
         self.retire(target, min(over, when), ended_by=operation.source_ids, end_said_at=said)
 
     def retire(self, fact: Fact, when: datetime, **by: Any) -> None:
-        """Retire a fact; what was in doubt about it is so no more."""
+        """Retire a fact, and remove the doubts about it."""
         for id_ in fact.doubts:
             other = self.facts.get(id_)
             if other is not None and fact.id in other.doubts and fact.id not in other.needs:
@@ -287,12 +268,11 @@ class _Batch:
 
 
 def stated(stored: Mapping[str, Fact], known: Fact | None, new: Fact) -> dict[str, Fact]:
-    """Return the facts that change, by id, where something is said that may be known.
+    """Return the facts that change, by id, when a fact is said.
 
     Args:
-        stored: The facts that there are, by id.
-        known: The fact that says it already (`known_as`); None where none does.
-        new: The fact, as it is said now.
+        known: The fact that already says it (`known_as`); None if there is none.
+        new: The fact, as said now.
     """
     batch = _Batch(stored, dict(stored), new.created_at, new.session_id, new.agent_id)
     batch.take_in(known, new)
@@ -302,14 +282,14 @@ def stated(stored: Mapping[str, Fact], known: Fact | None, new: Fact) -> dict[st
 
 
 def succeeded(stored: Mapping[str, Fact], old: Fact, new: Fact | None, when: datetime, at: datetime) -> list[Fact]:
-    """Return the writes by which a fact takes the place of another, whose own source says so.
+    """Return the writes by which a source replaces its own fact.
 
     Args:
         stored: The facts that the old one is in doubt about, by id.
         old: The fact that is over.
-        new: What takes its place; None where that is no fact.
-        when: Since when it is over.
-        at: When that is written.
+        new: Its successor, if any.
+        when: The end of the old fact.
+        at: The time of the write.
     """
     facts = {**stored, old.id: old, **({} if new is None else {new.id: new})}
     batch = _Batch(stored, facts, at, old.session_id, old.agent_id)
@@ -328,13 +308,10 @@ def retire(
     """Return a fact as dated history.
 
     Args:
-        fact: The fact.
-        when: Since when it is no longer true, unless it was over before; where it began, or before, of what never was
-            so.
-        at: Since when it is no longer believed.
-        superseded_by: The fact that takes its place.
-        ended_by: The messages that end it, where no fact takes its place.
-        end_said_at: When they were said, where it ended before that.
+        when: Its end, unless it ended earlier; its beginning for a correction of something that never was true.
+        at: The time from which it is no longer believed.
+        ended_by: The messages that end it, without a successor.
+        end_said_at: Their time, if the fact ended earlier.
     """
     over = min(fact.valid_to or when, when)
     return fact.model_copy(
@@ -350,12 +327,11 @@ def retire(
 
 
 def known_as(said: Fact, same: Fact | None, facts: Iterable[Fact], meant: Fact | None = None) -> Fact | None:
-    """Return the fact that says already what is said, in these words or in these as well; None where none does.
+    """Return the fact that already says this, in these words or in another wording; None if there is none.
 
     Args:
-        said: A fact as it is said.
-        same: The fact that has these words for its own.
-        facts: All facts that are known.
+        said: A fact, as said.
+        same: The fact with this very text.
         meant: The fact that it says in other words.
     """
     about, words = normalise(said.about), normalise(said.text)
@@ -373,12 +349,7 @@ def known_as(said: Fact, same: Fact | None, facts: Iterable[Fact], meant: Fact |
 
 
 def doubted(dependants: Iterable[Fact], ended: Iterable[Fact]) -> list[Fact]:
-    """Return the facts that depend on others that have ended, in doubt about those.
-
-    Args:
-        dependants: Facts.
-        ended: Facts that are no longer believed.
-    """
+    """Return the believed facts that need an ended fact, now in doubt about it."""
     over = {fact.id for fact in ended if not fact.current}
     changed = []
     for fact in dependants:

@@ -1,8 +1,8 @@
-"""Life cycle of a skill: on probation, then active, archived where it fails, or is no better than doing without it.
+"""Life cycle of a skill: on probation, then active; archived if it fails, or is no better than doing without it.
 
-Each use that succeeds or fails moves a Beta distribution of how often the skill succeeds. That says nothing of what the
-agent would have done by itself, so a learnt skill is kept back in some turns, chosen at random: what these come to is
-the counterfactual (a randomised control, as in any trial of a treatment).
+Each success or failure moves a Beta distribution of the skill's success rate. The agent might have succeeded without
+the skill, so a learnt skill is withheld in some turns, chosen at random: these are the control group of a randomised
+trial.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from react_mem.memory.model.records import Fact
 from react_mem.memory.model.skills import Skill, Worths
 
 PRIOR_SUCCESSES, PRIOR_FAILURES = 2, 1
-"""A skill is learnt from three successes or given by somebody who knows: that is credit, worth one use more than the
-uniform prior."""
+"""A skill is learnt from three successes or given by an expert: a credit of one success more than the uniform prior."""
 
 WORTH_IT = 0.5
 """A skill that fails more often than not misleads: the agent loses the steps of the procedure and then starts over."""
@@ -33,42 +32,40 @@ WORTH_IT = 0.5
 CONFIDENCE = 0.95
 """Confidence of a change of status. Simulated with the above, 1,000 skills each: of skills that succeed never, once in
 ten and once in five, all, all and 99.6 % are archived within 20 uses, those that never succeed after 6; of skills that
-succeed eight times in ten, 0.2 % are archived within 400. Three successes in a row make a skill active."""
+succeed eight times in ten, 0.2 % are archived within 400. Three successes in a row make a skill active.
+"""
 
 WINDOW = 20
-"""Uses that count: then both counts are halved, so that a procedure that worked for years and no longer does is
-archived within as many uses as a new one. A skill that at this point has failed more often than not, is as well."""
+"""Uses until both counts are halved, so that a procedure that stops working is archived within as many uses as a new
+one. A skill that has failed more often than not by then is archived.
+"""
 
 WITHHELD = 0.1
-"""Share of its offers in which a learnt skill is kept back."""
+"""Share of its offers in which a learnt skill is withheld."""
 
 WITHHELD_ONCE_PROVEN = 0.02
-"""The same of a skill whose benefit is certain: enough to notice a world in which it has gone."""
+"""The same for a skill of proven benefit: enough to notice a change."""
 
 LONG = 20
-"""Steps from which on a success is worth half of one that took none: a skill that only saves steps is of benefit."""
+"""Steps from which a success is worth half of one without steps: skills that only save steps have a benefit."""
 
 LEAST_COMPARED = 5
-"""Turns with a skill, and turns without, before which nothing is said of its benefit."""
+"""Least turns with and without a skill for any statement on its benefit."""
 
 ENOUGH_COMPARED = 30
 """Turns with a skill, and turns without, by which its benefit has to be certain. Simulated with the above, 1,000 skills
 each over 400 offers: archived are none of those that succeed 97 times in 100 where it would be 66 times without, 0.1 %
 where it would be 85 times, 0.2 % of those that only save 4 steps of 9, 96 % of those without benefit, 99 % of those
 that succeed 80 times where it would be 90 times without (after 236 offers in the median), all that succeed 40 times
-(after 50)."""
+(after 50).
+"""
 
 _CERTAIN = 1.645
-"""Standard errors of a bound on one side, at the confidence above."""
+"""Standard errors of a one-sided bound at the confidence above."""
 
 
 def after_use(skill: Skill, success: bool) -> Skill:
-    """Return a skill after one more use.
-
-    Args:
-        skill: The skill.
-        success: Outcome of the use.
-    """
+    """Return a skill after one more use."""
     trials, successes = skill.trials + 1, skill.successes + success
     update = {"trials": trials, "successes": successes, "status": _status(skill, trials, successes)}
     if trials >= WINDOW:
@@ -77,22 +74,16 @@ def after_use(skill: Skill, success: bool) -> Skill:
 
 
 def without_use(skill: Skill, success: bool) -> Skill:
-    """Return a skill as if a use had not been counted; what was given up meanwhile is not taken up again.
-
-    Args:
-        skill: The skill.
-        success: Outcome that the use was counted with.
-    """
+    """Return a skill with one use uncounted; its status stays."""
     trials = max(skill.trials - 1, 0)
     successes = min(max(skill.successes - success, 0), trials)
     return skill.model_copy(update={"trials": trials, "successes": successes})
 
 
 def promise(skill: Skill) -> float:
-    """Return how much may be hoped of a skill: how often it succeeds, plus one standard deviation.
+    """Return the optimistic value of a skill: mean success rate plus one standard deviation. Deterministic.
 
-    What has hardly been used is hoped more of than what is known to be middling, and less than what is known to be
-    good: exploring by optimism, the same for the same counts.
+    New skills rank above known middling ones and below known good ones (exploration by optimism).
 
     >>> new = Skill(id="1", text="", use_when="", session_id="", agent_id="")
     >>> known = [new.model_copy(update={"trials": 20, "successes": n}) for n in (8, 19)]
@@ -105,17 +96,13 @@ def promise(skill: Skill) -> float:
 
 
 def withhold(found: Sequence[MemoryResultItem], turn_id: str) -> tuple[list[MemoryResultItem], list[str]]:
-    """Take out of what was found the skills that this turn has to do without, to compare.
+    """Split results into those shown and the ids of skills withheld in this turn, as its control group.
 
-    All for one kind of task are kept back at once, lest one that does the same stands in. The same for the same turn,
-    whoever asks. Only what was learnt: what somebody gave by hand is what they want.
+    Skills of one task type are withheld together, so that none stands in for another. Deterministic for a turn. Only
+    learnt skills are withheld, never those given by hand.
 
     Args:
-        found: The results.
-        turn_id: The turn, by a name that nothing else has.
-
-    Returns:
-        What may be shown, and the ids of the skills that may not.
+        turn_id: A unique name of the turn.
     """
     shown, kept_back = [], []
     for item in found:
@@ -125,12 +112,7 @@ def withhold(found: Sequence[MemoryResultItem], turn_id: str) -> tuple[list[Memo
 
 
 def is_withheld(skill: Skill, turn_id: str) -> bool:
-    """Return whether a turn has to do without a skill, to compare.
-
-    Args:
-        skill: The skill.
-        turn_id: The turn.
-    """
+    """Return true if a skill is withheld in a turn."""
     if not skill.source_ids or not skill.tool_sops:
         return False
     digest = hashlib.sha256(f"{turn_id}\0{skill.task_type or skill.id}".encode()).digest()
@@ -139,7 +121,7 @@ def is_withheld(skill: Skill, turn_id: str) -> bool:
 
 
 def worth(success: bool, steps: int) -> float:
-    """Return what a turn came to: 0 where it failed, else the more the fewer steps it took, at least a half.
+    """Return the value of a turn: 0 for a failure, else 0.5 to 1, higher with fewer steps.
 
     >>> worth(True, 4), worth(True, 40), worth(False, 4)
     (0.9, 0.5, 0.0)
@@ -148,13 +130,7 @@ def worth(success: bool, steps: int) -> float:
 
 
 def after_turn(skill: Skill, came_to: float, *, withheld: bool) -> Skill:
-    """Return a skill after one more turn that it was of use in, or would have been.
-
-    Args:
-        skill: The skill.
-        came_to: What the turn came to, between 0 and 1.
-        withheld: Whether the skill was kept back.
-    """
+    """Return a skill after one more turn of the trial, of a value from 0 to 1."""
     side = "withheld" if withheld else "shown"
     counts: Worths = getattr(skill, side)
     moved = Worths(turns=counts.turns + 1, total=counts.total + came_to, squares=counts.squares + came_to**2)
@@ -168,11 +144,7 @@ def after_turn(skill: Skill, came_to: float, *, withheld: bool) -> Skill:
 
 
 def is_useless(skill: Skill) -> bool:
-    """Return whether turns do better without a skill, for certain; or after many of them not worse, for all one knows.
-
-    Args:
-        skill: The skill.
-    """
+    """Return true if turns certainly do better without a skill, or after many not certainly worse."""
     compared = min(skill.shown.turns, skill.withheld.turns)
     if compared < LEAST_COMPARED:
         return False
@@ -181,24 +153,15 @@ def is_useless(skill: Skill) -> bool:
 
 
 def with_controls(skill: Skill, known: Iterable[Skill]) -> Skill:
-    """Return a new skill with the turns of its kind of task that did without one: nobody has to do without again.
-
-    Args:
-        skill: The skill.
-        known: The others of the same owner.
-    """
+    """Return a new skill with the largest control group of its task type, so that fewer turns have to do without."""
     kin = [one.withheld for one in known if skill.task_type and one.task_type == skill.task_type]
     return skill.model_copy(update={"withheld": max(kin, key=lambda one: one.turns, default=skill.withheld)})
 
 
 def is_outdone(skill: Skill, rivals: Iterable[Skill]) -> bool:
-    """Return whether a skill on probation has failed more often than not, where another one does the same task well.
+    """Return true if a skill on probation mostly fails while an active one does the same task.
 
     Nobody would follow it any more, so that further uses cannot decide.
-
-    Args:
-        skill: The skill.
-        rivals: Other skills.
     """
     good, bad = _beta(skill.trials, skill.successes)
     if skill.status != "probation" or not skill.task_type or good >= WORTH_IT * (good + bad):
@@ -220,14 +183,13 @@ def _is_proven(skill: Skill) -> bool:
 
 
 def _benefit(skill: Skill) -> tuple[float, float]:
-    """Return the bounds of what a skill adds to what a turn comes to (Welch)."""
     (mean, error), (without, error_without) = _estimate(skill.shown), _estimate(skill.withheld)
     doubt = _CERTAIN * sqrt(error + error_without)
     return mean - without - doubt, mean - without + doubt
 
 
 def _estimate(counts: Worths) -> tuple[float, float]:
-    """Return mean and squared standard error, with one turn more at each end: few that are alike prove little."""
+    """Return mean and squared standard error, with one pseudo-turn at each end: few equal turns prove little."""
     turns, total, squares = counts.turns + 2, counts.total + 1, counts.squares + 1
     mean = total / turns
     return mean, max(squares / turns - mean**2, 0) / (turns - 1)
@@ -256,27 +218,17 @@ _MAX_KNOWLEDGE = 500
 
 
 async def load_knowledge(store: BaseStore, user_id: str) -> dict[str, Knowledge]:
-    """Return what has been drawn from a user's memories, by id.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-    """
+    """Return the knowledge drawn from a user's memories, by id."""
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     found = await store.asearch(namespace, filter={"kind": KNOWLEDGE.name}, limit=_MAX_KNOWLEDGE, refresh_ttl=False)
     return {item.key: Knowledge.from_value(item.value) for item in found}
 
 
 async def stale_knowledge(store: BaseStore, user_id: str, facts: Sequence[Fact]) -> list[Change]:
-    """Return what facts that have ended change of knowledge, for the batch that ends them.
+    """Return the changes of knowledge when facts end, for the batch that ends them.
 
-    What speaks of what has ended is dropped, and drawn again by the next run; the rest loses a proof. The store is
-    asked only where a fact has ended.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        facts: The facts, as they are about to be written.
+    Knowledge that speaks of an ended fact is dropped, and drawn again by the next run; other knowledge loses a proof.
+    The store is asked only if a fact has ended.
     """
     ended = {fact.id: fact for fact in facts if not fact.current}
     if not ended:
@@ -297,7 +249,7 @@ async def stale_knowledge(store: BaseStore, user_id: str, facts: Sequence[Fact])
 async def sources_of(
     store: BaseStore, user_id: str, ids: Iterable[str], scopes: Iterable[MemoryScope] = SCOPES
 ) -> dict[str, dict[str, Any]]:
-    """Return memories by id. What is not among them was forgotten, perhaps just now: it must not come back."""
+    """Return memories by id. Missing ones were forgotten, perhaps just now, and must not come back."""
     wanted = sorted(set(ids))
     spaces = [scope_namespace(user_id, scope) for scope in scopes]
     ops = [GetOp(space, id_, refresh_ttl=False) for space in spaces for id_ in wanted]
@@ -306,13 +258,7 @@ async def sources_of(
 
 
 def without(one: Knowledge, ended: Mapping[str, Fact], standing: Mapping[str, str]) -> Knowledge | None:
-    """Return knowledge as it is without facts that have ended; None where it speaks of them, or too little is left.
-
-    Args:
-        one: The knowledge.
-        ended: Facts that have ended, by id.
-        standing: The texts of the memories that have not.
-    """
+    """Return knowledge without ended facts; None if it speaks of them, or rests on too little."""
     over = [ended[source] for source in one.source_ids if source in ended]
     if not over:
         return one
@@ -326,6 +272,6 @@ def without(one: Knowledge, ended: Mapping[str, Fact], standing: Mapping[str, st
 
 
 def _speaks_of(fact: Fact, text: str, others: Sequence[str]) -> bool:
-    """Return whether a text has a word that only this fact has, or, where others have them all, any of its words."""
+    """Return true if a text has a word found only in this fact, or any of its words if it has none of its own."""
     own = missing(fact.text, others) or content_words(fact.text)
     return len(Vocabulary([text]).missing(" ".join(own))) < len(own)

@@ -1,4 +1,4 @@
-"""LangChain messages as memory keeps them: text whole, images, sounds and files by reference."""
+"""LangChain messages as records: text whole, images, sounds and files by reference."""
 
 from __future__ import annotations
 
@@ -16,9 +16,16 @@ from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.language.standing import kind_of_standing
-from react_mem.memory.merging.blocks import has_media, medium_of
-from react_mem.memory.merging.episodes import CALLS, THOUGHTS, called, calls_of, thought_before, thoughts_in
-from react_mem.memory.merging.facts import as_said
+from react_mem.memory.merging.blocks import (
+    CALLS,
+    THOUGHTS,
+    called,
+    calls_of,
+    has_media,
+    medium_of,
+    thought_before,
+    thoughts_in,
+)
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import meta_namespace
@@ -28,19 +35,19 @@ from react_mem.memory.model.records import Message, Role, now, record_id, with_o
 from react_mem.memory.store.process_state import kept_with
 
 NOTICE = "notice"
-"""Marks an answer that the runtime gave in the model's place, such as that it stopped: nothing to recall later."""
+"""Mark of an answer by the runtime in place of the model, such as that it stopped: not recalled."""
 
 PREAMBLE = "preamble"
-"""Names the beginning of an answer in which a model says what it is: nothing to recall later."""
+"""Mark of the beginning of an answer in which a model introduces itself: not recalled."""
 
 NOT_KEPT = "not_kept"
-"""Marks a message of a turn that went without memory: it is of the thread, and memory never has it."""
+"""Mark of a message of a turn without memory: it stays in the thread, and memory never has it."""
 
 SOURCE = "lc_source"
-"""LangChain's mark of a message in the user's name that is not the user's: a middleware's summary, a tool's page."""
+"""LangChain's mark of a human message that is not the user's: a middleware's summary, a tool's page."""
 
 SAID_AT = "said_at"
-"""Tells when a message of an older conversation was said; without it, it is said when it is stored."""
+"""Field with the time of an older message; without it, the time of storing counts."""
 
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _AHEAD = timedelta(days=1)
@@ -51,10 +58,10 @@ M = TypeVar("M", bound=BaseMessage)
 
 
 def identified(messages: Iterable[M]) -> list[M]:
-    """Return the messages of a thread, each with an id: its own, or one derived from its content and what it follows.
+    """Return the messages of a thread, each with an id: its own, or one derived from its content and predecessor.
 
-    Not every channel gives ids. The same thread gets the same ids whenever it is read, and a text that is said twice
-    in it gets two; messages that have none are copied, since their owner may use them again.
+    Not every channel gives ids. The same thread always gets the same ids, and a repeated text gets two. Messages
+    without an id are copied, since their owner may use them again.
 
     Args:
         messages: The messages of a thread, from its beginning.
@@ -74,26 +81,26 @@ def identified(messages: Iterable[M]) -> list[M]:
 
 
 def derived_id(message: BaseMessage, before: str | None) -> str:
-    """Return an id for a message that has none.
+    """Return an id for a message without one.
 
     Args:
         message: The message.
-        before: The id of the message that it follows; empty at the beginning of a thread.
+        before: The id of its predecessor; empty at the beginning of a thread.
     """
     return str(uuid5(NAMESPACE_OID, f"{before}:{message.type}:{message.content}"))
 
 
 def is_users(message: BaseMessage) -> bool:
-    """Return whether a message of a thread is what the user says, and not a text in the user's name."""
+    """Return true if a human message is the user's own."""
     return isinstance(message, HumanMessage) and not message.additional_kwargs.get(SOURCE)
 
 
 def by_other(message: M, source: str) -> M:
-    """Return a message marked as not the user's, if it is in the user's name.
+    """Return a human message marked as not the user's; other messages as they are.
 
     Args:
-        message: A message that came from elsewhere than the user.
-        source: Where from; what middleware has marked keeps its mark.
+        message: A message from another source than the user.
+        source: The source; a mark set by middleware stays.
     """
     if not is_users(message):
         return message
@@ -101,21 +108,15 @@ def by_other(message: M, source: str) -> M:
 
 
 def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, agent_id: str) -> list[Message]:
-    """Return the messages of a conversation as records.
+    """Return records of a conversation's messages: user messages, and answers that say or show something.
 
-    Tool results belong to the steps of the turn, not to the dialogue, and are left out; the calls, and what was thought
-    before and between them, are kept with the answer they led to. A message that only shows something has no text, so
-    that nothing is taken for said; what it shows is still whole in it (see `referring`).
+    Tool results belong to the steps of the turn and are left out; tool calls and thinking are kept with the answer
+    that they led to. A message with media alone has an empty text and its whole content (see `referring`).
 
     Args:
-        messages: Messages with ids, in order. One of an older conversation may tell when it was said, in
-            `additional_kwargs["said_at"]` (ISO 8601). A time that cannot be is not taken over: see `misdated`.
-        first: The place of the first of them in the conversation.
-        session_id: The conversation.
-        agent_id: The agent.
-
-    Returns:
-        A record for each message of the user and each answer of the agent that says or shows something.
+        messages: Messages with ids, in order. `additional_kwargs["said_at"]` (ISO 8601) dates an older one; see
+            `misdated`.
+        first: The index of the first message in the conversation.
     """
     at = now()
     records: list[Message] = []
@@ -153,23 +154,23 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
 
 
 def vouched(message: Message, heard: Iterable[Origin]) -> Message:
-    """Return a message that is trusted no more than what whoever says it has heard in that turn.
+    """Return a message with the least trusted origin of all that its author heard in the turn.
 
     Args:
-        message: The message; the user's own words are theirs, whatever was heard.
-        heard: Who vouches for what tools and pages told.
+        message: The message; the user's own are trusted as such.
+        heard: Origins of the tool results and pages in the turn.
     """
     return message if message.role == "user" else with_origin(message, [message.origin, *heard])
 
 
 def misdated(messages: Sequence[BaseMessage], since: str | None = None) -> str:
-    """Return which messages say that they were said at a time that cannot be, why, and what to do; empty if none does.
+    """Return a warning about messages with an impossible time, with the cause and the remedy; empty if there are none.
 
-    Such a message is remembered as said when it is stored. The time itself is not named: it may be any text.
+    Such a message counts as said when stored. The time itself is not quoted: it may be any text.
 
     Args:
         messages: The messages of a conversation.
-        since: The id of the last one that memory has already.
+        since: The id of the last message in memory.
     """
     at = now()
     new = takewhile(lambda message: since is None or message.id != since, reversed(messages))
@@ -205,21 +206,20 @@ def _said_at(message: BaseMessage) -> datetime | None:
 
 
 class RecordName(str):
-    """Id of a message's record in the place of the message's own, for who knows a message as memory has it."""
+    """Record id in place of a message id, for callers that know a message only from memory."""
 
     __slots__ = ()
 
 
 def message_record_id(session_id: str, message: BaseMessage) -> str:
-    """Return the id of a message's record: the ids of messages are unique within their conversation only."""
+    """Return the record id of a message; message ids are unique only within a conversation."""
     return record_named(session_id, message.id)
 
 
 def record_named(session_id: str, message_id: str | None) -> str:
-    """Return the id of the record of the message of an id.
+    """Return the record id for a message id.
 
     Args:
-        session_id: The conversation.
         message_id: The id of the message, or the name of its record.
     """
     return str(message_id) if isinstance(message_id, RecordName) else _record_id(session_id, str(message_id))
@@ -232,17 +232,17 @@ def _record_id(session_id: str, message_id: str) -> str:
 
 
 def is_said(message: BaseMessage) -> bool:
-    """Return whether a message has a record: what user and agent say or show, and not the agent's steps between."""
+    """Return true if a message has a record: words or media of the user or the agent, not the agent's steps."""
     return _role(message) is not None and (bool(_words_of(message)) or has_media(message))
 
 
 def text_of(message: BaseMessage) -> str:
-    """Return what a message says in words; what is not words is named, such as `[image]`."""
+    """Return the text of a message, with the names of other content such as `[image]`."""
     return _joined(message, lambda block: f"[{_medium(block)}]")
 
 
 def _words_of(message: BaseMessage) -> str:
-    """Return what somebody says in a message: no name of an image, and nothing that a model is said to be."""
+    """Return the spoken words of a message, without media names, preamble and thinking."""
     text = _joined(message, lambda _: "").removeprefix(_preamble(message)).strip()
     return text.removeprefix(thought_before(text)).strip() if isinstance(message, AIMessage) else text
 
@@ -251,8 +251,7 @@ def _joined(message: BaseMessage, named: Callable[[Mapping[str, Any]], str]) -> 
     """Return the texts of a message as one.
 
     Args:
-        message: The message.
-        named: What stands in the place of a block that is not text.
+        named: Gives the text of a block that has none.
     """
     if isinstance(message.content, str):
         return message.content.strip()
@@ -262,7 +261,7 @@ def _joined(message: BaseMessage, named: Callable[[Mapping[str, Any]], str]) -> 
 
 
 def kept_out(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Return messages as they are to stand in the thread so that memory never has them, those that do not yet.
+    """Return the messages of a turn without memory, marked to stay out of it; those marked already are left out.
 
     Args:
         messages: The messages of a turn.
@@ -275,7 +274,7 @@ def kept_out(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 
 
 def is_kept_out(message: BaseMessage) -> bool:
-    """Return whether a message belongs to a turn that went without memory."""
+    """Return true if a message belongs to a turn without memory."""
     return bool(message.additional_kwargs.get(NOT_KEPT))
 
 
@@ -294,7 +293,7 @@ def _preamble(message: BaseMessage) -> str:
 
 
 def _content(message: BaseMessage) -> str | list[dict[str, Any]]:
-    """Return the content without what somebody only thought, and without calls."""
+    """Return the content without thinking, preamble and calls."""
     if isinstance(message.content, str):
         preamble = _preamble(message)
         text = message.content.removeprefix(preamble).lstrip() if preamble else message.content
@@ -315,23 +314,15 @@ _MAX_SPEAKERS = 100
 _MAX_OWNERS = 1_000
 _NEVER = float("-inf")
 _FRESH_SECONDS = 300.0
-"""A name that another process learnt meanwhile costs only the ranking of questions that use it."""
+"""A name learnt meanwhile by another process costs only the ranking of questions that use it."""
 
 
 class Known(OrderedDict[str, tuple[float, tuple[str, ...], int]]):
-    """Cache of owners' speakers: when they were read, their names, and how many there are with what was written since.
-
-    The last used comes last.
-    """
+    """LRU cache of owners' speakers: time of reading, names, and number of names including those written since."""
 
 
 async def speakers_of(store: BaseStore, user_id: str) -> tuple[str, ...]:
-    """Return the names of those who take part in a user's conversations.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-    """
+    """Return the names of the speakers in a user's conversations."""
     owners = kept_with(store, Known)
     if user_id in owners:
         learnt, names, _ = owners[user_id]
@@ -352,12 +343,12 @@ def _bound(owners: Known, user_id: str) -> None:
 
 
 def speaker_changes(store: BaseStore, user_id: str, messages: Sequence[Message]) -> list[Change]:
-    """Return the writes that make the speakers of new messages known.
+    """Return the writes of speakers that are new with some messages.
 
     Args:
         store: The store.
         user_id: The owner.
-        messages: What is written with them.
+        messages: The messages written with them.
     """
     owners = kept_with(store, Known)
     _, known, written = owners.get(user_id, (_NEVER, (), 0))
@@ -372,12 +363,10 @@ def speaker_changes(store: BaseStore, user_id: str, messages: Sequence[Message])
 
 
 async def silenced(store: BaseStore, user_id: str, left: Sequence[Item]) -> list[Change]:
-    """Return the removal of the names of which no message is left.
+    """Return the deletes of speakers without a message left.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        left: Everything of the owner that stays.
+        left: All remaining records of the owner.
     """
     speaking = {item.value.get("speaker") for item in left}
     found = await store.asearch(meta_namespace(user_id), filter={"kind": _KIND}, limit=_MAX_SPEAKERS, refresh_ttl=False)
@@ -385,5 +374,55 @@ async def silenced(store: BaseStore, user_id: str, left: Sequence[Item]) -> list
 
 
 def forget_speakers(store: BaseStore, user_id: str) -> None:
-    """Let this process forget what it knows of a user's speakers."""
+    """Drop an owner's speakers from the cache of this process."""
     kept_with(store, Known).pop(user_id, None)
+
+
+# End of an answer that the runtime added: part of the message, and not of what the model said.
+
+APPENDED = "appended"
+"""Mark of the end of an answer that the runtime added, such as next steps: not recalled, not repeated."""
+
+Said = TypeVar("Said", bound=BaseMessage)
+
+
+def with_appended(answer: AIMessage, line: str) -> AIMessage:
+    r"""Return an answer with a line of the runtime at its end.
+
+    Args:
+        answer: The model's answer.
+        line: The line.
+
+    >>> with_appended(AIMessage("Painted."), "Next: wash it.").text
+    'Painted.\n\nNext: wash it.'
+    """
+    end = f"\n\n{line}"
+    content = answer.content + end if isinstance(answer.content, str) else [*answer.content, _block(end)]
+    return answer.model_copy(
+        update={"content": content, "additional_kwargs": {**answer.additional_kwargs, APPENDED: end}}
+    )
+
+
+def as_said(message: Said) -> Said:
+    """Return a message without the line that the runtime appended.
+
+    Args:
+        message: The message.
+
+    >>> as_said(with_appended(AIMessage("Painted."), "Next: wash it.")).text
+    'Painted.'
+    """
+    end = message.additional_kwargs.get(APPENDED) if message.additional_kwargs else None
+    if not isinstance(end, str) or not end:
+        return message
+    marks = {name: value for name, value in message.additional_kwargs.items() if name != APPENDED}
+    content = message.content
+    if isinstance(content, str):
+        left: str | list[str | dict[str, Any]] = content.removesuffix(end)
+    else:
+        left = content[:-1] if content and content[-1] == _block(end) else content
+    return message.model_copy(update={"content": left, "additional_kwargs": marks})
+
+
+def _block(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}

@@ -1,1 +1,1 @@
-"""The life of a turn: it is opened, closed, read by a model, and what holds of it becomes records."""
+"""Life of a turn: opening, closing, extraction by a model, and writes of the supported results."""

@@ -1,4 +1,4 @@
-"""Writes by an agent's tools: only what the conversation shows, and only what the user asked for."""
+"""Memory writes by an agent's tools, bounded by the conversation and by the user's requests."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from react_mem.memory.rights.forgetting import Forgotten, forget, forget_said
 from react_mem.memory.rights.hidden import Hiding
 from react_mem.memory.store.room import make_room
 from react_mem.memory.store.stored_text import storable
+from react_mem.memory.write.chain import Unfolded, find_summary, unfold
+from react_mem.memory.write.drawing import related_facts
 from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out
 from react_mem.memory.write.gate import Support, may_be_lost, shows_something, support, wishes_to_forget
-from react_mem.memory.write.noticing import related_facts
-from react_mem.memory.write.unfolding import Unfolded, find_summary, unfold
 from react_mem.memory.write.when import resolve
 
 # Conversation up to a tool call, with the provenance of each text.
 
 _TURNS = 3
-"""Turns that are looked at, the current one included: what the user said a moment ago may be stored now."""
+"""Turns looked at, the current one included."""
 
 _PAGES = "<web_pages>"
-"""Mark around the pages that were searched for the turn, in the prompt."""
+"""Mark of searched web pages in the prompt."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,9 @@ class Heard:
 
     Args:
         own: The user's messages, the latest last.
-        ids: Their records.
-        assistant: What the assistant said just before the latest of them.
-        said: All that was said, by whomever.
-        observed: What tools returned.
-        tainted: Whether a tool's result, a page or a quotation was shown, which may have told the model what to do.
-        origin: Who vouches for what is drawn from all of it.
+        assistant: The assistant's message just before the latest of them.
+        tainted: True if a tool result, a page or a quotation was shown, a possible source of a prompt injection.
+        origin: The least trusted origin of all of it.
     """
 
     own: tuple[str, ...] = ()
@@ -74,16 +71,15 @@ class Heard:
 
     @property
     def asked(self) -> str:
-        """The user's message that the turn answers."""
+        """The user's message of this turn."""
         return self.own[-1] if self.own else ""
 
     @classmethod
     def of(cls, state: Any, session_id: str) -> Self:
-        """Return what was said and shown in the latest turns of a conversation; not for an event loop.
+        """Read the latest turns of a conversation; not for an event loop.
 
         Args:
             state: The state of the agent, with the messages of the thread.
-            session_id: The conversation.
         """
         thread: Sequence[BaseMessage] = identified(state.get("messages", ())) if isinstance(state, Mapping) else ()
         asked = [place for place, message in enumerate(thread) if is_users(message)]
@@ -110,7 +106,7 @@ class Heard:
 
 
 def _is_shown(message: BaseMessage) -> bool:
-    """Return whether a message shows the model the words of others: a tool's result, or a text in the user's name."""
+    """Return true if a message has others' words: a tool result, or a human message that is not the user's."""
     if isinstance(message, ToolMessage):
         return message.name not in OWN_TOOLS
     return isinstance(message, HumanMessage) and not is_users(message)
@@ -125,18 +121,14 @@ _APART = 0.25
 """Margin to the next fact: one word of four."""
 
 _CUT = 40
-"""Characters from which the beginning of a long fact, as it is shown, stands for all of it."""
+"""Characters from which the shown beginning of a long fact stands for all of it."""
 
 
 def meant_facts(what: str, facts: Sequence[Fact]) -> list[Fact]:
-    """Return the facts that are meant: those that say just this, else the one that clearly fits best.
+    """Return the facts meant by a description: exact matches, else the clear best match; none if it is ambiguous.
 
     Args:
-        what: A fact's text as it was shown, or words that only it has.
-        facts: The facts it may be.
-
-    Returns:
-        One fact, or several that say the same; none where it is not clear.
+        what: The text of a fact as shown, or its distinctive words.
     """
     exact = [fact for fact in facts if _is_named(what, fact)]
     if exact:
@@ -164,7 +156,7 @@ def _is_named(what: str, fact: Fact) -> bool:
 
 
 def _says(what: str, fact: Fact) -> bool:
-    """Return whether a fact has the same words that carry meaning, and no others."""
+    """Return true if a fact has the same content words, and no others."""
     return _fit(what, fact.text) == 1 and bool(denial_of(what)) is bool(denial_of(fact.text))
 
 
@@ -178,10 +170,10 @@ _FORGET_CHARS = 8_000
 
 @dataclass(frozen=True)
 class Unclear:
-    """The facts of which one may be meant; nothing was changed.
+    """Ambiguous request; nothing was changed.
 
     Args:
-        facts: The likeliest first; none where nothing like it is remembered.
+        facts: The candidates, the likeliest first; none if nothing like it is remembered.
     """
 
     facts: tuple[Fact, ...]
@@ -189,12 +181,11 @@ class Unclear:
 
 @dataclass(frozen=True)
 class Erased:
-    """Records that were forgotten.
+    """Forgotten records.
 
     Args:
-        receipt: What was removed.
-        texts: What it said.
-        hidden: Whether it is only hidden, and erased after a day: the user's last message does not ask for it.
+        hidden: True if the records are only hidden, and erased after a day: the user's last message does not ask for
+            their erasure.
     """
 
     receipt: Receipt
@@ -204,14 +195,14 @@ class Erased:
 
 @dataclass(frozen=True)
 class ToolMemory:
-    """One user's memory, in the turn that an agent's tool is called in.
+    """One user's memory, in the turn of a tool call.
 
     Args:
         memory: The facade.
         user_id: The owner.
         session_id: The conversation.
         agent_id: The agent.
-        heard: What was said and shown in the conversation up to here.
+        heard: The texts of the conversation so far.
     """
 
     memory: MemoryFacade
@@ -222,11 +213,11 @@ class ToolMemory:
 
     @classmethod
     async def of(cls, memory: MemoryFacade, identity: Identity, agent_id: str, state: Any) -> Self:
-        """Return it for a call of a tool.
+        """Return the memory for a call of a tool.
 
         Args:
             memory: The facade.
-            identity: Whose turn it is.
+            identity: The owner and the conversation.
             agent_id: The agent.
             state: The agent's state, with the messages of the thread.
         """
@@ -235,14 +226,13 @@ class ToolMemory:
 
     @classmethod
     async def told(cls, memory: MemoryFacade, identity: Identity, agent_id: str, said: str) -> Self:
-        """Return it for an agent of somebody else's, which hands over a message of the user's from its conversation.
+        """Return the memory for an external agent that passes on a message of the user.
 
-        What else was shown in that conversation is not known here, so that it counts as one in which a page or a tool
-        may have told the model what to do.
+        The rest of its conversation is unknown here, so it counts as tainted.
 
         Args:
             memory: The facade.
-            identity: The user whose agent it is.
+            identity: The user of the agent.
             agent_id: The agent.
             said: The message, word for word.
         """
@@ -253,16 +243,16 @@ class ToolMemory:
         return cls(memory, identity.user_id, identity.session_id, agent_id, replace(heard, tainted=True))
 
     async def store(self, text: str, about: str, replaces: str) -> list[Fact] | Unclear | None:
-        """Store what the user has stated in this conversation.
+        """Store a statement of the user in this conversation.
 
         Args:
-            text: The fact, as a model puts it.
-            about: Whom or what it is about: user, or a name.
-            replaces: The text of a known fact that is no longer true because of it; empty for none.
+            text: The fact, in the model's words.
+            about: Its subject: user, or a name.
+            replaces: The text of a known fact that it replaces; empty for none.
 
         Returns:
-            The facts that are new or changed; which may be meant to be replaced, where that is not clear; None where
-            the user did not say it.
+            The facts that are new or changed; `Unclear` if the fact to replace is ambiguous; None if the user did not
+            say it.
         """
         heard = self.heard
         said = await asyncio.to_thread(support, text, heard.own, heard.assistant, heard.tainted)
@@ -284,13 +274,13 @@ class ToolMemory:
         )
 
     async def record(self, goal: str, outcome: str, steps: Sequence[str], lessons: Sequence[str]) -> bool:
-        """Record how something went; return whether this conversation tells of it.
+        """Record an episode; return true if this conversation supports it.
 
         Args:
-            goal: What was wanted.
-            outcome: How it ended.
+            goal: The goal.
+            outcome: The outcome.
             steps: The key steps.
-            lessons: What to do better.
+            lessons: The lessons.
         """
         draft = EpisodeDraft(goal=goal, outcome=outcome, steps=tuple(steps), lessons=tuple(lessons))
         held = await asyncio.to_thread(hold_episode, draft, self.heard.said, self.heard.observed, [now()])
@@ -312,14 +302,14 @@ class ToolMemory:
         return True
 
     async def forget(self, what: str) -> Erased | Unclear | None:
-        """Forget a fact, what came of it, and what said it.
+        """Forget a fact, its consequences, and the words that said it.
 
         Args:
-            what: Its text, or words that only it has.
+            what: The text of the fact, or its distinctive words.
 
         Returns:
-            What was forgotten; which fact may be meant, where that is not clear; None where
-            something else than the user may have asked for it.
+            The forgotten records; `Unclear` if the fact is ambiguous; None if something other than the user may have
+            asked for it.
         """
         known = await related_facts(self.memory.store, self.user_id, [what])
         meant = meant_facts(what, known)
@@ -329,13 +319,13 @@ class ToolMemory:
         return await self._erase([fact.id for fact in meant], texts, what)
 
     async def forget_one(self, id_: str) -> Erased | None:
-        """Forget a record of the user's by its id, as `forget` forgets a fact.
+        """Forget a record of the user by its id, as `forget` does.
 
         Args:
             id_: The record.
 
         Returns:
-            What was forgotten; None where something else than the user may have asked for it.
+            The forgotten record; None if something other than the user may have asked for it.
 
         Raises:
             LookupError: If the user has no such record.
@@ -347,24 +337,24 @@ class ToolMemory:
         return await self._erase([id_], texts, "")
 
     async def correct(self, id_: str, text: str) -> Fact | None:
-        """Put what the user has stated in this conversation in the place of a fact.
+        """Replace a fact by a statement of the user in this conversation.
 
         Args:
             id_: The fact.
-            text: What is true instead, as a model puts it.
+            text: The new fact, in the model's words.
 
         Returns:
-            The fact that is believed now; None where the user did not say it.
+            The new fact; None if the user did not say it.
 
         Raises:
-            ValueError: If it is not a fact that is believed, or the text says nothing new; the message names the cause.
+            ValueError: If it is not a believed fact, or the text says nothing new; the message names the cause.
         """
         heard = self.heard
         said = await asyncio.to_thread(support, text, heard.own, heard.assistant, heard.tainted)
         return None if said is None else await self.memory.correct(self.user_id, id_, said.text, vouched=True)
 
     async def _erase(self, ids: Sequence[str], texts: Sequence[str], what: str) -> Erased | None:
-        """Forget records, if it is the user who asks for it; with the words that ask."""
+        """Forget records if the user asks for it, together with the request."""
         asked, before = self.heard.asked, self.heard.own[:-1]
         is_asked = await asyncio.to_thread(lambda: all(may_be_lost(text, asked, before) for text in texts))
         if self.heard.tainted and not is_asked:
@@ -376,7 +366,7 @@ class ToolMemory:
         return Erased(receipt, [*texts, *said, *filter(None, [what])], hides is not None)
 
     async def forget_asked(self, messages: Sequence[BaseMessage]) -> list[Forgotten]:
-        """Forget what the user's last message asks to forget; return what became of each request in it.
+        """Carry out the requests to forget in the user's last message, and return the outcome of each.
 
         Args:
             messages: The thread.
@@ -392,7 +382,7 @@ class ToolMemory:
         return done
 
     async def known(self) -> tuple[list[dict[str, Any]], list[Fact]]:
-        """Return the user's profile, if any, and, where the policy recalls facts, the believed ones, latest first."""
+        """Return the user's profile, if any, and, if the policy recalls facts, the believed ones, latest first."""
         scopes = [MemoryScope.PROFILE, *([MemoryScope.SEMANTIC] if self.memory.policy.recall.semantic else [])]
         records = [item.payload for item in await self.memory.list_records(self.user_id, scopes)]
         read = (as_read(record, now()) for record in records if FACT.matches(record))
@@ -401,7 +391,7 @@ class ToolMemory:
         return [record for record in records if PROFILE.matches(record)], facts
 
     async def with_doubts(self, facts: Sequence[Fact]) -> list[tuple[dict[str, Any], tuple[Doubt, ...]]]:
-        """Return facts as they are read now, each with what it is in doubt about."""
+        """Return facts as JSON, each with its doubts."""
         values = {fact.id: as_read(fact.to_value(), now()) for fact in facts}
         others = await others_of(self.memory.store, self.user_id, values)
         found = []
@@ -411,7 +401,7 @@ class ToolMemory:
         return found
 
     async def unfold(self, name: str) -> Unfolded | None:
-        """Return what a summary was made of, None where there is none.
+        """Return the sources of a summary; None without such a summary.
 
         Args:
             name: Its id, or the beginning of it.
@@ -421,18 +411,16 @@ class ToolMemory:
 
 
 def _own_sentences(message: BaseMessage) -> list[str]:
-    """Return what the user says in a message; what they only show in it asks for nothing."""
     return sentences(own_words_in(message.text)[:_FORGET_CHARS])
 
 
 def _last_statement(said: Sequence[BaseMessage]) -> str:
-    """Return what the user has stated last before."""
     stated = (statements_in(own_words_in(message.text)[-_FORGET_CHARS:]) for message in reversed(said))
     return next((one[-1] for one in stated if one), "")
 
 
 def _operations(text: str, about: str, said: Support, replaced: Sequence[Fact], heard: Heard) -> list[Operation]:
-    """Return the operations that store what the user said, and what becomes of the facts that it may replace."""
+    """Return the operations that store a statement and change the facts that it may replace."""
     at = now()
     when = resolve(said.quote, at, UTC, "")
     name = " ".join(about.split())

@@ -1,4 +1,4 @@
-"""Turns that wait: claimed by one worker at a time, not while a model is down, and not for ever in vain."""
+"""Claims of waiting turns: one worker at a time, backoff while a model is down, and a limit of failures."""
 
 from __future__ import annotations
 
@@ -25,41 +25,31 @@ from react_mem.memory.write.session import Session, wishes_of
 
 _FIRST_RETRY = 15.0
 _LAST_RETRY = 3600.0
-"""Seconds until a model that was down is asked again, doubling: being asked at every turn does not bring it back."""
+"""Bounds in seconds of the exponential backoff after a model's outage."""
 
 _MAX_DOUBLINGS = 10
 
 _BATCH = 8
-"""Turns drawn from in one model call, at most: what a small model's window holds."""
+"""Most turns in one model call: what fits a small model's window."""
 
 _CLAIM_MARGIN = 30.0
-"""Seconds a claim outlives the model call's deadline: reading and writing around it take far less."""
+"""Seconds by which a claim outlives the model call's timeout: reading and writing take far less."""
 
 _AT_ONCE = 20
-"""Statements that wait to be drawn from at a time: a year of them is worked off a few with each turn."""
+"""Unread statements queued at a time: a year of them is worked off a few with each turn."""
 
 _MAX_NOTE = 600
-"""Characters of a message that its note has; the message itself has all of it."""
+"""Characters of a message in its note."""
 
 
 def is_due(turn: PendingTurn, at: datetime) -> bool:
-    """Return whether a turn may be claimed now.
-
-    Args:
-        turn: A turn that waits.
-        at: Now.
-    """
+    """Return true if a turn may be claimed at a time."""
     due = next_due(turn, at)
     return due is not None and due <= at
 
 
 def next_due(turn: PendingTurn, at: datetime) -> datetime | None:
-    """Return when a turn may be claimed, at the earliest; None for one that is parked.
-
-    Args:
-        turn: A turn that waits.
-        at: Now.
-    """
+    """Return the earliest time at which a turn may be claimed; None for a parked one."""
     if turn.failures >= MAX_FAILURES:
         return None
     waits = [turn.retry_at, None if is_dead(turn.claimed_by) else turn.claimed_until]
@@ -67,12 +57,7 @@ def next_due(turn: PendingTurn, at: datetime) -> datetime | None:
 
 
 def freed(turn: PendingTurn, failure: Exception | None) -> PendingTurn:
-    """Return a turn that may be claimed again: at once, or after one more attempt that failed, when it makes sense.
-
-    Args:
-        turn: A turn that this worker has claimed.
-        failure: Why it could not be read; None where it was not tried to the end.
-    """
+    """Return a turn without its claim: claimable at once, or after the backoff of a failed attempt."""
     free: dict[str, Any] = {"claimed_by": "", "claimed_until": None}
     if failure is not None:
         outage = isinstance(failure, ExtractionError) and failure.retryable
@@ -92,19 +77,19 @@ def freed(turn: PendingTurn, failure: Exception | None) -> PendingTurn:
 
 
 def in_short(failure: Exception) -> str:
-    """Return an error in a line, to be kept with the owner's records: with its type where the text is not enough."""
+    """Return an error in a line, without secrets, to be kept with the owner's records."""
     return scrub(failure) if isinstance(failure, ExtractionError) and str(failure) else cause_of(failure)
 
 
 @dataclass(frozen=True)
 class ClaimableTurns:
-    """Turns that wait to be drawn from.
+    """Turns that wait for extraction.
 
     Args:
-        due: Those that are drawn from now, of one conversation.
-        more: Whether there are others that are due.
-        wishes: The wishes to forget that a crash left, which the same round trip finds.
-        alone: Whether nothing else of this conversation waits with the agent, now or later.
+        due: Those to extract now, of one conversation.
+        more: True if others are due.
+        wishes: Requests to forget that a crash left, from the same round trip.
+        alone: True if nothing else of this conversation waits with the agent.
     """
 
     due: list[PendingTurn]
@@ -114,11 +99,7 @@ class ClaimableTurns:
 
 
 async def waiting(session: Session) -> ClaimableTurns:
-    """Return what is to be drawn from now: turns of this conversation first, then what others left behind.
-
-    Args:
-        session: The conversation.
-    """
+    """Return the turns to extract now: from this conversation first, then turns left behind by other workers."""
     at = now()
     asked = [SearchOp(PENDING.namespace(session.user_id), limit=WHOLE, refresh_ttl=False), wishes_of(session.user_id)]
     found, wishes = cast("list[list[SearchItem]]", await session.memory.store.abatch(asked))
@@ -138,12 +119,7 @@ async def waiting(session: Session) -> ClaimableTurns:
 
 
 async def claim(session: Session, worker: str) -> ClaimableTurns:
-    """Claim what is to be drawn from now.
-
-    Args:
-        session: The conversation.
-        worker: Who draws from it.
-    """
+    """Claim the turns to extract now, for a worker."""
 
     async def step() -> tuple[ClaimableTurns, list[Change]]:
         found = await waiting(session)
@@ -155,7 +131,7 @@ async def claim(session: Session, worker: str) -> ClaimableTurns:
 
 
 async def still_mine(session: Session, due: Sequence[PendingTurn], worker: str) -> list[PendingTurn]:
-    """Return the turns that nobody else has taken over, as they would after the claim had run out, as stored."""
+    """Return the turns still claimed by this worker, as stored; others take over once a claim runs out."""
     known = {str(value["id"]): value for value in await session.memory.pending(session.user_id)}
     stored = [PendingTurn.from_value(known[turn.id]) for turn in due if turn.id in known]
     return [turn for turn in stored if turn.claimed_by == worker]
@@ -164,14 +140,7 @@ async def still_mine(session: Session, due: Sequence[PendingTurn], worker: str) 
 async def release(
     session: Session, due: Sequence[PendingTurn], worker: str, *, failure: Exception | None = None
 ) -> None:
-    """Give turns back that could not be drawn from to the end.
-
-    Args:
-        session: The conversation.
-        due: The turns.
-        worker: Who has claimed them.
-        failure: Why they could not be read; None where it was not tried to the end.
-    """
+    """Release the claims of turns that could not be finished; without a failure the attempt was broken off."""
 
     async def step() -> tuple[None, list[Change]]:
         return None, given_back(session, await still_mine(session, due, worker), failure)
@@ -181,7 +150,7 @@ async def release(
 
 
 async def finish(session: Session, due: Sequence[PendingTurn], worker: str) -> None:
-    """Take the notes of turns away from which nothing is to be drawn."""
+    """Delete the notes of turns from which nothing is extracted."""
 
     async def step() -> tuple[None, list[Change]]:
         mine = await still_mine(session, due, worker)
@@ -191,25 +160,19 @@ async def finish(session: Session, due: Sequence[PendingTurn], worker: str) -> N
 
 
 def given_back(session: Session, mine: Sequence[PendingTurn], failure: Exception | None) -> list[Change]:
-    """Return the writes that let turns be claimed again."""
+    """Return the writes that release claims."""
     return [put(session.user_id, freed(turn, failure)) for turn in mine]
 
 
 def count_parked(due: Sequence[PendingTurn], failure: Exception | None) -> None:
-    """Count the turns that are left alone from now on."""
+    """Count the turns that are parked after a failure."""
     parked = sum(freed(turn, failure).failures >= MAX_FAILURES for turn in due)
     if failure and parked:
         telemetry.count("extraction.changes", parked, change="parked")
 
 
 async def offer_unread(session: Session) -> None:
-    """Let the messages of statements that no model has seen wait for extraction, like those of a new turn.
-
-    Each is offered once: whatever the model makes of it is decided as with a new turn.
-
-    Args:
-        session: Any conversation of the user with the agent, which has a model.
-    """
+    """Queue the messages of statements that no model has read, each once, like those of a new turn."""
     memory, user_id, agent_id = session.memory, session.user_id, session.agent_id
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     unread = {"kind": FACT.name, "unread": True, "agent_id": agent_id}

@@ -1,4 +1,4 @@
-"""Writing what was drawn from turns: facts, profile, episode and summary; or the user's statements as they are."""
+"""Writes of extractions: facts, profile, episode and summary; or the user's statements verbatim."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from react_mem.errors import ExtractionError
 from react_mem.memory.language.comparison import missing, share
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.standing import standing_in
-from react_mem.memory.merging.episodes import ways
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import known_as, reconcile, stated
+from react_mem.memory.merging.restating import ways
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, PENDING
 from react_mem.memory.model.operations import Extraction, Operation
@@ -23,32 +23,23 @@ from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.write import drafts
+from react_mem.memory.write.chain import preferences_among
 from react_mem.memory.write.claims import count_parked, given_back, in_short, still_mine
 from react_mem.memory.write.drafts import Stamp, settle_verbatim
 from react_mem.memory.write.session import Session, TurnReport, grant_wishes, wish_changes
-from react_mem.memory.write.summed_up import preferences_among
 
 # Marks that an extraction sets on messages: what stands from now on, or no longer, and words to find them by.
 
 _SAYS = 0.5
-"""The share of an instruction's words that a fact has which says the same."""
+"""Share of an instruction's words in a fact that says the same."""
 
 
 _MOST_WORDS = 24
-"""Words that one reading adds to a message: those of two facts."""
+"""Most keywords that one extraction adds to a message: those of two facts."""
 
 
 async def marked(session: Session, extraction: Extraction, facts: Sequence[Fact]) -> list[Change]:
-    """Return the writes of messages that stand from now on, that no longer do since a fact of theirs has ended, or that
-    are found by more words than they say.
-
-    Reads messages only where there are any.
-
-    Args:
-        session: The conversation.
-        extraction: What a model has drawn from it.
-        facts: The facts that change.
-    """
+    """Return the writes of messages that become or cease to be standing instructions, or get keywords."""
     over = {id_: fact for fact in facts if not fact.current for id_ in fact.source_ids}
     topics: dict[str, str] = {}
     for operation in extraction.ops:
@@ -63,7 +54,6 @@ async def marked(session: Session, extraction: Extraction, facts: Sequence[Fact]
 
 
 def _found_by(message: Message, topic: str) -> Message:
-    """Return a message with more words to find it by that it does not say; those of an earlier reading stay."""
     new = missing(topic, [message.text, message.keywords])[:_MOST_WORDS]
     words = " ".join(filter(None, [message.keywords, *new]))
     return message if not new or message.role != "user" else message.model_copy(update={"keywords": words})
@@ -94,17 +84,7 @@ async def commit(
     related: Sequence[Fact],
     worker: str,
 ) -> TurnReport:
-    """Write what a model has drawn from turns, and take their notes away, in one batch.
-
-    Args:
-        session: The conversation.
-        due: The turns.
-        messages: What was said in them.
-        shown: What the model was shown.
-        extraction: What it said.
-        related: The facts that it was shown.
-        worker: Who has claimed the turns.
-    """
+    """Write an extraction and delete the notes of its turns, in one batch; `shown` and `related` were in the prompt."""
     user_id, stamp = session.user_id, session.stamp()
     # what is drawn from a message before the turn was said then, and not now
     said = {message.id: message for message in shown}
@@ -148,15 +128,7 @@ async def commit(
 async def commit_telling(
     session: Session, due: Sequence[PendingTurn], messages: Sequence[Message], told: Extraction, worker: str
 ) -> TurnReport:
-    """Write the episode and the summary of turns, and take their notes away; no fact, whatever else was read.
-
-    Args:
-        session: The conversation.
-        due: The turns.
-        messages: What was said in them.
-        told: What tells of them.
-        worker: Who has claimed the turns.
-    """
+    """Write the episode and the summary of turns but no facts, and delete their notes."""
     stamp = session.stamp()
 
     async def step() -> tuple[TurnReport, list[Change]]:
@@ -182,18 +154,14 @@ async def settled(
     at: datetime,
     concludes: bool = False,
 ) -> tuple[list[Fact], list[Fact], list[Change]]:
-    """Reconcile what was read with what is known, and with what was kept word for word.
+    """Reconcile operations with the stored facts and the verbatim ones.
 
     Args:
-        session: The conversation.
-        operations: What was read.
-        stored: The facts that they may be about, by id.
-        said: The messages that they cite, by id.
-        unread: What no label covers, as verbatim facts.
-        beside: The facts that the verbatim ones are settled with, beside those that change.
+        stored: The facts the operations may be about, by id.
+        unread: Clauses without a label, as verbatim facts.
+        beside: Further facts to settle the verbatim ones with.
         read: The ids of the messages that were read.
-        at: Now.
-        concludes: Whether the conversation ends: what stays verbatim is not looked at again.
+        concludes: True at the end of a conversation: remaining verbatim facts are not looked at again.
 
     Returns:
         The facts that change, those that stay verbatim, and the writes.
@@ -222,7 +190,6 @@ async def _told(
     stamp: Stamp,
     facts: Sequence[Fact],
 ) -> list[Change]:
-    """Return the writes of a turn's episode and summary, which names the episode and what of the facts is preferred."""
     changes: list[Change] = []
     episodes: list[str] = []
     sources = tuple(message.id for message in messages)
@@ -258,15 +225,7 @@ async def keep_verbatim(
     *,
     failure: ExtractionError | None = None,
 ) -> TurnReport:
-    """Keep the user's statements word for word: for good without a model, until it works again after a failure.
-
-    Args:
-        session: The conversation.
-        due: The turns.
-        messages: What was said in them.
-        worker: Who has claimed them.
-        failure: Why no model could read them.
-    """
+    """Store the user's statements verbatim: for good without a model, else until the model works again."""
     error = in_short(failure) if failure else ""
     verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, session.stamp())
     more = await _more_said(verbatim, messages)
@@ -292,13 +251,9 @@ async def keep_verbatim(
 async def kept_at_once(
     session: Session, due: Sequence[PendingTurn], messages: Sequence[Message], known: Mapping[str, Fact | None]
 ) -> tuple[TurnReport, list[Change]]:
-    """Return the user's statements as they are, and the writes of them, for a step that has read the turns itself.
+    """Return the user's statements as verbatim facts, with their writes, for a step that has read the turns itself.
 
-    Args:
-        session: The conversation.
-        due: The turns.
-        messages: What was said in them.
-        known: Facts that have been looked up, by id; None for one that is not there.
+    `known` holds facts looked up already, None for a missing one.
     """
     verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, session.stamp())
     more = await _more_said(verbatim, messages)
@@ -310,14 +265,9 @@ async def kept_at_once(
 async def _verbatim_changes(
     session: Session, verbatim: Sequence[Fact], known: Mapping[str, Fact | None], *, read: bool
 ) -> tuple[list[str], list[Change]]:
-    """Return what is new among statements, and the writes of them.
+    """Return the new texts among statements, and the writes.
 
-    Args:
-        session: The conversation.
-        verbatim: The statements.
-        known: Facts that have been looked up, by id.
-        read: Whether a model has been asked about them; what nobody has read is offered once there is one (see
-            `offer_unread`).
+    Without `read` no model has been asked: such statements are queued once there is one (see `offer_unread`).
     """
     found = {id_: fact for id_, fact in known.items() if fact is not None}
     # what has taken a fact in says it now
@@ -338,7 +288,6 @@ async def _verbatim_changes(
 async def _profile(
     session: Session, extraction: Extraction, stamp: Stamp, said: Mapping[str, Message]
 ) -> tuple[list[Change], list[str]]:
-    """Return the write of what was learnt of the profile, and why some of it was refused."""
     if not extraction.profile_changes:
         return [], []
     learnt = {
@@ -361,18 +310,18 @@ _MORE_SAID = (
 
 
 async def _more_said(kept: Sequence[Fact], messages: Sequence[Message]) -> str:
-    """Return that messages state more than is kept of them on its own, for the user; nothing where they do not."""
+    """Return a notice to the user that messages state more than is stored separately; empty if they do not."""
     many = len(kept) >= drafts.MAX_VERBATIM and await asyncio.to_thread(drafts.says_more_than_kept, messages)
     return _MORE_SAID if many else ""
 
 
 def _is_news(fact: Fact, before: Fact | None) -> bool:
-    """Return whether a fact has been said or has ended; another one may only depend on it, or be in doubt about it."""
+    """Return true if a fact was said or ended, rather than only touched by another fact."""
     return before is None or (fact.source_ids, fact.current) != (before.source_ids, before.current) or before.verbatim
 
 
 def _left_out(extraction: Extraction, kept: bool) -> str:
-    """Return what of a model's answer was not taken, for the user, and what became of it."""
+    """Return a notice to the user about refused parts of a model's answer; empty if there are none."""
     reasons = list(dict.fromkeys(extraction.rejected))
     if extraction.complete and not reasons:
         return ""

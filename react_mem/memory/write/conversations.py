@@ -1,4 +1,4 @@
-"""The end of a conversation: what it was about as a whole, and what is worth keeping of it beyond its turns."""
+"""End of a conversation: its episode as a whole, and the promotion of verbatim statements."""
 
 from __future__ import annotations
 
@@ -22,25 +22,23 @@ from react_mem.memory.model.states import Conversation
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.write import drafts
-from react_mem.memory.write.chain_upkeep import load_chain
+from react_mem.memory.write.chain import load_chain, told_of_in_chain
 from react_mem.memory.write.committing import settled
-from react_mem.memory.write.drawing import ask, says_nothing, transcript_of
-from react_mem.memory.write.noticing import told_of
+from react_mem.memory.write.drawing import ask, says_nothing, told_of, transcript_of
 from react_mem.memory.write.session import TurnReport, grant_wishes, wish_changes
-from react_mem.memory.write.summed_up import told_of_in_chain
 from react_mem.memory.write.turns import Turns
 
 MAX_MESSAGES = 80
-"""Messages of a conversation that the model is shown at a time: as many as an extraction takes."""
+"""Messages shown to the model at a time: as many as an extraction takes."""
 
 _OVERLAP = 2
-"""Messages before the first that is read in a window: "yes, exactly" says nothing without the question."""
+"""Messages of context before the first one read in a window: "yes, exactly" says nothing without the question."""
 
 _MAX_OPEN = 30
-"""Statements that are read in a window: of more, an extraction might leave some out."""
+"""Most statements read in a window: of more, an extraction might leave some out."""
 
 _ENDS = 10
-"""Of what stands for the beginning of a conversation, so many links at each end."""
+"""Links at each end of the chain before the last window."""
 
 _CALLS = 5
 """Windows a run: however long a conversation is, the owner's other work waits for a few minutes at most."""
@@ -48,13 +46,12 @@ _CALLS = 5
 
 @dataclass(frozen=True)
 class _Stretch:
-    """Part of a conversation that a model is shown at once.
+    """Window of a conversation for one model call.
 
     Args:
-        messages: The messages.
-        read: The ids of those that are drawn from; the others say what these refer to.
-        before: What stands for all that comes before it, for an episode of the whole.
-        last: Whether the conversation is concluded with it.
+        read: The ids of those to extract from; the others are context.
+        before: Links of the chain in place of all earlier messages.
+        last: True if it concludes the conversation.
     """
 
     messages: Sequence[Message]
@@ -64,7 +61,7 @@ class _Stretch:
 
     @property
     def transcript(self) -> list[TranscriptMessage]:
-        """The messages as the model is shown them."""
+        """The messages as the model sees them."""
         told = (
             TranscriptMessage(one.id, cast("Role", one.role or "assistant"), one.text, one.at, True, one.origin)
             for one in self.before
@@ -73,16 +70,10 @@ class _Stretch:
 
 
 async def end_conversation(turns: Turns) -> TurnReport:
-    """Conclude a conversation: draw from what still waits, promote what was kept word for word, record the episode.
+    """Conclude a conversation: extract waiting turns, promote verbatim statements, record the episode. Idempotent.
 
-    All of it is looked at, window by window; one run takes a few, and says where there are more. Concluding it again
-    changes nothing, until something new is said in it.
-
-    Args:
-        turns: The conversation.
-
-    Returns:
-        What changed. Its `problem` says why an episode could not be drawn; the conversation then stays open.
+    The conversation is read in windows, a few a run; the report says if there are more. Its `problem` says why an
+    episode could not be made; the conversation then stays open.
     """
     record = turns.conversation(ended=True)
     known = (await turns.memory.records(turns.user_id, MemoryScope.STATE, [record.id])).get(record.id)
@@ -114,7 +105,7 @@ async def end_conversation(turns: Turns) -> TurnReport:
 
 
 async def _windows(turns: Turns, messages: Sequence[Message]) -> list[_Stretch]:
-    """Return the parts of a conversation that are to be read: those with statements that are open, and the last."""
+    """Return the windows to read: those with open statements, and the last."""
     if len(messages) <= MAX_MESSAGES:
         return [_Stretch(messages, {message.id for message in messages}, last=True)]
     start = len(messages) - MAX_MESSAGES + 2 * _ENDS
@@ -125,13 +116,7 @@ async def _windows(turns: Turns, messages: Sequence[Message]) -> list[_Stretch]:
 
 
 async def _open_stretches(turns: Turns, messages: Sequence[Message], end: int) -> list[_Stretch]:
-    """Return the windows around messages with a statement that was kept word for word, and not concluded since.
-
-    Args:
-        turns: The conversation.
-        messages: All its messages.
-        end: The place of the first message that is read anyway.
-    """
+    """Return the windows around verbatim statements before an index that were not concluded."""
     facts = await load_facts(turns.memory.store, turns.user_id, (), verbatim_in=turns.session_id)
     kept = (fact for fact in facts.values() if fact.verbatim and not fact.concluded)
     statements = Counter(source for fact in kept for source in fact.source_ids)
@@ -150,7 +135,7 @@ async def _open_stretches(turns: Turns, messages: Sequence[Message], end: int) -
 
 
 async def _summed_up(turns: Turns, first: Message) -> list[ChainEntry]:
-    """Return what stands for all that was said before a message: summaries, and messages that no summary has."""
+    """Return the links of the chain before a message: summaries, and messages without one."""
     chain = await load_chain(turns.memory, turns.user_id, turns.session_id)
     told = [entry for entry in chain.entries if entry.first_turn < first.turn] if chain is not None else []
     # folded, a chain is shorter than that; else its beginning says what was wanted
@@ -160,17 +145,9 @@ async def _summed_up(turns: Turns, first: Message) -> list[ChainEntry]:
 async def _conclude(
     turns: Turns, record: Conversation, known: object, window: _Stretch, extraction: Extraction
 ) -> TurnReport | None:
-    """Write what was read in a window; with the last one, the episode and that the conversation is concluded.
+    """Write the extraction of a window; with the last one, the episode and the end of the conversation.
 
-    Args:
-        turns: The conversation.
-        record: The conversation as concluded.
-        known: The same as it was before the model was asked.
-        window: The window.
-        extraction: What the model said.
-
-    Returns:
-        What changed; None where the conversation has changed since.
+    Returns None if the conversation has changed since `known` was read.
     """
     said = {message.id: message for message in window.messages}
 
@@ -193,7 +170,7 @@ async def _conclude(
 async def _promoted(
     turns: Turns, window: _Stretch, extraction: Extraction, said: Mapping[str, Message]
 ) -> tuple[list[Fact], bool, list[Change]]:
-    """Return the facts in the place of what was kept word for word, whether any is to be forgotten, and the writes."""
+    """Return the facts that replace verbatim statements, true if any is to be forgotten, and the writes."""
     if not turns.memory.policy.extracts:
         return [], False, []
     stamp = turns.stamp()
@@ -214,7 +191,7 @@ async def _promoted(
 
 
 async def _episode(turns: Turns, window: _Stretch, extraction: Extraction) -> list[Change]:
-    """Return the writes of the episode that a conversation was, of which its summaries tell."""
+    """Return the writes of a conversation's episode, and of the summaries that name it."""
     if extraction.episode is None or not turns.memory.policy.recall.episodic:
         return []
     sources = (*(entry.id for entry in window.before), *(message.id for message in window.messages))
@@ -229,7 +206,7 @@ async def _episode(turns: Turns, window: _Stretch, extraction: Extraction) -> li
 
 
 async def _is_as_read(turns: Turns, id_: str, known: object, window: _Stretch) -> bool:
-    """Return whether nothing was said in a conversation, and nothing of it forgotten, since the model was asked."""
+    """Return true if nothing of a conversation was added or forgotten since the model was asked."""
     shown = {message.id: message.content for message in window.messages}
     told = {entry.id: entry.text for entry in window.before if entry.id not in shown}
     state = await turns.memory.records(turns.user_id, MemoryScope.STATE, [id_])
@@ -244,23 +221,14 @@ async def _is_as_read(turns: Turns, id_: str, known: object, window: _Stretch) -
 
 
 async def quiet_conversations(turns: Turns) -> Sequence[str]:
-    """Return an agent's conversations with a user that nobody has concluded and in which nothing was said for a while.
-
-    Args:
-        turns: Any conversation of the two; its policy says how long a while is.
-    """
+    """Return the open conversations of the agent and the user without a message for `quiet_after` seconds."""
     before = now() - timedelta(seconds=turns.memory.policy.extraction.quiet_after)
     open_ = await _open_conversations(turns.memory, turns.user_id)
     return [c.session_id for c in open_ if c.agent_id == turns.agent_id and c.last_said_at <= before]
 
 
 async def agents_with_work(memory: MemoryFacade, user_id: str) -> list[str]:
-    """Return the agents whose conversations with a user are open, or have turns that wait.
-
-    Args:
-        memory: The facade.
-        user_id: The owner.
-    """
+    """Return the agents with open conversations or waiting turns of a user."""
     waiting = [str(value["agent_id"]) for value in await memory.pending(user_id)]
     return list(dict.fromkeys([*waiting, *(c.agent_id for c in await _open_conversations(memory, user_id))]))
 

@@ -1,4 +1,4 @@
-"""The customer of a conversation: what the profile knows of them, or what the deployment's own lookup does.
+"""Customer of a conversation, from the profile or from a lookup of the deployment.
 
 A deployment that keeps its customers elsewhere names a function in `REACT_MEM_CUSTOMER_LOOKUP`:
 
@@ -6,16 +6,14 @@ A deployment that keeps its customers elsewhere names a function in `REACT_MEM_C
     async def customer(*, identity: str, conversation_id: str) -> Mapping[str, object] | None:
         return await orders.fetchrow("SELECT * FROM customers WHERE login = $1", identity)
 
-`identity` is the caller, as the server has authenticated them, and what is asked by: a conversation's id is theirs to
-choose, so that who asked by it alone would give anybody's telephone number to whoever knows, or guesses, it.
-Where nobody is known to call, nobody's customer is looked up.
+`identity` is the authenticated caller, and the only key to search by: callers choose conversation ids themselves, so a
+lookup by one alone would give away anybody's telephone number. Without a known caller there is no lookup.
 
-A row is taken column by column, by whatever name a column says a customer's name, telephone number, e-mail, address,
-gender or form of address (`full_name`, `sdt`, `pronoun`); of several rows the first counts.
+Columns are matched by common names of a customer's name, telephone number, e-mail, address, gender or form of address
+(`full_name`, `sdt`, `pronoun`); of several rows the first counts.
 
-It is asked first. What it knows stands alone, since it may name somebody else than the profile does, and two people are
-never mixed into one. Where it knows nobody, or fails, the profile of the conversation's owner is read. Nothing here
-comes from a model.
+The lookup is asked first and its result stands alone, since it may be another person than the profile's. If it knows
+nobody, or fails, the profile of the conversation's owner is read. Nothing here comes from a model.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ from react_mem.memory.model.interface import Memory, MemoryQuery, MemoryResults,
 LOOKUP_ENV = "REACT_MEM_CUSTOMER_LOOKUP"
 
 MAX_VALUE_CHARS = 300
-"""Of one value: an address with every part of it has half of that."""
+"""Limit of one value: a complete address has half of that."""
 
 log = logging.getLogger(__name__)
 
@@ -54,15 +52,12 @@ _Value = Annotated[str, BeforeValidator(_one_line), StringConstraints(max_length
 
 
 class Customer(BaseModel, extra="forbid", frozen=True, hide_input_in_errors=True):
-    """Customer, as far as known; empty where not.
+    """Customer; unknown fields are empty.
 
     Args:
-        name: The name.
-        phone: The telephone number.
         email: The e-mail address.
-        address: Where they live, or where things are sent.
-        gender: The gender.
-        form_of_address: How to address them, such as `anh`, `chị` or `Dr.`.
+        address: The home or delivery address.
+        form_of_address: The form of address, such as `anh`, `chị` or `Dr.`.
     """
 
     name: _Value = ""
@@ -74,7 +69,7 @@ class Customer(BaseModel, extra="forbid", frozen=True, hide_input_in_errors=True
 
     @property
     def known(self) -> dict[str, str]:
-        """Return the known fields, in order."""
+        """The non-empty fields, in order."""
         return {field: value for field, value in self.model_dump().items() if value}
 
 
@@ -84,7 +79,7 @@ class CustomerLookup(Protocol):
     def __call__(
         self, *, identity: str, conversation_id: str
     ) -> Awaitable[Customer | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None]:
-        """Return the customer who a caller is, their row or the rows found of them, or None.
+        """Return the customer of a caller, as a customer, a row or rows, or None.
 
         Args:
             identity: The caller: nobody else's customer may be returned.
@@ -97,9 +92,9 @@ class FoundCustomer:
     """Result of a customer lookup.
 
     Args:
-        customer: Who it is; None where nobody is known.
-        answered: Whether somebody could be asked at all, so that None means that nothing is known.
-        problems: What failed on the way, without a value of anybody's.
+        customer: The customer; None if nobody is known.
+        answered: True if a source answered, so that None means an unknown customer.
+        problems: Failures on the way, without personal data.
     """
 
     customer: Customer | None = None
@@ -110,14 +105,12 @@ class FoundCustomer:
 async def find_customer(
     memory: Memory | None, *, conversation_id: str, user_id: str | None, agent_id: str, deadline: float
 ) -> FoundCustomer:
-    """Return the customer of a conversation. It never fails; what fails is said.
+    """Return the customer of a conversation. Never raises; failures are in the result.
 
     Args:
-        memory: Where the profile is read; None where there is no store.
-        conversation_id: The conversation.
-        user_id: Its owner; None where nobody is named, and then nobody is looked up and no profile is read.
-        agent_id: Who asks.
-        deadline: Seconds to wait for the lookup, and for the profile.
+        memory: The memory with the profile, if any.
+        user_id: Its owner; None skips lookup and profile.
+        deadline: Seconds to wait for each of lookup and profile.
     """
     if not user_id:
         return FoundCustomer()
@@ -151,10 +144,10 @@ async def find_customer(
 
 
 def customer_of(fields: Mapping[str, Any]) -> Customer:
-    """Return the customer that a profile's fields tell of, whatever the fields are called.
+    """Return the customer in a profile's fields, by any common field name.
 
     Args:
-        fields: The fields, as a profile record holds them.
+        fields: The fields, as in a profile record.
 
     >>> customer_of({"Full name": {"value": "Lan"}, "số điện thoại": {"value": "0905 123 456"}}).known
     {'name': 'Lan', 'phone': '0905 123 456'}
@@ -164,7 +157,7 @@ def customer_of(fields: Mapping[str, Any]) -> Customer:
 
 
 def _mapped(row: Mapping[str, Any]) -> tuple[Customer, list[str]]:
-    """Return the customer that a row tells of, and the fields of a customer for which it holds no text."""
+    """Return the customer in a row, and the fields with values other than text."""
     known: dict[str, str] = {}
     wrong: list[str] = []
     for name, value in row.items():
@@ -185,10 +178,7 @@ def _mapped(row: Mapping[str, Any]) -> tuple[Customer, list[str]]:
 
 @cache
 def load_lookup(path: str) -> CustomerLookup:
-    """Import the lookup that a deployment names. Blocking.
-
-    Args:
-        path: `package.module:function`.
+    """Import the lookup of a deployment, given as `package.module:function`. Blocking.
 
     Raises:
         CustomerLookupError: If there is no such function, it is not async, or it does not take the caller's identity.
@@ -242,7 +232,6 @@ def _cause(error: Exception) -> str:
 
 
 def _folded(name: str) -> str:
-    """Return a field's name without case, diacritics and punctuation."""
     return re.sub(r"[^a-z0-9]", "", fold(name))
 
 
@@ -252,4 +241,4 @@ _FIELD_OF = {
     for line in listed("fields", f"customer_{field}")
     for name in line.split()
 }
-"""Names of profiles' fields -> fields of a customer: agents name their own, else the extraction model does."""
+"""Names of profile fields -> fields of a customer; profile fields are named by agents or the model."""

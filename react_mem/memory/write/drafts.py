@@ -1,4 +1,4 @@
-"""Drafts of records from a turn: its episode; and the user's own words, unread."""
+"""Drafts of records from a turn: its episode, and the user's own words as verbatim facts."""
 
 from __future__ import annotations
 
@@ -10,26 +10,19 @@ from react_mem.memory.index.entries import whole_text
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.standing import only_instructs
 from react_mem.memory.language.statements import may_request, may_state, statements_in
-from react_mem.memory.merging.doubts import said_again
 from react_mem.memory.merging.reconcile import known_as, stated
+from react_mem.memory.merging.restating import said_again
 from react_mem.memory.model.operations import EpisodeDraft, Unread
 from react_mem.memory.model.records import Episode, Fact, Level, Message, fact_id
 from react_mem.memory.scopes.episodic import completed
 
 MAX_VERBATIM = 100
-"""Different statements of one message that are kept on their own; a pasted document beyond that stays whole in its
-message."""
+"""Most statements of one message stored separately; the rest of a pasted document stays in its message."""
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """Fields shared by records written together.
-
-    Args:
-        session_id: The conversation.
-        agent_id: The agent.
-        at: When they are written.
-    """
+    """Fields shared by records written together: conversation, agent and time."""
 
     session_id: str
     agent_id: str
@@ -37,40 +30,23 @@ class Stamp:
 
 
 def verbatim_facts(messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
-    """Return the user's statements word for word, each once with all the messages that make it.
-
-    Args:
-        messages: Messages of a conversation.
-        stamp: What they are written with.
-    """
+    """Return the user's statements as verbatim facts, each once with all its messages."""
     said = [(m, text) for m in messages if m.role == "user" for text in _stated(whole_text(vars(m)))]
     return _verbatim(said, stamp)
 
 
 def verbatim_ids(texts: Iterable[str]) -> list[str]:
-    """Return the ids of the facts that the user's statements in some texts are kept as word for word.
-
-    Args:
-        texts: Words of the user's.
-    """
+    """Return the ids of the verbatim facts of the user's statements in some texts."""
     return list(dict.fromkeys(fact_id("user", one) for text in texts for one in _stated(text)))
 
 
 def _stated(text: str) -> list[str]:
-    """Return what is kept of a text; what only tells to do something, now or from now on, stands as its message."""
+    """Return the statements of a text, without requests and instructions, which stand as their message."""
     return [one for one in statements_in(text, MAX_VERBATIM) if not (may_request(one) or only_instructs(one))]
 
 
 def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
-    """Return words that no label of a model's covers, as verbatim facts: those that may state something.
-
-    Of each message it is the first `MAX_VERBATIM`.
-
-    Args:
-        unread: The words.
-        messages: The messages that they are from.
-        stamp: What they are written with.
-    """
+    """Return clauses without a label that may state something, as verbatim facts; `MAX_VERBATIM` a message."""
     known = {message.id: message for message in messages}
     kept: dict[str, set[str]] = {id_: set() for id_ in known}
     said = []
@@ -106,11 +82,7 @@ def _verbatim(said: Iterable[tuple[Message, str]], stamp: Stamp) -> list[Fact]:
 
 
 def says_more_than_kept(messages: Iterable[Message]) -> bool:
-    """Return whether a message of the user's states more than is kept of it on its own.
-
-    Args:
-        messages: Messages of a conversation.
-    """
+    """Return true if a message of the user has more than `MAX_VERBATIM` statements."""
     return any(
         message.role == "user" and len(statements_in(whole_text(vars(message)), MAX_VERBATIM + 1)) > MAX_VERBATIM
         for message in messages
@@ -118,12 +90,7 @@ def says_more_than_kept(messages: Iterable[Message]) -> bool:
 
 
 def parts_of(unread: Iterable[Fact], verbatim: Iterable[Fact]) -> list[Fact]:
-    """Return the unread facts that are kept word for word already, or a part of what is.
-
-    Args:
-        unread: Verbatim facts.
-        verbatim: What is kept word for word.
-    """
+    """Return the unread facts that are a verbatim fact or a part of one."""
     told: dict[str, str] = {}
     for fact in verbatim:
         for source in fact.source_ids:
@@ -134,16 +101,14 @@ def parts_of(unread: Iterable[Fact], verbatim: Iterable[Fact]) -> list[Fact]:
 def settle_verbatim(
     kept: Sequence[Fact], stored: Iterable[Fact], read: Collection[str]
 ) -> tuple[list[Fact], list[str]]:
-    """Return what is to be kept word for word now, and the ids of what was and has been read since.
+    """Settle verbatim facts after an extraction.
 
     Args:
-        kept: The verbatim facts that no label covers.
-        stored: The facts that are stored.
+        kept: The verbatim facts of clauses without a label.
         read: The messages that were read.
 
     Returns:
-        The verbatim facts that are new or have changed, to be offered once more where they are new; and the ids of
-        those to delete.
+        The verbatim facts that are new or have changed, new ones to be read once more; and the ids to delete.
     """
     facts = {fact.id: fact for fact in stored}
     changed: dict[str, Fact] = {}
@@ -158,14 +123,7 @@ def settle_verbatim(
 
 
 def episode(draft: EpisodeDraft, sources: tuple[str, ...], stamp: Stamp, linked_steps: tuple[str, ...] = ()) -> Episode:
-    """Return a draft as a record; the same turn gives the same episode.
-
-    Args:
-        draft: The draft.
-        sources: The messages it comes from.
-        stamp: What it is written with.
-        linked_steps: The records of the task's steps that were taken in it.
-    """
+    """Return a draft as a record; the same turn gives the same episode."""
     data = {
         "level": Level.MILESTONE if draft.milestone else Level.TASK,
         "goal": draft.goal,

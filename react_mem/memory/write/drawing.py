@@ -1,33 +1,41 @@
-"""Drawing from turns that a worker has claimed: indexed, shown to the model with what is known, its answer written."""
+"""Extraction of claimed turns: indexing, prompt with related facts, and the write of the answer."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import zip_longest
+from typing import cast
 
-from langgraph.store.base import GetOp, Item
+from langgraph.store.base import BaseStore, GetOp, Item, SearchOp
 
 from react_mem.errors import ExtractionError
 from react_mem.memory import telemetry
 from react_mem.memory.index.entries import whole_text
+from react_mem.memory.index.question import read_question
+from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS
+from react_mem.memory.language.statements import is_pleasantry, sentences
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.concepts import ContextChain
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.interface import Arm, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, FACT
-from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.operations import ExistingMemory, Extraction, TranscriptMessage
+from react_mem.memory.model.namespaces import off_loop, scope_namespace
+from react_mem.memory.model.operations import EpisodeDraft, ExistingMemory, Extraction, TranscriptMessage
+from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.receipt import Change, put
-from react_mem.memory.model.records import Fact, Message
+from react_mem.memory.model.records import Fact, Message, now
 from react_mem.memory.model.states import PendingTurn
+from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.write.chain_upkeep import join
+from react_mem.memory.summaries.sources import Source, extract_sentences, shortened
+from react_mem.memory.write.chain import join
 from react_mem.memory.write.claims import finish, in_short, release, still_mine, waiting
 from react_mem.memory.write.committing import commit, commit_telling, keep_verbatim, kept_at_once
 from react_mem.memory.write.drafts import verbatim_ids
 from react_mem.memory.write.following import follow
-from react_mem.memory.write.noticing import related_facts, told_of
 from react_mem.memory.write.session import Session, TurnReport
 from react_mem.memory.write.when import zone_of
 
@@ -35,13 +43,7 @@ log = logging.getLogger(__name__)
 
 
 async def draw(session: Session, due: Sequence[PendingTurn], worker: str) -> TurnReport:
-    """Draw from turns of one conversation.
-
-    Args:
-        session: The conversation.
-        due: The turns.
-        worker: Who has claimed them.
-    """
+    """Extract from claimed turns of one conversation."""
     try:
         due = await _on_path(session, due, worker)
         due, messages, chain = await _index(session, due, worker)
@@ -80,24 +82,13 @@ async def draw(session: Session, due: Sequence[PendingTurn], worker: str) -> Tur
 
 
 def says_nothing(messages: Sequence[Message]) -> bool:
-    """Return whether the user only showed something, of which a model could read nothing.
-
-    Args:
-        messages: Messages of a conversation.
-    """
+    """Return true if the user's messages have media alone and no text."""
     theirs = [message.text for message in messages if message.role == "user"]
     return bool(theirs) and not any(theirs)
 
 
 async def _sum_up(session: Session, due: Sequence[PendingTurn], messages: Sequence[Message], worker: str) -> TurnReport:
-    """Sum turns up of which the agent's tools keep the facts; a model that fails is asked again later.
-
-    Args:
-        session: The conversation.
-        due: The turns.
-        messages: What was said in them.
-        worker: Who has claimed them.
-    """
+    """Summarise turns whose facts the agent's tools store; a failing model is asked again later."""
     if session.extractor is None:
         told = await asyncio.to_thread(told_of, messages)
         return await commit_telling(session, due, messages, told, worker)
@@ -113,12 +104,12 @@ async def _sum_up(session: Session, due: Sequence[PendingTurn], messages: Sequen
 
 
 async def ask(session: Session, transcript: Sequence[TranscriptMessage], related: Sequence[Fact] = ()) -> Extraction:
-    """Have the model say what is in a conversation.
+    """Ask the model for an extraction.
 
     Args:
-        session: The conversation; it has an extractor.
-        transcript: What the model is shown of it.
-        related: The facts that it may be about.
+        session: The conversation, with an extractor.
+        transcript: The messages in the prompt.
+        related: The facts in the prompt.
 
     Raises:
         ExtractionError: If the model fails.
@@ -143,12 +134,9 @@ async def ask(session: Session, transcript: Sequence[TranscriptMessage], related
 def transcript_of(
     messages: Sequence[Message], read: Collection[str], wanted: Collection[str] = ()
 ) -> list[TranscriptMessage]:
-    """Return messages as a model is shown them, those with words.
+    """Return messages with words as the model sees them.
 
-    Args:
-        messages: The messages.
-        read: The ids of those that are drawn from; the others are shown for what comes before them.
-        wanted: The ids of those with which a turn begins of which the switching engine wants a snapshot.
+    Messages outside of `read` are context; those in `wanted` begin a turn that needs a snapshot.
     """
     return [
         TranscriptMessage(
@@ -168,13 +156,13 @@ def transcript_of(
 def _turns_of(
     due: Sequence[PendingTurn], shown: Sequence[Message], messages: Sequence[Message]
 ) -> list[TranscriptMessage]:
-    """Return turns as a model is shown them, with what the agent did, and of which a snapshot is wanted."""
+    """Return turns as the model sees them, with the agent's steps and the requests for snapshots."""
     wanted = {turn.source_ids[0] for turn in due if turn.snapshot and turn.source_ids}
     return _with_steps(transcript_of(shown, {message.id for message in messages}, wanted), due)
 
 
 def _with_steps(transcript: list[TranscriptMessage], due: Sequence[PendingTurn]) -> list[TranscriptMessage]:
-    """Put what the agent did before the last message of each turn."""
+    """Insert the agent's steps before the last message of each turn."""
     for turn in due:
         if turn.steps:
             last = max((place for place, m in enumerate(transcript) if m.id in turn.source_ids), default=0)
@@ -184,12 +172,12 @@ def _with_steps(transcript: list[TranscriptMessage], due: Sequence[PendingTurn])
 
 
 def _may_fork(turn: PendingTurn) -> bool:
-    """Return whether a turn may be left behind, or leave others: one that never closed may be gone from its thread."""
+    """Return true if a turn may leave a branch or be on one: an unclosed one may be gone from its thread."""
     return turn.forked or (len(turn.source_ids) == 1 and not turn.chained)
 
 
 async def _on_path(session: Session, due: Sequence[PendingTurn], worker: str) -> Sequence[PendingTurn]:
-    """Return the turns that the conversation has not left behind; what it has is no longer believed."""
+    """Return the turns on the current branch; facts of left branches are no longer believed."""
     if not any(map(_may_fork, due)):
         return due
     await follow(session.memory.store, session.user_id, session.session_id)
@@ -199,10 +187,10 @@ async def _on_path(session: Session, due: Sequence[PendingTurn], worker: str) ->
 async def _index(
     session: Session, due: Sequence[PendingTurn], worker: str
 ) -> tuple[Sequence[PendingTurn], Sequence[Message], ContextChain | None]:
-    """Let messages be found by meaning and join the chain.
+    """Embed messages and append them to the chain.
 
     Returns:
-        The turns that are still this worker's, which know that they have joined, their messages, and the chain.
+        The turns still claimed, marked as appended, their messages, and the chain.
     """
     joins = session.memory.policy.summaries.enabled
 
@@ -220,13 +208,7 @@ async def _index(
 async def _indexed(
     session: Session, turns: Sequence[PendingTurn], facts: Sequence[str] = ()
 ) -> tuple[Sequence[Message], ContextChain | None, dict[str, Fact | None], list[Change]]:
-    """Return the messages of turns, the chain that they have joined, and the writes of both; one round trip.
-
-    Args:
-        session: The conversation.
-        turns: The turns.
-        facts: Facts to look up in it, which are returned too.
-    """
+    """Return the messages of turns, the chain with them, and some facts, with the writes; one round trip."""
     ids = list(dict.fromkeys(source for turn in turns for source in turn.source_ids))
     if not ids:
         return [], None, {}, []
@@ -253,13 +235,10 @@ async def _indexed(
 
 
 async def draw_at_once(session: Session) -> TurnReport | None:
-    """Keep what waits word for word, in one step and without a claim: no model is asked that could take its time.
-
-    Args:
-        session: The conversation; it has no extractor.
+    """Store waiting turns verbatim in one step without a claim: no slow model is asked.
 
     Returns:
-        None where it takes more: a conversation that has forked, a wish to forget, more turns than one step takes.
+        The report; None for a forked conversation, a request to forget, or more turns than one step takes.
     """
 
     async def step() -> tuple[TurnReport | None, list[Change]]:
@@ -285,10 +264,88 @@ async def draw_at_once(session: Session) -> TurnReport | None:
 
 
 async def _shown(session: Session, due: Sequence[PendingTurn], messages: Sequence[Message]) -> list[Message]:
-    """Return the messages of turns, each turn with those before it that the model is shown too."""
+    """Return the messages of turns, each turn after its context."""
     known = {message.id: message for message in messages}
     context = [id_ for turn in due for id_ in turn.context_ids if id_ not in known]
     told = {**known, **{message.id: message for message in await session.messages(context)}}
     # by turns, and not by place: in a thread that was trimmed the places begin again
     order = dict.fromkeys(id_ for turn in due for id_ in (*turn.context_ids, *turn.source_ids))
     return [told[id_] for id_ in order if id_ in told]
+
+
+# The facts that the model is shown beside what was said, so that it updates what is known rather than adds to it.
+
+NEIGHBOURS = 20
+"""Facts shown to the model, so that it updates them instead of adding: half near in meaning, half sharing words."""
+
+_SECONDS = 10.0
+"""Timeout of the embedder, after which facts are found by words alone."""
+
+
+async def related_facts(store: BaseStore, user_id: str, said: Sequence[str]) -> list[Fact]:
+    """Return the facts that may be about some messages, neighbours in meaning and in words in turn, each once.
+
+    Facts that ended by their own dates are included, so that a repetition adds no second one. If the embedder
+    fails, only words count.
+    """
+    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
+    texts = [text for text in said if text.strip()]
+    nearest = SearchOp(
+        namespace,
+        filter={"kind": FACT.name, "retired_at": None},
+        limit=NEIGHBOURS,
+        query=" ".join(texts)[:MAX_INDEXED_CHARS] or None,
+    )
+    # each message by itself: of all together only the longest words would count; many long ones take a while to read
+    worded = await off_loop(sum(map(len, texts)), lambda: [_sharing_words(namespace, text) for text in texts])
+    try:
+        async with asyncio.timeout(_SECONDS):
+            near, *shared = await recall(store, [nearest, *worded])
+    except Exception as error:  # whatever the embedder's client raises; an outage of it must not keep a turn unread
+        log.warning("what is known about a turn is found by its words only: %s", cause_of(error))
+        near, shared = [], await recall(store, worded)
+    words = _in_turn([hit.item for hit in answer.found] for answer in cast("list[Recall]", shared))
+    merged = _in_turn([cast("list[Item]", near), words])
+    return [Fact.from_value(item.value) for item in merged[:NEIGHBOURS]]
+
+
+def _sharing_words(namespace: tuple[str, ...], text: str) -> RecallOp:
+    # `current` is in the index, and `retired_at` is not: what something else has ended is neither
+    conditions = {"kind": FACT.name, "current": True}
+    return RecallOp(namespace, read_question(text, now()), conditions, NEIGHBOURS, arms=frozenset({Arm.LEXICAL}))
+
+
+def _in_turn(found: Iterable[Sequence[Item]]) -> list[Item]:
+    """Interleave lists of items, each item once."""
+    rows = zip_longest(*found)
+    return list({item.key: item for row in rows for item in row if item is not None}.values())
+
+
+# Extractive account of turns: sentences that were said, word for word, where no model tells of them.
+
+_MAX_SUMMARY = 500
+_MAX_GOAL = 300
+"""Character limits, as for a model's (`write.extraction.checks`)."""
+
+
+def told_of(messages: Sequence[Message], *, whole: bool = False) -> Extraction:
+    """Return an extractive summary of messages; for a whole conversation also its episode.
+
+    Args:
+        whole: True for a whole conversation.
+    """
+    sources = [Source.of_message(whole_text(vars(message)), message.created_at, message.role) for message in messages]
+    if not sources:
+        return Extraction()
+    summary = extract_sentences(sources, _MAX_SUMMARY)
+    wanted = next((goal for source in sources if source.role == "user" and (goal := _wanted(source.text))), "")
+    if not whole or not wanted:
+        return Extraction(summary=summary)
+    origin = lowest([Origin.ASSISTANT, *(message.origin for message in messages)])
+    return Extraction(episode=EpisodeDraft(goal=wanted, outcome=summary, origin=origin), summary=summary)
+
+
+def _wanted(text: str) -> str:
+    """Return the first sentence that is more than a greeting."""
+    first = next((one for one in sentences(text[: 10 * _MAX_GOAL]) if not is_pleasantry(one)), "")
+    return shortened(" ".join(first.split()), _MAX_GOAL)

@@ -1,7 +1,7 @@
-"""Following a branch of a conversation: what the others say leaves memory, and comes back with them.
+"""Following a branch of a conversation: records of other branches leave memory, and return with their branch.
 
-Messages of a branch that is left are set aside with all that was made of them, out of the way of every read. Facts stay
-where they are, as history.
+Messages of a left branch are set aside with all records made of them, out of reach of reads. Facts stay in place, as
+history.
 """
 
 from __future__ import annotations
@@ -52,18 +52,11 @@ log = logging.getLogger(__name__)
 async def follow(
     store: BaseStore, user_id: str, session_id: str, tip: str | None = None, shown: Collection[str] = ()
 ) -> bool:
-    """Let memory follow a branch of a conversation, and leave the others.
+    """Follow a branch of a conversation and leave the others; return true if anything changed.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation.
-        tip: The record of the message that it goes on from, which may be on a branch that was left: that is then
-            continued. None for what its last finished turn led to.
-        shown: The records of the messages that its thread holds.
-
-    Returns:
-        Whether anything has changed.
+        tip: The record of the message to continue from, perhaps on a left branch; None for the last finished turn.
+        shown: The records of the messages in the thread.
     """
 
     async def step() -> tuple[bool, list[Change]]:
@@ -83,16 +76,10 @@ async def follow(
 
 
 async def begin_anew(store: BaseStore, user_id: str, session_id: str, shown: Sequence[str]) -> bool:
-    """Let memory follow a thread that was forked before its first message.
+    """Follow a thread that was forked before its first message; return true if anything changed.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation.
-        shown: The records of the messages that the thread holds now.
-
-    Returns:
-        Whether anything has changed.
+        shown: The records of the messages now in the thread.
     """
 
     async def step() -> tuple[str, list[Change]]:
@@ -109,20 +96,14 @@ async def begin_anew(store: BaseStore, user_id: str, session_id: str, shown: Seq
 async def leave_unanswered(
     store: BaseStore, user_id: str, session_id: str, question: str, shown: Sequence[str]
 ) -> bool:
-    """Let memory leave a turn behind that never closed and is no longer in its thread, like an edited one.
+    """Leave an unfinished turn that is gone from its thread, like an edited one; return true if anything changed.
 
-    It is, where the thread still holds what the turn followed on, or where it was the first: a thread of which more is
-    gone has been trimmed, which retracts nothing.
+    It is left if the thread still holds its predecessor, or if it was the first turn: a thread that lost more was
+    trimmed, which retracts nothing.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation.
-        question: The record of its message; one that is not the user's, or that was answered, stays.
-        shown: The records of the messages that the thread holds.
-
-    Returns:
-        Whether anything has changed.
+        question: The record of its message; one that is not the user's, or was answered, stays.
+        shown: The records of the messages in the thread.
     """
     asked = await store.aget(scope_namespace(user_id, MemoryScope.DIALOG), question, refresh_ttl=False)
     if asked is None or asked.value.get("role") != "user":
@@ -148,15 +129,7 @@ async def leave_unanswered(
 
 @dataclass(frozen=True)
 class _Tree:
-    """The messages of a conversation.
-
-    Args:
-        messages: All of them, by id.
-        away: Those that have been set aside.
-        after: What each follows on, and what its thread held before that was noted.
-        tip: Where it goes on.
-        aside: All that has been set aside of the owner's.
-    """
+    """Messages of a conversation, those set aside (`away`), the predecessor of each, and the last turn's tip."""
 
     messages: dict[str, Item]
     away: dict[str, Item]
@@ -166,20 +139,19 @@ class _Tree:
 
     @property
     def questions(self) -> set[str]:
-        """The messages of the user."""
         return {id_ for id_, item in self.messages.items() if item.value.get("role") == "user"}
 
     def earlier_questions(self, id_: str) -> set[str]:
-        """Return the messages of the user that were said before one, or have been set aside."""
+        """Return the user's messages from before a message, and those set aside."""
         before = self.said_at(id_)
         return {one for one in self.questions if one in self.away or self.said_at(one) < before}
 
     def said_at(self, id_: str) -> str:
-        """Return when a message was said; nothing where it is none, which is before all."""
+        """Return the time of a message as text; empty, and so first, for an unknown one."""
         return str(self.messages[id_].value["created_at"]) if id_ in self.messages else ""
 
     def reached(self) -> str:
-        """Return the message that the conversation has come to: behind its last finished turn, questions only."""
+        """Return the last message of the conversation: the tip, or the last unanswered question after it."""
         reached, waiting = self.tip, self.questions - self.away.keys()
         while asked := [id_ for id_ in waiting if self.after[id_] == reached or self._begins(id_, reached)]:
             reached = max(asked, key=self.said_at)
@@ -190,7 +162,7 @@ class _Tree:
         return not reached and bool(self.after[id_]) and self.after[id_] not in self.messages
 
     def put_after(self, ids: Iterable[str], place: str) -> list[Change]:
-        """Return the writes by which messages follow on another one."""
+        """Return the writes of a new predecessor of some messages."""
         items = [self.messages[id_] for id_ in ids if self.messages[id_].value.get("after") != place]
         return [PutOp(item.namespace, item.key, {**item.value, "after": place}, index=False) for item in items]
 
@@ -214,7 +186,7 @@ async def _tree(store: BaseStore, user_id: str, session_id: str) -> _Tree:
 async def _changes(
     store: BaseStore, user_id: str, session_id: str, off: Collection[str], aside: Sequence[Item]
 ) -> list[Change]:
-    """Return the writes that follow when these messages of a conversation do not count, and all others of it do."""
+    """Return the writes that make some messages of a conversation count no more, and all others of it count."""
     items = await everything(store, user_id)
     # everything of an owner may be much, and others are served by this event loop too
     gone, changed = await asyncio.to_thread(_reassessed, session_id, off, items, aside)
@@ -240,9 +212,10 @@ def _reassessed(
 def _moves(
     user_id: str, session_id: str, items: Sequence[Item], aside: Sequence[Item], gone: Mapping[str, Item]
 ) -> list[Change]:
-    """Return the writes that set aside what falls with these messages, bring back what does not, and follow from it."""
+    """Return the writes that set aside records of dead messages and bring back the others."""
     held = [*items, *aside]
-    changes = [change for item in held for change in _moved_message(user_id, item, gone)]
+    messages = (item for item in held if MESSAGE.matches(item.value))
+    changes = [change for item in messages for change in _moved(user_id, item, away=item.key in gone)]
     made = {item.key: item for item in held if kind_of(item.value).set_aside}
     left = dict(made)
     fallen = dict(gone)
@@ -268,20 +241,10 @@ def _is_of(item: Item, session_id: str) -> bool:
     return item.value.get("session_id") == session_id
 
 
-def _moved_message(user_id: str, item: Item, gone: Mapping[str, Item]) -> list[Change]:
-    if not MESSAGE.matches(item.value):
-        return []
-    return _moved(user_id, item, away=item.key in gone)
-
-
 def _moved(user_id: str, item: Item, *, away: bool, instead: bool = False) -> list[Change]:
-    """Return the writes that set a record aside, or bring it back; none where it is there already.
+    """Return the writes that set a record aside or bring it back; none if it is in place.
 
-    Args:
-        user_id: The owner.
-        item: The record.
-        away: Whether it is to be set aside.
-        instead: Whether there is another one of its id: then it is the one in place that stays.
+    With `instead`, another record has its id, and the one in place stays.
     """
     aside = item.namespace[2] == ABANDONED
     if aside == away:
@@ -299,7 +262,7 @@ def _moved(user_id: str, item: Item, *, away: bool, instead: bool = False) -> li
 
 
 def _turns(user_id: str, held: Iterable[Item], gone: Mapping[str, Item]) -> list[Change]:
-    """Return the writes that keep turns from being read of which nothing counts, and let those be that do again."""
+    """Return the writes that stop the extraction of turns on left branches, and resume turns that return."""
     changes: list[Change] = []
     waiting = [item for item in held if PENDING.matches(item.value)]
     in_place = {item.key for item in waiting if item.namespace[2] == PENDING.place}
@@ -315,7 +278,6 @@ def _turns(user_id: str, held: Iterable[Item], gone: Mapping[str, Item]) -> list
 
 
 def _chain(user_id: str, session_id: str, held: Iterable[Item], fallen: Mapping[str, Item]) -> list[Change]:
-    """Return the write of a conversation's chain as it is without what has fallen."""
     left = [item for item in held if _is_of(item, session_id) and item.key not in fallen]
     before = next((ContextChain.from_value(i.value) for i in left if CHAIN.matches(i.value)), None)
     if before is None:
@@ -333,7 +295,7 @@ def _chain(user_id: str, session_id: str, held: Iterable[Item], fallen: Mapping[
 def _profile(
     user_id: str, session_id: str, items: Iterable[Item], away: Iterable[Item], gone: Mapping[str, Item]
 ) -> list[Change]:
-    """Return the writes that take out of a profile what only messages say that do not count, and put the rest back."""
+    """Return the writes that remove dead messages' values from a profile, and restore the others."""
     before = next((Profile.from_value(item.value) for item in items if PROFILE.matches(item.value)), None)
     key = PROFILE.id(session_id)
     aside = next((Profile.from_value(item.value) for item in away if item.key == key), None)

@@ -1,8 +1,7 @@
-"""The gate before memory for what a model proposes by its own tools: only what the user's own words bear out passes.
+"""Gate for proposals of a model's memory tools: only supported by the user's own words do they pass.
 
-It is that of extraction (`memory.write.extraction`), for one proposal at a time. What the assistant said, a tool
-returned or a page says bears nothing out; a yes of the user's does, unless what they agree to may come from a tool or
-a page.
+The same evidence as in extraction (`memory.write.extraction`), for one proposal at a time. Words of the assistant, of a
+tool or of a page support nothing; a yes of the user does, unless a tool or a page may be behind the question.
 """
 
 from __future__ import annotations
@@ -33,25 +32,23 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out, without_user
 
 _ANSWER_WORDS = 4
-"""Words of a message that may say nothing without the question that it answers: fewer than this."""
+"""Least words of a message that says something without its question."""
 
 _STATING_WORDS = 3
-"""Words of a reply that may state something by itself, at least."""
+"""Least words of a reply that may state something by itself."""
 
 _READ = 8_000
-"""Characters that are read of either end of a message: what is said about a long text stands before or behind it."""
+"""Characters read at either end of a message: comments on a long text stand before or behind it."""
 
 
 @dataclass(frozen=True)
 class Support:
-    """The words of the user's that bear something out.
+    """The user's words that support a proposal.
 
     Args:
-        origin: `user`, or `assent` where they only agreed to it.
-        text: What may be stored: their clause as it stands by itself, or the wording where that is an answer to the
-            assistant's question.
-        quote: Their exact words.
-        said: The place of their message among those that were looked at.
+        origin: `user`, or `assent` for mere agreement.
+        text: The text to store: the user's clause, or the model's wording of an answer to the assistant's question.
+        said: The index of the user's message.
     """
 
     origin: Origin
@@ -61,13 +58,13 @@ class Support:
 
 
 def support(text: str, own: Sequence[str], assistant: Sequence[str], tainted: bool) -> Support | None:
-    """Return what bears a wording out, the latest of it; None where the user did not say it.
+    """Return the latest evidence of a wording; None if the user did not say it.
 
     Args:
-        text: What somebody, such as a model, says that the user stated.
-        own: The user's messages, the latest last; what they only show in them is not a word of theirs.
-        assistant: What the assistant said just before the latest of them.
-        tainted: Whether what a tool returned, a page or a quotation says was shown beside them: then no yes counts.
+        text: A claim about the user's statement, such as a model's.
+        own: The user's messages, the latest last; quoted text in them does not count.
+        assistant: The assistant's messages just before the latest of them.
+        tainted: True if a tool result, a page or a quotation was shown with them: then no yes counts.
 
     >>> support("User lives in Hue", ["I moved to Hue. It is hot."], [], False).text
     'I moved to Hue.'
@@ -99,9 +96,7 @@ def support(text: str, own: Sequence[str], assistant: Sequence[str], tainted: bo
 
 
 def stated_in(message: str) -> list[str]:
-    """Return the clauses of a message of the user's, in their own words, that may state something.
-
-    Those of a sentence that only supposes state nothing, whatever each says.
+    """Return the clauses of a user message that may state something; none of a hypothetical sentence.
 
     >>> stated_in("As I'm lactose intolerant, which latte should I take?")
     ["As I'm lactose intolerant,"]
@@ -118,20 +113,15 @@ def stated_in(message: str) -> list[str]:
 
 
 def shows_something(message: str) -> bool:
-    """Return whether a message of the user's has somebody else's text in it, such as a quoted mail."""
+    """Return true if a user message has somebody else's text in it, such as a quoted mail."""
     return own_words_in(message) != message
 
 
 def may_be_lost(text: str, message: str, before: Sequence[str] = ()) -> bool:
-    """Return whether a message of the user's can be the wish to forget something, and not a page's or a tool's.
+    """Return true if a user message asks to forget something, rather than a page or a tool.
 
-    Their own words ask to forget, in a language that has a file, and name some of it or what they have just said; in
-    another language they state all of it, and more than that: the wish.
-
-    Args:
-        text: What a model wants to forget on the user's behalf.
-        message: The user's message.
-        before: Their messages before it.
+    In a known language the user's own words must ask for it, and name some of it or their last statement; in another
+    language they must state all of it, and more: the request.
 
     >>> may_be_lost("I'm allergic to nuts", "Forget my nut allergy."), may_be_lost("I live in Hue", "Sum up Hue.")
     (True, False)
@@ -149,12 +139,12 @@ def may_be_lost(text: str, message: str, before: Sequence[str] = ()) -> bool:
 
 
 def may_ask_to_forget(clause: str, quoted: str, tainted: bool) -> bool:
-    """Return whether a clause of the user's asks to forget something, so that a model's label may say so.
+    """Return true if a clause of the user may be a request to forget, as a model labels it.
 
     Args:
         clause: The clause, word for word.
-        quoted: The words of it that ask, as the model quotes them: they count in a language without a file.
-        tainted: Whether a page, a tool or a quotation may have asked instead.
+        quoted: The words of the request, as the model quotes them; they count in an unknown language.
+        tainted: True if a page, a tool or a quotation may have asked instead.
 
     >>> [may_ask_to_forget(said, said, False) for said in ("Pls scrap my address", "Which snacks have nuts?")]
     [True, False]
@@ -174,12 +164,11 @@ def may_ask_to_forget(clause: str, quoted: str, tainted: bool) -> bool:
 
 
 def wishes_to_forget(texts: Sequence[str], message: str) -> list[str]:
-    """Return the clauses of a message of the user's that ask to forget something, and so say it too.
+    """Return the clauses of a user message that ask to forget something, and so repeat it.
 
-    In a language with a file these are told from what the user says besides; in others all count that name some of it.
+    In an unknown language all clauses count that name some of it.
 
     Args:
-        texts: What is forgotten.
         message: The user's message; of a long one both ends are read.
 
     >>> wishes_to_forget(["I like green tea"], "Forget my green tea. I painted the kitchen green.")
@@ -195,14 +184,14 @@ def wishes_to_forget(texts: Sequence[str], message: str) -> list[str]:
 def answered(
     wording: str, reply: str, assistant: Sequence[str], *, tainted: bool, before: Sequence[str] = ()
 ) -> Support | None:
-    """Return what a reply comes to as an answer: a yes or a no to what the assistant said, or the value it asked for.
+    """Return the statement of a reply as an answer: a yes or no to the assistant, or the value asked for.
 
     Args:
-        wording: What somebody says that the user stated.
+        wording: A claim about the user's statement.
         reply: The user's message, or a clause of it.
-        assistant: What the assistant said just before.
+        assistant: The assistant's messages just before.
         tainted: See `support`.
-        before: What else the user said, which may name what is spoken of.
+        before: The user's other messages, which may name the topic.
     """
     shows = shows_something(reply)
     reply = _own(reply).strip()
@@ -227,12 +216,12 @@ def answered(
 
 
 def is_brief(reply: str) -> bool:
-    """Return whether a reply has so few words that it may say nothing without the question that it answers."""
+    """Return true if a reply is so short that it may say nothing without its question."""
     return length(reply) < _ANSWER_WORDS
 
 
 def _completes(wording: str, reply: str, assistant: Sequence[str]) -> bool:
-    """Return whether a reply needs the question to say what a wording says: a single word, or "since 2019"."""
+    """Return true if a reply says a wording only with the question: a single word, or "since 2019"."""
     if length(reply) <= 1:
         return True
     if speaks_of_self(reply) or _states_something(reply):
@@ -241,16 +230,16 @@ def _completes(wording: str, reply: str, assistant: Sequence[str]) -> bool:
 
 
 def _states_something(reply: str) -> bool:
-    """Return whether a reply states something by itself, in a language that has a file."""
+    """Return true if a reply states something by itself, in a known language."""
     if not statements_in(reply, 1):
         return False
     return speaks_of_self(reply) or (length(reply) >= _STATING_WORDS and known_language(reply) is not None)
 
 
 def _is_asked(wording: str, reply: str, assistant: Sequence[str], before: Sequence[str]) -> bool:
-    """Return whether a wording is what the assistant asked: of its telling words one at most is nobody's.
+    """Return true if a wording is the assistant's question, with at most one word of its own.
 
-    Of a script without spaces, which has no words to tell apart, `is_borne_out` says enough.
+    For unspaced scripts, without separate words, `is_borne_out` decides.
     """
     told = without_user(wording)
     said = {word for word in content_words(told) if may_link(word) and not denies(word)}
@@ -269,7 +258,7 @@ def _is_asked(wording: str, reply: str, assistant: Sequence[str], before: Sequen
 
 
 _COVERED = 2
-"""Words of a question that an answer to a part of it has, in a language without a file."""
+"""Words of a question in an answer to a part of it, in an unknown language."""
 
 
 def _resembles(word: str, other: str) -> bool:
@@ -278,7 +267,7 @@ def _resembles(word: str, other: str) -> bool:
 
 
 _ALIKE = 3
-"""Letters that forms of a word of a question begin with, at least."""
+"""Least letters in common between forms of a word."""
 
 
 def _own(message: str) -> str:

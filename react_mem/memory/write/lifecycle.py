@@ -1,7 +1,7 @@
-"""The life of a turn in memory: begun before the agent answers, ended after it.
+"""Memory in the life of a turn: begun before the agent answers, ended after it.
 
-The nodes of a graph, the middleware of `create_agent` and nodes with hooks begin and end it here. A failing memory
-never fails a turn: the agent goes on without, an event says what is missing, and the log has the cause once.
+Called by the nodes of a graph, by the middleware of `create_agent` and by nodes with hooks. A failing memory
+never fails a turn: the agent goes on without, an event names the loss, and the log has the cause once.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from react_mem.memory.store.audit.audit_entries import AuditActor, AuditReason, 
 from react_mem.memory.store.priority import FRONT
 from react_mem.memory.store.thread_owners import note_thread
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
-from react_mem.memory.write.extraction import create_extractor
+from react_mem.memory.write.extraction.structured import create_extractor
 from react_mem.memory.write.metering import Metering
 from react_mem.memory.write.storing import last_id
 from react_mem.memory.write.turns import Turns
@@ -49,7 +49,7 @@ Operation = Literal["retrieve", "store", "extract"]
 Tell = Callable[[dict[str, Any]], None]
 
 _PARTS: dict[Operation, str] = {"retrieve": "database", "store": "store", "extract": "extraction"}
-"""Operations as telemetry calls the part that failed."""
+"""Operations -> failed parts in telemetry."""
 
 _LATER = "this turn will be remembered later"
 _COSTS: dict[Operation, str] = {"retrieve": "the answer does not use it", "store": _LATER, "extract": _LATER}
@@ -60,13 +60,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class AgentMemory:
-    """The memory of one agent, whoever its users are.
+    """Memory of one agent, for all its users.
 
     Args:
         agent_id: The agent.
-        policy: What is read and written.
-        extractor: Draws facts from turns; None keeps the user's statements word for word.
-        summariser: Sums conversations up; by default without a model.
+        policy: The policy of reads and writes.
+        extractor: The extractor of facts; None keeps the user's statements verbatim.
+        summariser: The summariser of conversations; by default without a model.
     """
 
     agent_id: str
@@ -82,14 +82,13 @@ class AgentMemory:
         models: Sequence[BaseChatModel],
         summarise_with: Sequence[BaseChatModel] | None = None,
     ) -> AgentMemory:
-        """Return the memory of an agent with models. It reads files, so not on an event loop.
+        """Return the memory of an agent with models. Reads files: not for an event loop.
 
         Args:
             agent_id: The agent.
-            policy: What is read and written.
-            models: The model that draws facts from turns, then those that stand in for it; none for an agent that has
-                no model to fill in a schema.
-            summarise_with: The models that sum up, in order; by default those that draw facts. Without any, sentences
+            policy: The policy of reads and writes.
+            models: The model for extraction, then its fallbacks; none if the agent's model cannot fill in a schema.
+            summarise_with: The models for summaries, in order; by default those of extraction. Without any, sentences
                 are quoted.
         """
         summariser = Summariser(models if summarise_with is None else summarise_with)
@@ -118,12 +117,12 @@ class AgentMemory:
 
 @dataclass(frozen=True)
 class Recalled:
-    """Memories on a question.
+    """Memories recalled for a question.
 
     Args:
-        results: What was found.
-        read: Whether memory answered, if only with what was last read; if not, nothing is known of the user.
-        stored: Whether the question is durable, so that what is left out of the prompt can be recalled later.
+        results: The memories.
+        read: True if memory answered, if only with the last known memories; else nothing is known of the user.
+        stored: True if the question is durable, so that messages left out of the prompt can be recalled later.
     """
 
     results: MemoryResults = field(default_factory=MemoryResults)
@@ -133,17 +132,17 @@ class Recalled:
 
 @dataclass(frozen=True)
 class TurnMemory:
-    """The memory of one turn of an agent, or of one run of a node with hooks.
+    """Memory of one turn of an agent, or of one run of a node with hooks.
 
     Args:
         agent: The agent's memory.
-        runtime: The runtime of the node that runs.
-        config: The config of the node that runs.
-        tell: Takes the `memory` events, wherever they go.
-        identity: The user and the conversation; None where nobody is named.
-        node: The node with hooks, by name; empty for a turn of an agent.
-        blocking: Whether the agent runs outside of an event loop.
-        switched_off: Whether the caller has switched memory off for the run.
+        runtime: The runtime of the current node.
+        config: The config of the current node.
+        tell: Receiver of the `memory` events.
+        identity: The user and the conversation; None for an anonymous run.
+        node: The name of the node with hooks; empty for a turn of an agent.
+        blocking: True outside of an event loop.
+        switched_off: True if the caller has switched memory off for the run.
     """
 
     agent: AgentMemory
@@ -165,14 +164,14 @@ class TurnMemory:
         node: str = "",
         blocking: bool = False,
     ) -> TurnMemory:
-        """Return the memory of the turn whose node runs at this moment, of the run's owner.
+        """Return the memory of the turn of the current node, for the run's owner.
 
         Args:
             agent: The agent's memory.
             runtime: The runtime of the node.
-            tell: Takes the events; by default the run's custom stream.
-            node: The node with hooks, by name.
-            blocking: Whether the agent runs outside of an event loop.
+            tell: Receiver of the events; by default the run's custom stream.
+            node: The name of the node with hooks.
+            blocking: True outside of an event loop.
         """
         config = get_config()
         identity = identify(runtime, config)
@@ -181,34 +180,34 @@ class TurnMemory:
 
     @cached_property
     def turns(self) -> Turns | None:
-        """The user's turns; None where memory is off."""
+        """The user's turns; None if memory is off."""
         if self.identity is None or self.runtime.store is None or self.switched_off:
             return None
         return self.agent.turns(self.runtime.store, self.identity)
 
     @property
     def metering(self) -> Metering:
-        """Counting of what the run takes up."""
+        """Metering of the run's quotas."""
         user_id = self.identity.user_id if self.identity is not None else None
         return Metering(self.agent.policy, self.runtime.store, user_id, self.run_id, self.tell)
 
     @property
     def run_id(self) -> str:
-        """The run that the turn is answered in; empty where nobody knows it."""
+        """The id of the run; empty if it is unknown."""
         info = self.runtime.execution_info
         return str(info.run_id or "") if info is not None else ""
 
     async def begin(
         self, ask: Callable[[Identity], MemoryQuery], thread: Sequence[AnyMessage] = (), since: str | None = None
     ) -> Recalled:
-        """Read what is remembered, and make the question durable, both at once; where memory is off, say so.
+        """Recall memories and store the question, both at once; send an event if memory is off.
 
-        Where the database is down, what was last read of the user stands in.
+        While the database is down, the user's last known memories stand in.
 
         Args:
-            ask: Makes the query; a long question takes it a while, so it is not called on the event loop.
-            thread: The messages of the conversation, the question last; a node with hooks has none to store.
-            since: The id of the last message that memory has already.
+            ask: Builds the query; slow for a long question, so it runs off the event loop.
+            thread: The messages of the conversation, the question last; empty for a node with hooks, which stores none.
+            since: The id of the last message in memory.
         """
         turns = self.turns
         if self.identity is None or turns is None:
@@ -247,7 +246,7 @@ class TurnMemory:
     async def _read(
         self, turns: Turns, query: MemoryQuery, thread: Sequence[AnyMessage], since: str | None
     ) -> tuple[MemoryResults, BaseException | str]:
-        """Return what is remembered, and why the question could not be stored, or what of it is not kept."""
+        """Return the memories, and the failure of storing the question or a notice about it."""
         if not thread:
             return await turns.memory.read(query), ""
         results, opened = await asyncio.gather(
@@ -270,14 +269,14 @@ class TurnMemory:
         *,
         limited: bool = False,
     ) -> Assembled:
-        """Put the context of the turn together, and say what memory has in it; a model is told where memory is off.
+        """Assemble the context of the turn and send its event; without memory the model is told so.
 
         Args:
-            frame: What it has to fit into.
-            recalled: What memory has on the question.
-            pages: What the web has.
+            frame: The frame to fit into.
+            recalled: The recalled memories.
+            pages: The web pages.
             favoured: The scopes that the question asks for.
-            limited: Whether the others show their best only.
+            limited: True if other scopes show only their best.
         """
         # without a store there is nothing to promise; without a user a model would promise to remember
         off = MEMORY_OFF if self.turns is None and self.runtime.store is not None else ""
@@ -311,7 +310,7 @@ class TurnMemory:
         return assembled
 
     def found(self, items: Sequence[MemoryResultItem], missing: dict[str, str], **details: Any) -> None:
-        """Say what was retrieved, and what of memory could not be asked."""
+        """Send the event of a retrieval, with the parts of memory that could not be asked."""
         shown = [
             {"scope": str(item.scope), "id": item.id, "text": item.payload.get("text", ""), "score": item.score}
             for item in items
@@ -326,22 +325,20 @@ class TurnMemory:
         """Return the id of the last message of a thread that memory stores, where the next turn goes on from."""
         return last_id(thread)
 
-    async def end(self, keep: Callable[[Turns], Awaitable[object]]) -> bool:
-        """Keep what came of the turn, and draw from it now, if the policy has it so; else a worker does.
+    async def end(self, turns: Turns, storing: Awaitable[object]) -> bool:
+        """Store the turn, and extract from it now if the policy says so; else a worker does.
 
         Args:
-            keep: Stores it.
+            turns: The user's turns.
+            storing: The write, such as `turns.close(...)`, awaited here: its failure degrades the turn.
 
         Returns:
-            Whether it is stored.
+            True if it is stored.
         """
-        turns = self.turns
-        if turns is None:
-            return False
         try:
             with FRONT.turn(), acting(AuditActor.AGENT, AuditReason.TURN):
                 async with asyncio.timeout(self.agent.policy.recall.timeout):
-                    await keep(turns)
+                    await storing
                     if self.identity is not None and self.identity.threaded:
                         await note_thread(turns.memory.store, turns.user_id, turns.session_id)
         except MemoryFull as error:
@@ -375,7 +372,7 @@ class TurnMemory:
         )
 
     def degrade(self, operation: Operation, error: BaseException) -> None:
-        """Go on without memory, and say so: once in the log with the cause, once to whoever watches the stream."""
+        """Go on without memory: log the cause once, and send an event."""
         cause = cause_of(error)
         telemetry.count("degradations", part=_PARTS[operation])
         where = f"the node {self.node}" if self.node else "this turn"
@@ -384,7 +381,7 @@ class TurnMemory:
         self.say(operation, "degraded", f"Memory could not be reached, {costs}: {cause_for_clients(error)}")
 
     def full(self, operation: Operation, error: MemoryFull) -> None:
-        """Go on without storing the turn, and say so; the log has it once (see `memory.store.room`)."""
+        """Go on without storing the turn, and send an event; the log has it once (see `memory.store.room`)."""
         telemetry.count("quota.refused", quota=error.quota)
         self.say(operation, "degraded", f"This turn is not remembered: {error}")
 

@@ -1,7 +1,7 @@
-"""Metering of a run: what it takes up of its user's quotas of the day, counted before a model is asked.
+"""Metering of a run against its user's daily quotas, before a model is asked.
 
-A quota that cannot be counted, because the store fails, refuses nobody: what a user may take up in a day is worth less
-than an answer to everybody. The run's stream and a counter say so each time, the log once until it counts again.
+If the store fails to count, nobody is refused: a quota matters less than answers. The run's stream and a counter report
+each such failure, the log the first one until counting works again.
 """
 
 from __future__ import annotations
@@ -32,24 +32,26 @@ log = logging.getLogger(__name__)
 
 
 class AdmittedRuns(OrderedDict[str, None]):
-    """Runs of this process whose message has been counted, the latest last. What a caller writes into the state of a
-    thread says nothing of that: a command may lead to any node, with any state."""
+    """Runs of this process that were counted, the latest last.
+
+    A thread's state cannot tell: a command may lead to any node, with any state.
+    """
 
 
 class Uncounted(set[str]):
-    """Failures of counting that the log has, until one succeeds."""
+    """Failures of counting already in the log, until one succeeds."""
 
 
 @dataclass(frozen=True)
 class Metering:
-    """Counting for one run.
+    """Metering of one run.
 
     Args:
-        policy: The agent's, which has the quotas.
-        store: Where they are counted.
-        user_id: Whose they are; None where nobody is named, of whom nothing is counted.
-        run_id: The run; empty where nobody knows it.
-        tell: Takes the `memory` events.
+        policy: The agent's policy, with the quotas.
+        store: The store of the counts.
+        user_id: The owner; None for nobody, who is not counted.
+        run_id: The run; empty if it is unknown.
+        tell: Receiver of the `memory` events.
     """
 
     policy: MemoryPolicy
@@ -60,19 +62,14 @@ class Metering:
 
     @classmethod
     def of(cls, policy: MemoryPolicy, runtime: Runtime[Any]) -> Self:
-        """Return that of the run whose node runs at this moment.
-
-        Args:
-            policy: The agent's.
-            runtime: The node's runtime.
-        """
+        """Return the metering of the current node's run."""
         identity, info = identify(runtime, get_config()), runtime.execution_info
         run_id = str(info.run_id or "") if info is not None else ""
         user_id = identity.user_id if identity is not None else None
         return cls(policy, runtime.store, user_id, run_id, runtime.stream_writer)
 
     async def admit(self) -> None:
-        """Count the message of the run, where there are quotas: before anything of it is read, stored or asked.
+        """Count the run's message before anything of it is read, stored or asked.
 
         Raises:
             QuotaExceeded: If the user has used up a quota of the day.
@@ -85,12 +82,12 @@ class Metering:
                 admitted.popitem(last=False)
 
     async def before_model(self, *, begins: bool = False) -> None:
-        """Count a call of the chat model, and the message of a run that has come here without being admitted.
+        """Count a call of the chat model, and the message of a run that was not admitted.
 
-        Such a run is a command that leads straight here, or one that goes on with an interrupted turn.
+        Such a run is a command that leads straight here, or one that resumes an interrupted turn.
 
         Args:
-            begins: Whether the turn has no answer yet, which decides where the run is not known.
+            begins: True if the turn has no answer yet, which decides for an unknown run.
 
         Raises:
             QuotaExceeded: If the user has used up a quota of the day.
@@ -118,7 +115,7 @@ class Metering:
             kept_with(self.store, Uncounted).clear()
 
     def uncounted(self, error: BaseException) -> None:
-        """Go on without counting what the run takes up, and say so."""
+        """Go on without counting, and send an event."""
         cause = cause_of(error)
         telemetry.count("degradations", part="quota")
         logged = kept_with(self.store, Uncounted) if self.store is not None else set[str]()

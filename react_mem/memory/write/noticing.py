@@ -1,18 +1,15 @@
-"""Noticing that a conversation has forked, from what a turn reads and writes anyway."""
+"""Detection of forked conversations, from the reads and writes of a turn."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, zip_longest
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.store.base import BaseStore, GetOp, Item, SearchOp
+from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.branches.tree import (
     branch_key,
@@ -25,23 +22,12 @@ from react_mem.memory.branches.tree import (
     tip_of,
     was_on_thread,
 )
-from react_mem.memory.index.entries import whole_text
-from react_mem.memory.index.question import read_question
-from react_mem.memory.index.recall import Recall, RecallOp
-from react_mem.memory.language.folding import MAX_INDEXED_CHARS
-from react_mem.memory.language.statements import is_pleasantry, sentences
-from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.transcript import is_said, message_record_id, record_named
-from react_mem.memory.model.interface import Arm, MemoryResults, MemoryScope
-from react_mem.memory.model.kinds import FACT
-from react_mem.memory.model.namespaces import meta_namespace, off_loop, scope_namespace
-from react_mem.memory.model.operations import EpisodeDraft, Extraction
-from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.interface import MemoryResults, MemoryScope
+from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.receipt import Change
-from react_mem.memory.model.records import Fact, Message, now
-from react_mem.memory.retrieval.divided_store import recall
+from react_mem.memory.model.records import Message
 from react_mem.memory.store.transactions import Guard
-from react_mem.memory.summaries.sources import Source, extract_sentences, shortened
 from react_mem.memory.write.following import begin_anew, follow, leave_unanswered
 
 
@@ -50,9 +36,9 @@ class Reached:
     """Position of a conversation after a turn.
 
     Args:
-        forked: Whether it may have left a branch behind.
-        marks: The write of where the conversation is after it.
-        held: What the write has to find for that to be so; None where it has been read.
+        forked: True if it may have left a branch behind.
+        marks: The writes of the new position.
+        held: The guard of the write, for a position that was assumed; None for one that was read.
     """
 
     forked: bool = False
@@ -62,13 +48,7 @@ class Reached:
 
 @dataclass(frozen=True)
 class BranchesOf:
-    """The branches of one conversation.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation.
-    """
+    """Branches of one conversation."""
 
     store: BaseStore
     user_id: str
@@ -83,17 +63,14 @@ class BranchesOf:
         *,
         blocking: bool = False,
     ) -> bool:
-        """Follow a thread, if it has been forked; what has been read tells without asking anybody that it has not.
+        """Follow a thread if it has forked; return true if beliefs may have changed. Mostly without any request.
 
         Args:
             thread: The messages of the conversation.
-            since: The id of the last message that memory had when the thread was where it is.
-            found: What a read returned, with the record of the message that memory has last.
-            config: The run's config, which tells a thread that was forked at its beginning from a new one.
-            blocking: Whether the agent runs outside of an event loop.
-
-        Returns:
-            Whether what is believed may have changed.
+            since: The id of the last message in memory at this point of the thread.
+            found: The results of a read, with the record of memory's last message.
+            config: The run's config, which tells a thread forked at its beginning from a new one.
+            blocking: True outside of an event loop.
         """
         tip, last = found.tip, record_named(self.session_id, since) if since is not None else ""
         there = since is None or any(message.id == since for message in reversed(thread))
@@ -116,23 +93,22 @@ class BranchesOf:
         return await begin_anew(self.store, self.user_id, self.session_id, shown)
 
     def _asks(self, payload: Mapping[str, Any]) -> bool:
-        """Return whether a record is a message of the user in this conversation."""
         return payload.get("session_id") == self.session_id and payload.get("role") == "user"
 
     def note(self, tip: str | None) -> None:
-        """Take note of the tip that was read or written; None where it is not known any more."""
+        """Cache the tip that was read or written; None drops it."""
         note_tip(self.store, self.user_id, self.session_id, tip)
 
     def linked(
         self, records: Sequence[Message], new: Sequence[Message], since: str | None, *, found: bool
     ) -> list[Message]:
-        """Return new messages, each with the one that it follows on.
+        """Return new messages with their predecessors.
 
         Args:
             records: The messages of the turn, in order.
             new: Those that are new.
-            since: The id of the last message that memory had.
-            found: Whether the thread still holds it; else it has been trimmed, and what is new follows on it.
+            since: The id of the last message in memory.
+            found: False if the thread was trimmed before `since`; new messages then follow on it.
         """
         before = record_named(self.session_id, since) if since else start_of(self.session_id, records[0].id)
         unknown = {record.id for record in new}
@@ -147,18 +123,15 @@ class BranchesOf:
     def expected(
         self, earlier: Sequence[BaseMessage], asked: Sequence[BaseMessage], tip: str, since: str | None
     ) -> Reached | None:
-        """Return where a turn leaves the conversation, if nobody has written to it since this process last saw it.
+        """Return the position after a turn if nobody has written since this process last looked.
 
-        Nothing is read: what is expected is checked by the write.
+        Reads nothing; the write checks. None if it is unknown, or if the turn may have left a branch.
 
         Args:
-            earlier: The messages of the thread before those of the turn.
-            asked: The messages of the thread before the question.
-            tip: The record of the last message of the turn.
-            since: The id of the last message that memory had.
-
-        Returns:
-            None where that is not known, or where the turn may have left a branch behind.
+            earlier: The thread's messages before the turn.
+            asked: The thread's messages before the question.
+            tip: The record of the turn's last message.
+            since: The id of the last message in memory.
         """
         known = known_tip(self.store, self.user_id, self.session_id)
         if known is None:
@@ -171,14 +144,14 @@ class BranchesOf:
         return Reached(False, self._marks(known, earlier, tip), held)
 
     async def reached(self, earlier: Sequence[BaseMessage], tip: str, since: str | None) -> Reached:
-        """Return where a turn leaves the conversation.
+        """Return the position after a turn.
 
-        Nothing is read for a question that is only answered again, so that the fork shows when the answer is stored.
+        A regenerated answer shows its fork here, when it is stored: its question was not read again.
 
         Args:
-            earlier: The messages of the thread before the turn.
-            tip: The record of its last message.
-            since: The id of the last message that memory had.
+            earlier: The thread's messages before the turn.
+            tip: The record of the turn's last message.
+            since: The id of the last message in memory.
         """
         last = record_named(self.session_id, since) if since else ""
         asked = [
@@ -197,92 +170,3 @@ class BranchesOf:
         if before:
             marks.append(put_trunk(self.user_id, self.session_id, [start_of(self.session_id, before[0]), *before]))
         return marks
-
-
-# The facts that the model is shown beside what was said, so that it updates what is known rather than adds to it.
-
-NEIGHBOURS = 20
-"""Facts shown to the model: half of them near in meaning, half of them sharing words."""
-
-_SECONDS = 10.0
-"""Until the facts are found by their words alone."""
-
-log = logging.getLogger(__name__)
-
-
-async def related_facts(store: BaseStore, user_id: str, said: Sequence[str]) -> list[Fact]:
-    """Return the facts that may be about what was said, neighbours in meaning and in words in turn.
-
-    Those that are over by their own dates are among them, so that telling them again adds no second one; those that
-    something else has ended are not.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        said: The messages of the user.
-
-    Returns:
-        Facts, each once. Where the embedder fails, those that share words.
-    """
-    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    texts = [text for text in said if text.strip()]
-    nearest = SearchOp(
-        namespace,
-        filter={"kind": FACT.name, "retired_at": None},
-        limit=NEIGHBOURS,
-        query=" ".join(texts)[:MAX_INDEXED_CHARS] or None,
-    )
-    # each message by itself: of all together only the longest words would count; many long ones take a while to read
-    worded = await off_loop(sum(map(len, texts)), lambda: [_sharing_words(namespace, text) for text in texts])
-    try:
-        async with asyncio.timeout(_SECONDS):
-            near, *shared = await recall(store, [nearest, *worded])
-    except Exception as error:  # whatever the embedder's client raises; an outage of it must not keep a turn unread
-        log.warning("what is known about a turn is found by its words only: %s", cause_of(error))
-        near, shared = [], await recall(store, worded)
-    words = _in_turn([hit.item for hit in answer.found] for answer in cast("list[Recall]", shared))
-    merged = _in_turn([cast("list[Item]", near), words])
-    return [Fact.from_value(item.value) for item in merged[:NEIGHBOURS]]
-
-
-def _sharing_words(namespace: tuple[str, ...], text: str) -> RecallOp:
-    # `current` is in the index, and `retired_at` is not: what something else has ended is neither
-    conditions = {"kind": FACT.name, "current": True}
-    return RecallOp(namespace, read_question(text, now()), conditions, NEIGHBOURS, arms=frozenset({Arm.LEXICAL}))
-
-
-def _in_turn(found: Iterable[Sequence[Item]]) -> list[Item]:
-    """Return the first of each, then the second of each, and so on; each item once."""
-    items = chain.from_iterable(zip_longest(*found))
-    return list({item.key: item for item in items if item is not None}.values())
-
-
-# Extractive account of turns: sentences that were said, word for word, where no model tells of them.
-
-_MAX_SUMMARY = 500
-_MAX_GOAL = 300
-"""Characters, as a model's are bounded (`write.extraction.checks`)."""
-
-
-def told_of(messages: Sequence[Message], *, whole: bool = False) -> Extraction:
-    """Return the summary of messages; of a whole conversation, what was wanted first and what was said of it.
-
-    Args:
-        messages: The messages, in order.
-        whole: Whether they are a conversation, which is an episode.
-    """
-    sources = [Source.of_message(whole_text(vars(message)), message.created_at, message.role) for message in messages]
-    if not sources:
-        return Extraction()
-    summary = extract_sentences(sources, _MAX_SUMMARY)
-    wanted = next((goal for source in sources if source.role == "user" and (goal := _wanted(source.text))), "")
-    if not whole or not wanted:
-        return Extraction(summary=summary)
-    origin = lowest([Origin.ASSISTANT, *(message.origin for message in messages)])
-    return Extraction(episode=EpisodeDraft(goal=wanted, outcome=summary, origin=origin), summary=summary)
-
-
-def _wanted(text: str) -> str:
-    """Return the first sentence that is more than a greeting."""
-    first = next((one for one in sentences(text[: 10 * _MAX_GOAL]) if not is_pleasantry(one)), "")
-    return shortened(" ".join(first.split()), _MAX_GOAL)

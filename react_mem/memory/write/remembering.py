@@ -1,12 +1,11 @@
-"""Remembering what a user tells memory itself, outside of any turn: in their own words, by the rules of a turn.
+"""Statements that a user tells memory directly, outside of any turn, by the rules of a turn.
 
-What they say is kept as a message of a conversation of its own, and each statement in it as a fact, word for word. An
-agent with a model reads it behind that, as it would a turn's, and decides what it changes.
+Each text becomes a message of a conversation of its own, and each statement in it a verbatim fact. An agent with
+a model reads it afterwards, like a turn, and decides on its effects. Standing instructions
+(`memory.language.standing`) become no facts.
 
-What tells the assistant what to do from now on stands as an instruction (`memory.language.standing`), and is no fact.
-
-What is believed already gets one more source, so that it outlives the conversation that said it first; it has one
-message of this conversation, however often it is told, until that is forgotten or the fact is over.
+A believed fact gets one more source, so that it outlives the conversation that said it first; further repetitions add
+none, until the fact is forgotten or over.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from react_mem.memory.index.entries import whole_text
 from react_mem.memory.index.recall import is_over
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.standing import standing_in
-from react_mem.memory.merging.episodes import ways
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import reconcile, stated, to_fact
+from react_mem.memory.merging.restating import ways
 from react_mem.memory.merging.transcript import to_records
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, MESSAGE
@@ -43,18 +42,18 @@ from react_mem.memory.write.committing import kept_at_once
 from react_mem.memory.write.session import Session
 
 REMEMBERED = "remembered"
-"""The conversation that it counts as."""
+"""Name of the conversation."""
 
 _SOURCES = 100
-"""Latest sources of a fact that are looked through for a message of it."""
+"""Latest sources of a fact that are searched for a message of this conversation."""
 
 
 @dataclass(frozen=True)
 class RememberedWords:
-    """Outcome of telling memory something.
+    """Outcome of a remembered text.
 
     Args:
-        memories: What says it now: a fact a statement, and the message of what is to be done from now on.
+        memories: Its records: a fact a statement, and the message of an instruction.
         new: The ids of those that were not believed before.
     """
 
@@ -64,14 +63,7 @@ class RememberedWords:
 
 @dataclass(frozen=True)
 class _Telling:
-    """Records of a telling: those that were written, or were there before.
-
-    Args:
-        facts: The facts that say it, by id.
-        new: The ids of what was not there before.
-        message: The message of an instruction; None where it is none.
-        to_read: Whether a model is to read it.
-    """
+    """Records of a text, new or known; `message` is that of an instruction."""
 
     facts: Mapping[str, Fact]
     new: frozenset[str] = frozenset()
@@ -82,18 +74,12 @@ class _Telling:
 async def remember(
     memory: MemoryFacade, user_id: str, text: str, *, about: str = "", agent_id: str = ""
 ) -> RememberedWords:
-    """Remember what a user says, in their own words; what is believed already in these words is borne out once more.
+    """Remember a user's text verbatim; a fact believed in the same words gets one more source.
 
     Args:
-        memory: The facade.
-        user_id: The owner, whose own words it is.
-        text: What they say.
-        about: Whom or what it is about, by name; empty for the user. What is about somebody else stands as it is said,
-            since no model can know whom "she" means.
-        agent_id: The agent that is to read it, whose memories it is listed among; empty for none.
-
-    Returns:
-        What is remembered.
+        about: The subject by name; empty for the user. Statements about others stand as they are, since no model can
+            resolve "she".
+        agent_id: The agent that is to read it and lists it among its memories; empty for none.
 
     Raises:
         ValueError: If the text is too long or states nothing, such as a question; the message says what to do.
@@ -156,7 +142,7 @@ async def remember(
 
 
 def _believed(stored: Mapping[str, Fact], id_: str, statement: str) -> Fact | None:
-    """Return the fact that says something already and is believed; None where none does."""
+    """Return the believed fact with a statement, following successors; None without one."""
     fact, seen = stored.get(id_), set[str]()
     while fact is not None and fact.id not in seen:
         if fact.current:
@@ -168,13 +154,12 @@ def _believed(stored: Mapping[str, Fact], id_: str, statement: str) -> Fact | No
 
 
 def _is_doubted(fact: Fact, stored: Mapping[str, Fact]) -> bool:
-    """Return whether a fact is in doubt about what was said after it: it is not where it has been said again since."""
     others = (stored.get(id_) for id_ in fact.doubts)
     return any(other is None or other.said_at >= fact.said_at for other in others)
 
 
 async def _told_here(memory: MemoryFacade, user_id: str, facts: Iterable[Fact]) -> set[str]:
-    """Return the ids of the facts that a message of this conversation says, among the latest sources of each."""
+    """Return the ids of the facts with a source in this conversation, among the latest sources of each."""
     sources = {fact.id: fact.source_ids[-_SOURCES:] for fact in facts}
     wanted = dict.fromkeys(source for ids in sources.values() for source in ids)
     gets = [GetOp(MESSAGE.namespace(user_id), id_, refresh_ttl=False) for id_ in wanted]
@@ -184,14 +169,9 @@ async def _told_here(memory: MemoryFacade, user_id: str, facts: Iterable[Fact]) 
 
 
 async def _told_to_do(memory: MemoryFacade, user_id: str, wish: str) -> tuple[Message | None, list[Change]]:
-    """Return the message of this conversation that has told to do something from now on, and the write of it.
+    """Return the message of an earlier instruction in this conversation, and the write that dates it anew.
 
-    Where something else was told to do since, it is told now: of what contradicts each other the later holds.
-
-    Args:
-        memory: The facade.
-        user_id: The owner.
-        wish: The instruction, word for word.
+    It is dated anew if another instruction was given since: of contradicting ones the later holds.
     """
     stands = {"kind": MESSAGE.name, "standing": "instruction"}
     found = await memory.store.asearch(MESSAGE.namespace(user_id), filter=stands, limit=_SOURCES, refresh_ttl=False)
@@ -209,7 +189,7 @@ def _tells(message: Message, wish: str) -> bool:
 
 
 def _borne_out(fact: Fact, statement: str, message: Message, stored: Mapping[str, Fact]) -> dict[str, Fact]:
-    """Return what changes, by id, where one more message says a fact that is believed, in words that it is put in."""
+    """Return the facts that change, by id, when a message repeats a believed fact."""
     operation = Operation("new", statement, about=fact.about, source_ids=(message.id,))
     at = message.created_at
     again = to_fact(operation, said_at=at, at=at, session_id=REMEMBERED, agent_id=message.agent_id)
@@ -220,7 +200,6 @@ def _borne_out(fact: Fact, statement: str, message: Message, stored: Mapping[str
 async def _about(
     session: Session, whom: str, statements: Sequence[str], message: Message, stored: Mapping[str, Fact]
 ) -> list[Change]:
-    """Return the writes of facts about somebody or something that the user names."""
     operations = [Operation("new", one, about=whom, source_ids=(message.id,)) for one in statements]
     facts = reconcile(
         operations,
@@ -241,7 +220,7 @@ def _message(said: str, agent_id: str) -> Message:
 
 
 async def _next_turn(memory: MemoryFacade, user_id: str) -> int:
-    """Return the place of what is said next; of two that are said at the same moment it may be the same."""
+    """Return the next index in the conversation; two simultaneous texts may share one."""
     said = {"session_id": REMEMBERED, "kind": MESSAGE.name}
     last = await memory.store.asearch(MESSAGE.namespace(user_id), filter=said, limit=1, refresh_ttl=False)
     return max((int(item.value.get("turn", 0)) for item in last), default=-1) + 1

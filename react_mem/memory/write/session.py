@@ -1,4 +1,4 @@
-"""A user's conversation with an agent, as everything that writes of it is handed it."""
+"""A user's conversation with an agent: the common argument of all its writes."""
 
 from __future__ import annotations
 
@@ -32,16 +32,15 @@ class TurnReport:
     """Report of an extraction.
 
     Args:
-        stored: The texts that are new in memory.
-        retired: The texts that are no longer believed.
-        calls: How many model calls it took.
-        waiting: How many turns still wait to be extracted.
-        problem: What went wrong, for the user; empty when nothing did.
-        summarised: How many summaries of the conversation were written.
-        extractive: How many of them no model made.
-        emptied: Whether nothing of the conversation was left that waits for the agent.
-        unfinished: Whether a conversation is to be gone on with at once: one run concludes only so much of it.
-        chain: The chain of the conversation as it was left, where that is known; of one extraction, not of several.
+        stored: New texts in memory.
+        retired: Texts no longer believed.
+        calls: Model calls.
+        waiting: Turns that still wait.
+        problem: Notice of a problem to the user; else empty.
+        summarised: Summaries written.
+        emptied: True if nothing of the conversation waits for the agent any more.
+        unfinished: True if a conversation is to be continued at once: one run concludes only so much of it.
+        chain: The conversation's chain after one extraction, if known.
     """
 
     stored: list[str] = field(default_factory=list)
@@ -50,13 +49,11 @@ class TurnReport:
     waiting: int = 0
     problem: str = ""
     summarised: int = 0
-    extractive: int = 0
     emptied: bool = False
     unfinished: bool = False
     chain: ContextChain | None = field(default=None, compare=False, repr=False)
 
     def __add__(self, other: TurnReport) -> TurnReport:
-        """Add up."""
         return TurnReport(
             [*self.stored, *other.stored],
             [*self.retired, *other.retired],
@@ -64,7 +61,6 @@ class TurnReport:
             self.waiting + other.waiting,
             "; ".join(filter(None, dict.fromkeys([self.problem, other.problem]))),
             self.summarised + other.summarised,
-            self.extractive + other.extractive,
             self.emptied or other.emptied,
             self.unfinished or other.unfinished,
         )
@@ -75,13 +71,8 @@ class Session:
     """One user in one conversation with one agent.
 
     Args:
-        memory: The facade.
-        extractor: Draws facts from turns; None keeps the user's statements word for word.
-        user_id: The owner.
-        session_id: The conversation.
-        agent_id: The agent.
-        summariser: Sums the conversation up; by default without a model.
-        elsewhere: Whether the conversation is held elsewhere, and is no thread of ours.
+        extractor: The extractor of facts; None keeps the user's statements verbatim.
+        elsewhere: True for a conversation that is no thread of ours.
     """
 
     memory: MemoryFacade
@@ -98,11 +89,11 @@ class Session:
         return BranchesOf(self.memory.store, self.user_id, self.session_id)
 
     def stamp(self) -> Stamp:
-        """Return what records that are written now have in common."""
+        """Return the shared fields of records written now."""
         return Stamp(self.session_id, self.agent_id, now())
 
     def conversation(self, *, ended: bool) -> Conversation:
-        """Return the record of this conversation as it is now."""
+        """Return the record of this conversation as of now."""
         at = now()
         return Conversation(
             id=CONVERSATION.id(self.session_id),
@@ -115,7 +106,7 @@ class Session:
         )
 
     async def messages(self, ids: Collection[str]) -> list[Message]:
-        """Return messages in the order in which they are asked for, those that are there."""
+        """Return the existing messages among some ids, in that order."""
         values = await self.memory.records(self.user_id, MemoryScope.DIALOG, ids) if ids else {}
         return [Message.from_value(values[id_]) for id_ in dict.fromkeys(ids) if id_ in values]
 
@@ -128,13 +119,10 @@ _KIND = "wish"
 def wish_changes(
     user_id: str, agent_id: str, operations: Iterable[Operation], said: Mapping[str, Message]
 ) -> list[Change]:
-    """Return the note of what the user asks to forget, for the batch in which it is no longer believed.
+    """Return the note of requests to forget, for the batch that retires their facts; `grant_wishes` erases them.
 
     Args:
-        user_id: The owner.
-        agent_id: The agent that they spoke with.
-        operations: What was read; only what the user says themselves asks for anything.
-        said: The messages that are cited.
+        operations: The operations; only the user's own count.
     """
     others = {id_ for id_, message in said.items() if message.origin is not Origin.USER}
     wanted = [op for op in operations if op.relation == "forget" and op.target_id and op.origin is Origin.USER]
@@ -149,20 +137,14 @@ def wish_changes(
 
 
 def wishes_of(user_id: str) -> SearchOp:
-    """Return the search for what is noted of an owner's wishes."""
+    """Return the search for an owner's noted requests to forget."""
     return SearchOp(meta_namespace(user_id), filter={"kind": _KIND}, limit=WHOLE, refresh_ttl=False)
 
 
 async def grant_wishes(store: BaseStore, user_id: str, found: Sequence[SearchItem] | None = None) -> str:
-    """Hide what is noted, and erase what has been hidden for its time; what was granted is not granted again.
+    """Hide the noted records, and erase records hidden long enough; return a notice of problems. Idempotent.
 
-    Args:
-        store: The store.
-        user_id: The owner.
-        found: The notes; by default those that are there now.
-
-    Returns:
-        What went wrong, for the user; empty when nothing did.
+    Without `found` the notes are read.
     """
     notes = found if found is not None else cast("list[list[SearchItem]]", await store.abatch([wishes_of(user_id)]))[0]
     problems: dict[str, None] = {}

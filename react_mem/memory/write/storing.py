@@ -1,4 +1,4 @@
-"""Making a turn durable: its messages, a note that it is still to be extracted, and the work, in one batch."""
+"""Durable storage of a turn: its messages, a note for its extraction, and the work, in one batch."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ from react_mem.memory.write.noticing import Reached
 from react_mem.memory.write.session import Session
 
 _CONTEXT = 2
-"""Messages before a turn that the model is shown with it: "yes, exactly" says nothing without the question."""
+"""Messages of context before a turn: "yes, exactly" says nothing without the question."""
 
 _MAX_STEP = 500
 _MAX_STEPS = 20
-"""Agent's steps in a note, for the episode: the latest, each cut; the whole is in the thread."""
+"""Limits of the agent's steps in a note: characters of each, and the number of the latest; the thread has all."""
 
 _MAX_NOTE = 600
-"""Characters of what the user said that a note carries: enough to tell what waits."""
+"""Characters of the user's words in a note."""
 
 END_CONVERSATION = "end_conversation"
-"""The tool with which an agent says that a conversation ends with this turn."""
+"""Tool with which an agent ends a conversation."""
 
 AgentStep = Mapping[str, Any]
 
@@ -68,30 +68,16 @@ async def store_turn(
     used: Sequence[str] = (),
     run_id: str = "",
 ) -> str:
-    """Store the messages that are new, with a note and the work of drawing from them, in one batch.
+    """Store new messages with a note and the work of their extraction, in one batch. Args: see `Turns.close`.
 
     Nothing here waits for a worker, which may be reading or writing notes at this moment. So a note is never
-    extended: its id says which messages it names, and the note of a turn that has gone on replaces the one before.
-
-    Args:
-        session: The conversation.
-        thread: Its messages.
-        since: The id of the last message that memory has already.
-        steps: What the agent did.
-        task_steps: The records of the task's steps that were taken.
-        heard: Where that comes from which the answer was made of.
-        ends: Whether the turn is finished.
-        snapshot: Whether a snapshot of it is asked for.
-        task_type: What kind of task it was.
-        used: The memories that stood in its prompt.
-        run_id: The run that answered it.
+    extended: its id says which messages it names, and the note of a continued turn replaces the one before.
 
     Returns:
-        What of the messages is not kept, for the user; empty where all of it is.
+        A notice to the user about attachments that are not stored; empty if all are.
 
     Raises:
-        MemoryFull: If there is no room for them: the thread keeps them, and they are stored with a later turn of it
-            once there is.
+        MemoryFull: If there is no room for them; the thread keeps them, and a later turn stores them once there is.
     """
     turn = replace(_TurnToStore.of(session, thread, since, steps, heard, task_type), snapshot=snapshot)
     if used or run_id:
@@ -117,20 +103,7 @@ async def store_turn(
 
 @dataclass(frozen=True)
 class _TurnToStore:
-    """A turn that is to be stored.
-
-    Args:
-        session: The conversation.
-        thread: Its messages.
-        since: The id of the last message that memory has already.
-        first: The place of the first message that memory does not have.
-        asked: The place of the question.
-        records: The messages of the turn, those that memory has already among them.
-        new: Those that are to be stored.
-        steps: What the agent did.
-        task_type: What kind of task it was.
-        snapshot: Whether a snapshot of it is asked for.
-    """
+    """Turn to be stored; `first` is the index of the first message not in memory, `asked` that of the question."""
 
     session: Session
     thread: Sequence[BaseMessage]
@@ -153,7 +126,7 @@ class _TurnToStore:
         heard: Sequence[Origin],
         task_type: str,
     ) -> _TurnToStore:
-        """Return what is new of a thread."""
+        """Return the new part of a thread."""
         first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
         asked = next((i for i in range(len(thread) - 1, -1, -1) if is_users(thread[i])), first)
         start = min(first, asked)
@@ -169,14 +142,14 @@ class _TurnToStore:
         return cls(session, thread, since, first, asked, records, new, steps, task_type)
 
     async def referring(self) -> _TurnToStore:
-        """Return the turn with references in the place of what its new messages show, which is kept."""
+        """Store the media of the new messages, and return the turn with references to them."""
         new = await kept_apart(self.session.memory.store, self.session.user_id, self.new)
         after = {record.id: record for record in new}
         return replace(self, records=[after.get(record.id, record) for record in self.records], new=new)
 
     @property
     def not_kept(self) -> str:
-        """Words for the user on what of the new messages is not kept."""
+        """Notice to the user about attachments that are not stored."""
         left = omitted(self.new)
         limit = limit_of(self.session.memory.store) if left else 0
         if not limit:
@@ -189,7 +162,7 @@ class _TurnToStore:
         return problem
 
     def answered_with(self, noted: Mapping[str, Any]) -> _TurnToStore:
-        """Return the turn with something noted on its answer, if it has one."""
+        """Return the turn with fields added to its answer, if it has one."""
         answer = self.records[-1] if self.records else None
         if answer is None or answer.role != "assistant":
             return self
@@ -199,22 +172,14 @@ class _TurnToStore:
 
     @property
     def start(self) -> int:
-        """The place of the first of its messages."""
         return min(self.first, self.asked)
 
     @property
     def tip(self) -> str:
-        """The record of its last message."""
         return self.records[-1].id
 
     def changes(self, works: Sequence[Work], task_steps: tuple[str, ...], reached: Reached) -> list[Change]:
-        """Return what is to be written.
-
-        Args:
-            works: What is to be done for the conversation.
-            task_steps: The records of the task's steps that were taken.
-            reached: Where the turn leaves the conversation.
-        """
+        """Return the writes, for a position after the turn."""
         session, user_id, records = self.session, self.session.user_id, self.records
         new = session.branches.linked(records, self.new, self.since, found=self.since is None or self.first > 0)
         before = _said_before(session, self.thread, self.start)
@@ -241,10 +206,10 @@ class _TurnToStore:
 async def _store(
     turn: _TurnToStore, works: Sequence[Work], task_steps: tuple[str, ...], *, ends: bool
 ) -> _TurnToStore | None:
-    """Write a turn in one batch; on a store with guarded writes, the write checks that the turn is not there yet.
+    """Write a turn in one batch; a guarded store checks in the write that the turn is not there yet.
 
     Returns:
-        What of it was written; None where there is nothing to be done for it.
+        The turn as written; None if there is nothing to do.
     """
     session, store, branches = turn.session, turn.session.memory.store, turn.session.branches
     earlier = turn.thread[: turn.start]
@@ -286,7 +251,6 @@ async def _write_if(store: GuardedStore, changes: Sequence[Change], guard: Guard
 
 
 async def _unknown(session: Session, new: Sequence[Message]) -> list[Message]:
-    """Return the messages that memory neither has nor was told to forget."""
     known, forgotten = await asyncio.gather(
         session.memory.records(session.user_id, MemoryScope.DIALOG, [record.id for record in new]),
         read_forgotten(session.memory.store, session.user_id, session.session_id),
@@ -295,7 +259,6 @@ async def _unknown(session: Session, new: Sequence[Message]) -> list[Message]:
 
 
 def _note(session: Session, records: Sequence[Message], steps: Sequence[AgentStep], **more: Any) -> PendingTurn:
-    """Return the note that a turn is still to be extracted."""
     ids = tuple(record.id for record in records)
     return PendingTurn(
         id=PENDING.id(*ids),
@@ -309,7 +272,7 @@ def _note(session: Session, records: Sequence[Message], steps: Sequence[AgentSte
 
 
 def _work(session: Session, *, closed: bool, last: bool) -> list[Work]:
-    """Return what is to be done for this conversation, and when: nothing new if it is said again meanwhile."""
+    """Return the work of this conversation with its due times; repeated messages add no work."""
     policy = session.memory.policy
 
     def work(kind: Literal["extract", "conclude", "maintain"], seconds: float) -> Work:
@@ -326,14 +289,13 @@ def _work(session: Session, *, closed: bool, last: bool) -> list[Work]:
 
 
 def _said_before(session: Session, thread: Sequence[BaseMessage], start: int) -> tuple[str, ...]:
-    """Return the ids of the last records before a place, without going through the whole thread."""
     said = (message for message in reversed(thread[:start]) if is_said(message))
     found = [message_record_id(session.session_id, message) for message in islice(said, _CONTEXT)]
     return tuple(reversed(found))
 
 
 def last_id(thread: Sequence[BaseMessage]) -> str | None:
-    """Return the mark up to which memory has a conversation once it has stored these messages: the last it stores."""
+    """Return the id of the last message of a thread that memory stores: its mark in the conversation."""
     return next((str(message.id) for message in reversed(thread) if is_said(message)), None)
 
 

@@ -1,7 +1,7 @@
-"""A conversation that a client tells: what is new of it is stored as turns, by the same life as everything said here.
+"""Conversations imported from a client: new messages are stored as turns, like any other.
 
-A client may tell each message once, the same ones again, or the whole conversation with every new one. A message with
-an id is stored once by its id; one without, by its place and words: what is told is looked for in what memory has.
+A client may send each message once, the same ones again, or the whole conversation every time. A message with an id is
+stored once by its id; one without is matched by position and words.
 """
 
 from __future__ import annotations
@@ -35,34 +35,34 @@ ToldRole = Literal["user", "assistant"]
 
 
 def words_key(text: str) -> str:
-    """Return a name for words, however they are laid out: what is told twice may break its lines elsewhere.
+    r"""Return a hash of words without white space: line breaks may differ between transmissions.
 
     Args:
         text: The words.
 
-    >>> words_key("I live in Hue.") == words_key("I live\\nin Hue. ")
+    >>> words_key("I live in Hue.") == words_key("I live\nin Hue. ")
     True
     """
     return hashlib.sha256("".join(storable(text).split()).encode()).hexdigest()[:16]
 
 
 def placed_name(place: int, role: ToldRole, key: str) -> str:
-    """Return the id of a message that has none of its own.
+    """Return an id for a message without one.
 
     Args:
-        place: Its place in the conversation.
-        role: Who says it.
-        key: The name of its words.
+        place: Its index in the conversation.
+        role: Its author.
+        key: The hash of its words.
     """
     return f"{place}-{role}-{key}"
 
 
 def placed_thread(place: int, latest: Iterable[tuple[int, AnyMessage]], new: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return new messages behind the latest ones, each at its place in the conversation.
+    """Return new messages behind the latest ones, each at its index in the conversation.
 
     Args:
-        place: The place of the first new message.
-        latest: Those before it that are at hand, with their places.
+        place: The index of the first new message.
+        latest: The known messages before it, with their indices.
         new: The new messages.
     """
     # nobody said those that stand for what is not at hand
@@ -74,21 +74,19 @@ def placed_thread(place: int, latest: Iterable[tuple[int, AnyMessage]], new: Seq
 
 
 _SHOWN_BEFORE = 4
-"""Messages before a turn that are handed on with it: a "yes" is understood by what it answers."""
+"""Messages of context passed on with a turn: a "yes" needs its question."""
 
 _SURE = 2
-"""Messages in a row that are taken for the same ones wherever they stand; a single one may well be said again."""
+"""Messages in a row that count as a repetition in any position; a single one may well be said again."""
 
 
 @dataclass(frozen=True)
 class ClientMessage:
-    """A message as a client tells it.
+    """Message sent by a client.
 
     Args:
-        role: Who says it.
-        text: The words.
-        id: What the client calls it in its conversation; empty where it does not.
-        said_at: When it was said; None for now.
+        id: The client's id of it; empty without one.
+        said_at: Its time; None for now.
     """
 
     role: ToldRole
@@ -99,11 +97,10 @@ class ClientMessage:
 
 @dataclass(frozen=True)
 class TakenMessage:
-    """A message as memory has it.
+    """Message in memory.
 
     Args:
-        id: Its record.
-        outcome: Whether it is stored now, was there already, or was forgotten, and so does not come back.
+        outcome: `new` if stored now, `known` if stored before, `forgotten` if it stays forgotten.
     """
 
     id: str
@@ -111,16 +108,9 @@ class TakenMessage:
 
 
 async def store_told(turns: Turns, told: Sequence[ClientMessage]) -> list[TakenMessage]:
-    """Store what is new of a conversation, and queue the work of drawing from it; no model is asked.
+    """Store a conversation's new messages, queue their extraction, and return the outcome of each.
 
-    Each turn of it is stored in one batch: what an interrupted call leaves out is stored when it is told again.
-
-    Args:
-        turns: The conversation.
-        told: Some of its messages, in order.
-
-    Returns:
-        What became of each.
+    No model is asked. Each turn is one batch: an interrupted call is completed when the messages are sent again.
 
     Raises:
         UnfitMessageError: If a message says nothing; nothing is stored.
@@ -152,24 +142,23 @@ async def store_told(turns: Turns, told: Sequence[ClientMessage]) -> list[TakenM
 
 @dataclass(frozen=True)
 class _HeldPlace:
-    """A message that memory has, or had: of one that is forgotten only the place is known."""
+    """Message in memory; of a forgotten one only the index is known."""
 
     place: int
     value: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
-        """Its record."""
         return str(self.value.get("id", ""))
 
     @cached_property
     def key(self) -> tuple[str, str]:
-        """The role, and the name of the words."""
+        """The role, and the hash of the words."""
         return str(self.value.get("role", "")), words_key(whole_text(self.value))
 
     @property
     def message(self) -> AnyMessage:
-        """The message as the thread of a turn has it, named by its record."""
+        """The message for the thread of a turn, with its record as its id."""
         said = whole_text(self.value)
         message = HumanMessage(said) if self.key[0] == "user" else AIMessage(said)
         # given to the constructor it would be a text like any other
@@ -179,14 +168,7 @@ class _HeldPlace:
 
 @dataclass(frozen=True)
 class _ReadMessage:
-    """A message that is told.
-
-    Args:
-        place: Its place among those that are told.
-        said: What is told.
-        record: The same as a record, without its id and place.
-        gone: Places at which it has been forgotten.
-    """
+    """Message sent by a client, with its record, and the indices at which it was forgotten."""
 
     place: int
     said: ClientMessage
@@ -195,23 +177,16 @@ class _ReadMessage:
 
     @cached_property
     def key(self) -> tuple[ToldRole, str]:
-        """The role, and the name of the words that are kept."""
+        """The role, and the hash of the stored words."""
         return self.said.role, words_key(whole_text(vars(self.record)))
 
     def name(self, place: int) -> str:
-        """Return its id where it stands at a place of the conversation."""
+        """Return its id at an index of the conversation."""
         return self.said.id or placed_name(place, *self.key)
 
 
 class _Uptake:
-    """Plan of what is to be done for the messages that are told.
-
-    Args:
-        turns: The conversation.
-        told: The messages.
-        held: The messages that memory has, as JSON.
-        forgotten: The records of those that are forgotten, wholly or in part.
-    """
+    """Plan for the messages sent by a client, against the messages in memory and the forgotten ones."""
 
     def __init__(
         self,
@@ -236,28 +211,27 @@ class _Uptake:
 
     @property
     def taken(self) -> list[TakenMessage]:
-        """The outcome of each message."""
         return [self._taken[one.place] for one in self._told]
 
     @property
     def asking(self) -> list[Message]:
-        """The new messages from the user's first on: an answer goes with its question, which is there."""
+        """The new messages from the user's first on: an answer before goes with its question, which is stored."""
         new = [one for one in self._told if self._taken[one.place].outcome == "new"]
         first = next((n for n, one in enumerate(new) if one.said.role == "user"), len(new))
         return [one.record for one in new[first:]]
 
     @property
     def latest(self) -> list[tuple[int, AnyMessage]]:
-        """The last messages that memory has, with their places."""
+        """The last messages in memory, with their indices."""
         return [(one.place, one.message) for one in self._held[-_SHOWN_BEFORE:]]
 
     @property
     def since(self) -> str | None:
-        """The id of the last message that memory has."""
+        """The id of the last message in memory."""
         return RecordName(self._held[-1].id) if self._held else None
 
     def turns(self) -> Iterator[list[tuple[int, AnyMessage]]]:
-        """Yield what is new, with its places, turn by turn: what the user says, and the answers to it."""
+        """Yield the new messages with their indices, turn by turn."""
         turn: list[tuple[int, AnyMessage]] = []
         for placed in self._new:
             if turn and isinstance(placed[1], HumanMessage):
@@ -283,7 +257,6 @@ class _Uptake:
         return MESSAGE.id(self._session, name)
 
     def _take(self) -> None:
-        """Say what becomes of each message."""
         named: dict[str, _ReadMessage] = {}
         for one in self._told:
             if one.said.id:
@@ -308,17 +281,13 @@ class _Uptake:
             place += 1
 
     def _check(self, one: _ReadMessage, id_: str, first: _ReadMessage) -> None:
-        """Refuse an id that stands for other words; of what was forgotten in part, nobody knows what it said."""
+        """Refuse an id with other words; the words of a partly forgotten message are unknown."""
         held = self._by_id.get(id_)
         if first.key != one.key or (held is not None and held.key != one.key and id_ not in self._forgotten):
             raise OtherWordsError(one.place)
 
     def _take_up(self, left: Sequence[_ReadMessage]) -> None:
-        """Take messages for those that they repeat, and for those that were forgotten.
-
-        Args:
-            left: What is told, without what its ids say to be forgotten.
-        """
+        """Match messages with stored and forgotten ones."""
         there = {one.place for one in self._held}
         holes = {place for one in left for place in one.gone if place not in there}
         slots = sorted([*self._held, *map(_HeldPlace, holes)], key=lambda one: one.place)
@@ -339,7 +308,7 @@ class _Uptake:
                 return
 
     def _repeated(self, told: Sequence[_ReadMessage], slots: Sequence[_HeldPlace]) -> tuple[int, int]:
-        """Return where in a conversation stands what the messages begin with, and how many of them do."""
+        """Return the index of the best match of the first messages, and its length."""
         best, where = 0, 0
         end = max((place for place, slot in enumerate(slots, start=1) if slot.id), default=len(slots))
         for start in range(len(slots)):
@@ -356,7 +325,7 @@ class _Uptake:
         return taken is not None and taken.outcome == "forgotten"
 
     def _is(self, one: _ReadMessage, slot: _HeldPlace) -> bool:
-        """Return whether a message is the one that memory has at a place."""
+        """Return true if a message matches the one in memory at an index."""
         if not slot.id:
             return slot.place in one.gone
         if one.said.id:

@@ -1,13 +1,13 @@
-"""A turn's way into memory: durable before the model answers, drawn from afterwards, picked up again after a crash.
+"""Turn in memory: durable before the model answers, extracted afterwards, recovered after a crash.
 
-1. `open`: what the user says is stored, with a note that it is still to be extracted, before the model is asked.
+1. `open`: the user's message is stored, with a note for its extraction, before the model is asked.
 2. `close`: the whole turn is stored, without a model.
-3. `extract`: the messages are indexed and join the conversation's chain, and one model call proposes facts, an
-   episode, changes to the profile and a summary, of every turn that waits. They are written, and the notes removed, in
-   one atomic batch. Then what is due of the chain is summed up.
+3. `extract`: the messages are embedded and join the conversation's chain, and one model call proposes facts, an
+   episode, changes to the profile and a summary, of every waiting turn. They are written, and the notes removed, in one
+   atomic batch. Then due parts of the chain are summarised.
 
-A crash in between leaves the note, and the next `extract` takes the turn along. A failing model leaves the user's
-statements word for word, so that nothing said is lost.
+A crash in between leaves the note, and the next `extract` includes the turn. A failing model leaves the user's
+statements verbatim, so that nothing said is lost.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.work.items import worker_name
-from react_mem.memory.write.chain_upkeep import fold
+from react_mem.memory.write.chain import fold
 from react_mem.memory.write.claims import claim, offer_unread, release
 from react_mem.memory.write.drawing import draw, draw_at_once
 from react_mem.memory.write.session import Session, TurnReport, grant_wishes
 from react_mem.memory.write.storing import AgentStep, store_turn
 
 _MAX_CALLS = 3
-"""Conversations drawn from in one go, this one first: recovering from a long outage must not keep one turn busy."""
+"""Conversations extracted in one go, this one first: recovery from a long outage must not keep one turn busy."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Turns(Session):
-    """The turns of one user in one conversation with an agent; see `Session`."""
+    """Turns of one user in one conversation with an agent; see `Session`."""
 
     async def open(self, thread: Sequence[BaseMessage], since: str | None) -> str:
-        """Make what the user just said durable, before anything else can fail.
+        """Store the user's message before anything else can fail.
 
         Args:
             thread: The messages of the conversation, the newest last.
-            since: The id of the last message that memory has already, as `last_id` gave it; None at the start.
+            since: The id of the last message in memory, from `last_id`; None at the start.
 
         Returns:
-            What of it is not kept, for the user; empty where all of it is.
+            A notice to the user about parts that are not stored; else empty.
         """
         return await store_turn(self, thread, since)
 
@@ -74,15 +74,15 @@ class Turns(Session):
 
         Args:
             thread: The messages of the conversation, the answer last.
-            since: The id of the last message that memory has already.
-            steps: What the agent did: `action`, `arguments`, `observation` and `error` each, and `latency` and
-                `cost` where they are known.
-            task_steps: The records of the task's steps that were taken in it.
-            heard: Where else that comes from which the answer was made of, where the steps are not told.
-            searched: Whether the agent was shown pages of the web.
-            snapshot: Whether the switching engine asks for a snapshot of it, which is made when it is drawn from.
-            task_type: What kind of task it was.
-            used: The memories that stood in its prompt.
+            since: The id of the last message in memory.
+            steps: The agent's steps: `action`, `arguments`, `observation` and `error` each, and `latency` and `cost` if
+                known.
+            task_steps: The records of the task's steps taken in it.
+            heard: Further origins of the answer, without steps.
+            searched: True if the agent was shown web pages.
+            snapshot: True to ask for a snapshot, made at the extraction.
+            task_type: The type of the task.
+            used: The memories in its prompt.
             run_id: The run that answered it.
         """
         told = [*map(origin_of_result, (step["action"] for step in steps)), *([Origin.WEB] if searched else []), *heard]
@@ -90,13 +90,10 @@ class Turns(Session):
         await store_turn(self, thread, since, steps, task_steps, heard=told, ends=True, **about)
 
     async def extract(self) -> TurnReport:
-        """Draw from the turns of this conversation that wait, and from what a crash left in others; then sum them up.
+        """Extract from the waiting turns of this conversation and from turns of crashed workers; then summarise.
 
-        Two workers may do so at once: each turn is drawn from by one of them. What a crash left of the user's wishes
-        to forget comes first: what is said since stays.
-
-        Returns:
-            What changed.
+        Concurrent workers never extract the same turn. Requests to forget left by a crash are granted first:
+        later statements stay.
         """
         worker, total = worker_name(), TurnReport()
         ungranted: Exception | None = None
@@ -136,7 +133,7 @@ class Turns(Session):
     async def _grant(
         self, wishes: Sequence[SearchItem], due: Sequence[PendingTurn], worker: str
     ) -> tuple[TurnReport, Exception | None]:
-        """Forget for good what the user asked to forget before a crash; return why it could not be."""
+        """Grant requests to forget left by a crash; return the failure, if any."""
         try:
             return TurnReport(problem=await grant_wishes(self.memory.store, self.user_id, wishes)), None
         except asyncio.CancelledError:
@@ -155,10 +152,10 @@ class Turns(Session):
         telemetry.count("extraction.changes", len(report.retired), change="retired")
 
     async def _sum_up(self, known: ContextChain | None) -> TurnReport:
-        """Sum up what is due of this conversation; what fails is due again with its next turn.
+        """Summarise the due parts of this conversation; a failed one is due again with the next turn.
 
         Args:
-            known: Its chain, as it was written a moment ago; None where it is to be read.
+            known: Its chain as written a moment ago; None to read it.
         """
         if not self.memory.policy.summaries.enabled:
             return TurnReport()

@@ -1,4 +1,4 @@
-"""Time of what a clause tells: computed from its words where these are read, else as a model proposes."""
+"""Times of a statement: computed from its words if they can be read, else as the model proposes."""
 
 from __future__ import annotations
 
@@ -22,20 +22,19 @@ _MAX_PROPOSED = 60
 _END_OF_DAY = time(23, 59, 59)
 
 _ZONE_NAMES = frozenset({"timezone", "tz", "utcoffset", "gmtoffset"})
-"""Names of the profile's field for the user's time zone, without what joins the words."""
+"""Names of the profile's field for the user's time zone, without separators."""
 _ZONE = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+){0,2}", re.ASCII)
 _OFFSET = re.compile(r"(?:UTC|GMT)? ?([+-]) ?(\d{1,2})(?::?([0-5]\d))?", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class When:
-    """The times of a statement, each None where nothing is said of it.
+    """Times of a statement, each None if unknown.
 
     Args:
-        event_at: When what it tells of happened, or is to happen: with the time of day where that is said, else the
-            beginning of the day or of the longer time that is named.
-        valid_from: Since when it is true.
-        valid_to: Until when: the end of its last day, where no time of day is said.
+        event_at: The time of its event: with the time of day if said, else the beginning of the named day or period.
+        valid_from: The beginning of its validity.
+        valid_to: The end of its validity: the end of the last day, without a time of day.
     """
 
     event_at: datetime | None = None
@@ -45,7 +44,7 @@ class When:
 
 @dataclass(frozen=True)
 class _Days:
-    """The days that a date stands for, and the time of day where it has one."""
+    """Days of a date, and its time of day if any."""
 
     first: date
     last: date
@@ -55,7 +54,7 @@ class _Days:
         return period.start <= self.first and self.last <= period.end
 
     def days_from(self, period: Period) -> int:
-        """Return how far it is from a period; 0 where they have a day in common."""
+        """Return the distance to a period in days; 0 if they overlap."""
         return max((period.start - self.last).days, (self.first - period.end).days, 0)
 
 
@@ -67,23 +66,22 @@ class _ProposedDays:
 
     @property
     def any(self) -> _Days | None:
-        """One of its dates, where its role does not matter."""
+        """One of its dates, in any role."""
         return self.event or self.start or self.end
 
 
 def resolve(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> When:
-    """Return when what a clause tells of was or is.
+    """Return the times of a clause.
 
-    A time that its words name counts, relative to the day on which it is said. What a model proposes decides between
-    several things that they may mean ("on Friday"), may be more exact than they are, and says what role the time has;
-    alone it counts where the words name no time that is read.
+    A time in its words counts, relative to the day of the statement. The model's proposal decides between several
+    meanings ("on Friday"), may be more exact, and gives the role of the time; alone it counts only if the words
+    name no time.
 
     Args:
         text: The user's words; the first 500 characters are read.
-        said_at: When they were said; without a zone, in UTC.
-        zone: The user's time zone.
+        said_at: The time of the statement; UTC without a zone.
         proposed: "", "DATE" of an event, "DATE..", "..DATE" or "DATE..DATE", where a DATE is a year, a month, a day
-            or a minute in ISO 8601. Anything else is not a proposal.
+            or a minute in ISO 8601. Anything else is ignored.
 
     >>> resolve("I fly to Rome tomorrow at 3pm", datetime(2026, 3, 3, 12, tzinfo=UTC), UTC, "").event_at.isoformat()
     '2026-03-04T15:00:00+00:00'
@@ -96,15 +94,9 @@ def resolve(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> When:
 
 
 def over_by(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> datetime | None:
-    """Return by when what a clause ends was over, where it names a time before it is said.
+    """Return the end that a clause gives to a fact, if it is before the statement; else None.
 
-    Of a longer time, such as last year, it is the end; since when it is over ("not since March") is the beginning.
-
-    Args:
-        text: The user's words; the first 500 characters are read.
-        said_at: When they were said; without a zone, in UTC.
-        zone: The user's time zone.
-        proposed: What a model proposes, as with `resolve`.
+    Of a period, such as last year, the end counts; of "not since March" the beginning. Args: see `resolve`.
 
     >>> over_by("I stopped smoking last year", datetime(2026, 3, 3, tzinfo=UTC), UTC, "").date().isoformat()
     '2025-12-31'
@@ -123,7 +115,7 @@ def over_by(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> dateti
 
 
 def _days_told(clause: str, today: date, proposed: str) -> tuple[_Days | None, _Days | None, _Days | None, bool]:
-    """Return the days of an event, of a beginning and of an end, and whether the words name the end themselves."""
+    """Return the days of an event, a beginning and an end, and true if the words name the end themselves."""
     model = _read(proposed, today)
     told = mentions(clause, today)
     since = [one for one in told if one.side == "since" or one.spans]
@@ -149,11 +141,11 @@ def _days_told(clause: str, today: date, proposed: str) -> tuple[_Days | None, _
 
 
 def zone_of(profile: Profile | None) -> tzinfo:
-    """Return the user's time zone, as far as their profile says it; else UTC.
+    """Return the time zone in a user's profile; UTC without one.
 
     Args:
-        profile: It may have a field for it, an IANA name or an offset from UTC; a field of another name counts where
-            its value is an IANA name of an area and a place.
+        profile: Its time zone field holds an IANA name or an offset from UTC; in other fields an IANA name of area and
+            place counts.
     """
     fields = profile.fields if profile else {}
     named = [field.value for name, field in fields.items() if re.sub(r"[\W_]", "", name.casefold()) in _ZONE_NAMES]
@@ -209,7 +201,7 @@ def _days_of(written: str, today: date) -> _Days | None:
 
 
 def _nearest(told: Sequence[Mention], hint: _Days | None) -> _Days | None:
-    """Return the time that a text names and that a hint means; None without either."""
+    """Return the named time that a hint means; None without either."""
     named = [(period, one) for one in told for period in one.periods]
     if hint is None or not named:
         return None
@@ -220,7 +212,7 @@ def _nearest(told: Sequence[Mention], hint: _Days | None) -> _Days | None:
 
 
 def _nearer(told: Sequence[Mention], hint: _Days, other: _Days | None) -> list[Mention]:
-    """Return the times of a text that are nearer to one end of a span than to the other: each names one of them."""
+    """Return the named times nearer to one end of a span than to the other."""
 
     def days(one: Mention, end: _Days) -> int:
         return min((end.days_from(period) for period in one.periods), default=0)
@@ -229,14 +221,13 @@ def _nearer(told: Sequence[Mention], hint: _Days, other: _Days | None) -> list[M
 
 
 def _same_weekday(mention: Mention, hint: _Days) -> bool:
-    """Return whether a text may mean another week than the last and the next one: "the Tuesday after next"."""
+    """Return true if a text may mean another week than the last and the next one: "the Tuesday after next"."""
     days = [period.start for period in mention.periods if period.start == period.end]
     weekly = len(days) == len(mention.periods) == 2 and (days[1] - days[0]).days == 7
     return weekly and hint.first == hint.last and (hint.first - days[0]).days % 7 == 0
 
 
 def _only(told: Sequence[Mention]) -> _Days | None:
-    """Return the time that a text names, where it is one and can only be one."""
     if len(told) != 1 or len(told[0].periods) != 1:
         return None
     return _Days(told[0].periods[0].start, told[0].periods[0].end)

@@ -18,7 +18,7 @@ from react_mem.errors import ModelUnavailable, StorageError
 from react_mem.memory.llm.calls import translate
 from react_mem.memory.llm.causes import cause_of, scrub, trace_of
 from react_mem.memory.write.claims import in_short
-from react_mem.memory.write.extraction import create_extractor
+from react_mem.memory.write.extraction.structured import create_extractor
 from tests.support.scripted_model import ScriptedModel
 
 KEY = "sk-proj-a1B2c3D4e5F6g7H8"

@@ -1,4 +1,4 @@
-"""Concepts: who and what a user's facts are about, under one name each whatever they are called.
+"""Concepts: the people, places and things of a user's facts, each under one name.
 
-They follow the facts in the same batch; what names alone do not tell, a background run settles.
+They are updated in the same batch as the facts; a background run settles names that are ambiguous.
 """

@@ -1,4 +1,4 @@
-"""Concepts in the store: what facts and verdicts change of them."""
+"""Concepts in the store: their changes by facts and by verdicts of entity resolution."""
 
 from __future__ import annotations
 
@@ -30,13 +30,7 @@ from react_mem.memory.store.transactions import transact
 
 @dataclass
 class Names:
-    """The names, by id, with every decision about them.
-
-    Args:
-        aliases: The names.
-        merges: What has been found to be one.
-        apart: What has been found not to be.
-    """
+    """All names in a user's facts by id, with the pairs decided to be one or apart: the source of the concepts."""
 
     aliases: dict[str, Alias] = field(default_factory=dict)
     merges: list[Merge] = field(default_factory=list)
@@ -67,12 +61,7 @@ class Names:
 
     @classmethod
     def in_facts(cls, facts: Iterable[Fact], decided: Names) -> Names:
-        """Return the names of facts, with what has been decided of those among them.
-
-        Args:
-            facts: All facts of a user.
-            decided: What was known before.
-        """
+        """Return the names in all facts of a user, with the earlier decisions about them."""
         uses: defaultdict[str, dict[str, Alias]] = defaultdict(dict)
         current = set()
         for fact in facts:
@@ -87,14 +76,7 @@ class Names:
         return names
 
     def hear(self, fact: Fact) -> set[str]:
-        """Take in the names that a fact uses, in place of those that it used when it was last heard.
-
-        Args:
-            fact: A fact that is new or has changed.
-
-        Returns:
-            The ids of the aliases that are new or have changed.
-        """
+        """Replace the names of a fact that is new or has changed, and return the ids of the changed aliases."""
         heard = _heard(fact)
         changed = self._leave({fact.id}, except_=heard)
         for id_, alias in heard.items():
@@ -109,33 +91,29 @@ class Names:
         return changed
 
     def forget(self, gone: Collection[str]) -> None:
-        """Take out what only these facts say.
-
-        Args:
-            gone: Ids of facts, and of whatever else is deleted.
-        """
+        """Remove the traces of deleted records."""
         self._leave(gone)
         self._unsay(gone)
         self.prune()
 
     def prune(self) -> None:
-        """Take out decisions about names that there are no longer."""
+        """Drop decisions about names that no longer exist."""
         kept = [_among(merge, self.aliases) for merge in self.merges]
         self.merges = [merge for merge in kept if merge is not None]
         self.apart = {pair for pair in self.apart if self.aliases.keys() >= {*pair}}
 
     def concepts(self, among: Collection[str] | None = None) -> list[Concept]:
-        """Return the concepts that the names are of.
+        """Return the concepts of the names.
 
         Args:
-            among: The ids of names; with all that these depend on, or all of them.
+            among: The ids of names, with all that these depend on; None for all.
         """
         aliases = self.aliases if among is None else {id_: self.aliases[id_] for id_ in among}
         groups = resolve(aliases, self.merges, self.apart)
         return [Concept.of((aliases[id_] for id_ in group), self.merges, self.apart) for group in groups]
 
     def _leave(self, facts: Collection[str], except_: Collection[str] = ()) -> set[str]:
-        """Take facts out of the names that they no longer use."""
+        """Remove facts from the names that they no longer use."""
         gone = set(facts)
         changed: set[str] = set()
         for id_ in {id_ for fact in gone for id_ in self._using.get(fact, ())} - set(except_):
@@ -149,7 +127,7 @@ class Names:
         return changed
 
     def _unsay(self, facts: Collection[str]) -> set[str]:
-        """Take facts out of the merges that were read in their words; those that no other says are undone."""
+        """Remove facts from the merges read in their words; merges without a source are undone."""
         gone = set(facts)
         changed: set[str] = set()
         for place, merge in enumerate(self.merges):
@@ -162,7 +140,6 @@ class Names:
 
 
 def _heard(fact: Fact) -> dict[str, Alias]:
-    """Return the names that a fact uses, by their ids."""
     origins = {} if fact.origin is Origin.USER else {fact.id: fact.origin}
     return {
         alias_id(name): Alias(name=name, since=fact.created_at, source_ids=(fact.id,), origins=origins)
@@ -186,17 +163,17 @@ def _renewed(merge: Merge, new: Mapping[str, str]) -> Merge | None:
 # Themes: what several facts, or a fact and an episode, speak of that has no name, such as a taste or a matter at work.
 
 MAX_THEMES = 50
-"""Themes of a user, those that most speak of: each is a record."""
+"""Most themes of a user, the most frequent; each is a record."""
 
 _MOST_WORDS = 3
 _STEM = 5
 """Letters of a word that count: "climate" and "climates"."""
 
 _LEAST, _LEAST_OF_A_WORD = 2, 3
-"""Memories that speak of a theme, and of one that is a single word: that may be a coincidence."""
+"""Least memories of a theme, and of a single-word theme, which may be a coincidence."""
 
 _MOST_SOURCES = 50
-"""Of these, the latest that it names."""
+"""Most sources of a theme, the latest."""
 
 _CLAUSE = re.compile(r"[.!?,;:()。！？、，；：]+")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
@@ -208,9 +185,9 @@ def themes(facts: Iterable[Fact], episodes: Iterable[Episode], named: Iterable[C
     """Return the themes of a user. Compute only: a second for thousands of facts.
 
     Args:
-        facts: All facts; what is over, and what only an unread statement says, is not a theme.
-        episodes: All episodes, which tell by their goals what they were about.
-        named: The concepts that have names: no theme says less than one of these.
+        facts: All facts; ended facts and unread statements give no theme.
+        episodes: All episodes, of which the goals count.
+        named: The named concepts, which themes must not repeat.
     """
     told: list[tuple[str, Fact | Episode]] = [
         *((fact.text, fact) for fact in facts if fact.current and not fact.verbatim),
@@ -236,10 +213,7 @@ def themes(facts: Iterable[Fact], episodes: Iterable[Episode], named: Iterable[C
 
 
 def without(theme: Concept, gone: Collection[str]) -> Concept | None:
-    """Return a theme without some memories; None where the rest have nothing in common.
-
-    What one that is left says is preferred is a theme again when they are counted anew.
-    """
+    """Return a theme without some memories; None if too few are left."""
     [alias] = theme.aliases
     left = alias.without(gone)
     if left == alias:
@@ -248,7 +222,7 @@ def without(theme: Concept, gone: Collection[str]) -> Concept | None:
 
 
 def _phrases(text: str) -> Iterator[tuple[_Key, str]]:
-    """Yield what a text may have in common with another: some words that say something, side by side.
+    """Yield the phrases of neighbouring content words in a text, each with its key.
 
     >>> [phrase for _, phrase in _phrases("I prefer a cool climate.")]
     ['prefer', 'cool', 'cool climate', 'climate']
@@ -264,7 +238,7 @@ def _phrases(text: str) -> Iterator[tuple[_Key, str]]:
 
 
 def _stated(text: str) -> Iterator[_Key]:
-    """Yield the theme that a statement of a preference has by itself, if it is of two words at least.
+    """Yield the theme of a stated preference, if it has two words or more.
 
     >>> list(_stated("I prefer a cool climate.")), list(_stated("The climate is cool.")), list(_stated("I like tea"))
     ([('cool', 'clima')], [], [])
@@ -275,12 +249,12 @@ def _stated(text: str) -> Iterator[_Key]:
 
 
 def _is_thing(key: _Key, last: Collection[str]) -> bool:
-    """Return whether words end a clause somewhere, as far as they are not cut off."""
+    """Return true if a phrase ends a clause somewhere, or has the maximum length."""
     return len(key) == _MOST_WORDS or key[-1] in last
 
 
 def _is_said_by(key: _Key, uses: Mapping[_Key, Mapping[str, str]], longer: Iterable[_Key]) -> bool:
-    """Return whether a longer theme says the same of the same memories."""
+    """Return true if a longer theme covers the same memories."""
     parts = {one for one in longer if any(one[at : at + len(key)] == key for at in range(len(one)))}
     return any(uses[key].keys() <= uses[one].keys() for one in parts)
 
@@ -299,26 +273,16 @@ def _concept(id_: str, alias: Alias) -> Concept:
 
 
 async def load_concepts(store: BaseStore, user_id: str) -> dict[str, Concept]:
-    """Return all concepts of a user that have names, by id: see `themes` for the others.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-    """
+    """Return all named concepts of a user, by id; themes are left out."""
     found = await _kept(store, user_id, CONCEPT)
     # thousands take a tenth of a second
     return await asyncio.to_thread(_read, found)
 
 
 async def concept_changes(store: BaseStore, user_id: str, facts: Sequence[Fact]) -> list[Change]:
-    """Return what facts that are new or have changed change of the concepts, for the batch that writes the facts.
+    """Return the changes of concepts that follow from facts, for the batch that writes the facts.
 
-    No model and no embedder is asked, and the store only where a fact uses a name.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        facts: The facts, as they are about to be written.
+    No model and no embedder is asked, and the store only if a fact has a name.
     """
     if not any(mentions(fact) for fact in facts):
         return []
@@ -331,16 +295,9 @@ async def concept_changes(store: BaseStore, user_id: str, facts: Sequence[Fact])
 
 
 async def refresh_concepts(store: BaseStore, user_id: str) -> list[Concept]:
-    """Rebuild a user's concepts from all facts, keeping what was decided about them; and the themes.
+    """Rebuild a user's concepts and themes from all facts, keep earlier decisions, and return the named concepts.
 
-    It takes up facts that were written without them, such as imported ones; where nothing is missing, nothing changes.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-
-    Returns:
-        All concepts that have names.
+    Covers facts written without concepts, such as imported ones. Idempotent.
     """
 
     async def step() -> tuple[list[Concept], list[Change]]:
@@ -355,12 +312,12 @@ async def refresh_concepts(store: BaseStore, user_id: str) -> list[Concept]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict on two concepts.
+    """Verdict of entity resolution on two concepts.
 
     Args:
-        one: A concept, as it was then.
+        one: A concept, as judged.
         other: Another one.
-        by: Who says that they are one; None where they are not, and nobody is to ask again.
+        by: The judge of a merge; None keeps the two apart for good.
     """
 
     one: Concept
@@ -370,14 +327,9 @@ class Verdict:
 
 
 def judged(user_id: str, before: Mapping[str, Concept], verdicts: Iterable[Verdict]) -> list[Change]:
-    """Return the writes that follow when concepts become one, or are kept apart, by verdicts. Compute only.
+    """Return the writes of verdicts on concepts, applied in order. Compute only.
 
-    A verdict about what there is no longer, or that another one speaks against, is passed over.
-
-    Args:
-        user_id: The owner.
-        before: All concepts of the user, by id.
-        verdicts: What was found, in turn.
+    Verdicts on concepts that are gone, or against an earlier verdict, are skipped.
     """
     names = Names.of(before.values())
     known = {alias.id: concept for concept in before.values() for alias in concept.aliases}
@@ -388,9 +340,11 @@ def judged(user_id: str, before: Mapping[str, Concept], verdicts: Iterable[Verdi
             continue
         parts = [one.aliases, other.aliases]
         if verdict.by is None:
-            names.apart |= _pairs({one.aliases[0].id}, {other.aliases[0].id})
+            first, second = sorted((one.aliases[0].id, other.aliases[0].id))
+            names.apart.add((first, second))
         elif may_be_one(one, other):
-            names.merges.append(_merge(one, other, verdict.by))
+            kept, moved = min(alias.id for alias in one.aliases), sorted(alias.id for alias in other.aliases)
+            names.merges.append(Merge(kept=kept, moved=tuple(moved), by=verdict.by))
             parts = [one.aliases + other.aliases]
         for aliases in parts:
             now_ = Concept.of(aliases, names.merges, names.apart)
@@ -399,16 +353,12 @@ def judged(user_id: str, before: Mapping[str, Concept], verdicts: Iterable[Verdi
     return _changes(user_id, before, names, changed)
 
 
-def _merge(kept: Concept, moved: Concept, by: Decider) -> Merge:
-    return Merge(kept=min(one.id for one in kept.aliases), moved=tuple(sorted(one.id for one in moved.aliases)), by=by)
-
-
 def concepts_without(items: Sequence[Item], gone: Collection[str]) -> list[Change]:
-    """Return what deleting facts changes of concepts: they are then as if these facts had never been known.
+    """Return the changes of concepts when facts are deleted: as if the facts had never been known.
 
     Args:
-        items: All concepts of an owner, as the store has them.
-        gone: The ids of what is deleted.
+        items: All concepts of an owner, as stored.
+        gone: The ids of the deleted records.
     """
     before = {item.key: Concept.from_value(item.value) for item in items}
     if not any(set(gone).intersection(concept.source_ids) for concept in before.values()):
@@ -430,7 +380,6 @@ def _anew(
 
 
 def _changes(user_id: str, before: Mapping[str, Concept], names: Names, changed: Collection[str]) -> list[Change]:
-    """Return the writes that follow from changes of some names."""
     if not changed:
         return []
     known = Names.of(before.values())
@@ -449,11 +398,6 @@ def _difference(user_id: str, before: Mapping[str, Concept], after: Iterable[Con
 
 def _read(items: Iterable[Item]) -> dict[str, Concept]:
     return {item.key: Concept.from_value(item.value) for item in items if not item.value.get("theme")}
-
-
-def _pairs(one: Iterable[str], other: Iterable[str]) -> set[tuple[str, str]]:
-    others = list(other)
-    return {(min(a, b), max(a, b)) for a in one for b in others if a != b}
 
 
 async def _kept(store: BaseStore, user_id: str, kind: Kind) -> list[SearchItem]:

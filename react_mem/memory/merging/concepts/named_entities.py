@@ -1,7 +1,7 @@
-"""Entities of a fact: whom it is about, and the proper names in the user's own words.
+"""Named entities of a fact: its subject, and the proper names in the user's own words.
 
-A name is found by how it is written, in any language that writes names with capitals; in the others, whom a fact is
-about is the only one. What is missed costs a link between facts; the facts themselves are all there.
+Names are recognised by their capitals; in scripts without capitals only the subject is one. A missed name costs a link
+between facts, never a fact.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from react_mem.memory.model.records import Fact
 
 _MAX_WORDS = 6
 _MAX_CHARS = 60
-"""Longer than this is a phrase and no name."""
+"""Longest name; longer ones are phrases."""
 
 _MAX_ABOUT = 240
-"""Characters of whom a fact is about that are looked at."""
+"""Characters read of a fact's subject."""
 
 _WORD = re.compile(r"[^\W_](?:[\w'’&.-]*[^\W_])?")
 _SENTENCE = re.compile(r"(?<=[.!?…:])\s+|\n")
 _TITLE = re.compile(r"\b([A-Z](?:(?![aeiouy])[a-z]){1,2})\.(?=\s)")
-"""Dr., Mr., St.: no sentence ends with a word that is too short to be one and has no vowel."""
+"""Dr., Mr., St.: words too short to end a sentence, without a vowel."""
 
 _POSSESSIVE = re.compile(r"['’]s$")
 _CONTRACTION = re.compile(r"[^\W_]['’][^\W_]*")
@@ -64,12 +64,7 @@ _CALENDAR = frozenset(
 
 
 def mentions(fact: Fact) -> list[str]:
-    """Return the names that a fact uses, as they are written, each once.
-
-    The user is not among them, nor is what only the words of an unread statement may name.
-
-    Args:
-        fact: A fact.
+    """Return the names in a fact as written, each once; never the user, and none of an unread statement.
 
     >>> told = {"id": "f", "session_id": "s", "agent_id": "a"}
     >>> mentions(Fact(**told, about="Lan", text="She left Đà Nẵng for Bank of America."))
@@ -89,13 +84,7 @@ def mentions(fact: Fact) -> list[str]:
 
 
 def _names(text: str, known: Collection[str], reading: str = "") -> Iterator[str]:
-    """Yield the names in a text.
-
-    Args:
-        text: The text.
-        known: Words that are names wherever they stand.
-        reading: The same in a model's words; empty where there are none.
-    """
+    """Yield the names in a text; words in `known` are names in any position."""
     spelt = _without_addresses(unicodedata.normalize("NFC", text))
     written = {*known, *names(spelt), *names(unicodedata.normalize("NFC", reading))}
     for sentence in _SENTENCE.split(_TITLE.sub(r"\1", spelt)):
@@ -117,7 +106,7 @@ def _without_addresses(text: str) -> str:
 
 
 def _runs(sentence: str) -> Iterator[tuple[list[str], bool]]:
-    """Yield words with a capital that follow each other, and whether they are the first of their sentence."""
+    """Yield runs of capitalised words, each with true if it begins its sentence."""
     run: list[str] = []
     starts, end = True, 0
     for place, found in enumerate(_WORD.finditer(sentence)):
@@ -139,7 +128,6 @@ def _runs(sentence: str) -> Iterator[tuple[list[str], bool]]:
 
 
 def _name(run: list[str], known: Collection[str], reading: str) -> str:
-    """Return words that follow each other as one name; empty where they are none."""
     if reading and fold(" ".join(run)) not in fold(reading):
         # "in Hue 3 years"
         run = [word for word in run if not word.isdigit()]
@@ -169,19 +157,18 @@ _RANK: dict[Decider, int] = {"said": 0, "vector": 1, "model": 2}
 
 
 def resolve(aliases: Mapping[str, Alias], merges: Collection[Merge], apart: Iterable[Pair]) -> list[frozenset[str]]:
-    """Return the concepts, as the ids of their aliases.
+    """Return the concepts, as sets of alias ids.
 
-    In turn, each only where nothing that is known keeps the two apart:
+    In turn, each unless a decision keeps the two apart:
 
     1. the same name spelt without marks or as one word: Hà Nội, Ha Noi and Hanoi; but not Hoa, where there are Hoà
        and Hoá;
-    2. what vectors and a model found;
-    3. what the user decided, whatever speaks against it.
+    2. merges by vectors and a model;
+    3. merges by the user, against any decision.
 
     Args:
-        aliases: All names that may have to do with each other, by id.
-        merges: What has been decided to be one.
-        apart: Pairs of aliases that have been decided not to be.
+        merges: Names decided to be one.
+        apart: Pairs of aliases decided to be different.
     """
     groups = {id_: frozenset([id_]) for id_ in aliases}
     others: defaultdict[str, set[str]] = defaultdict(set)
@@ -223,13 +210,7 @@ def resolve(aliases: Mapping[str, Alias], merges: Collection[Merge], apart: Iter
 
 
 def related(aliases: Mapping[str, Alias], merges: Iterable[Merge], start: Iterable[str]) -> set[str]:
-    """Return the ids of the names that what becomes of some names may depend on.
-
-    Args:
-        aliases: All names, by id.
-        merges: All merges.
-        start: The ids of names that are new or have changed.
-    """
+    """Return the ids of all names that may be affected by changes of some names."""
     sharing: defaultdict[str, set[str]] = defaultdict(set)
     for id_, alias in aliases.items():
         sharing[spelling(name_key(alias.name))].add(id_)
@@ -253,18 +234,12 @@ _ALIKE = 0.5
 """Schwarzenegger and Schwarzeneger: 0.75; Christina and Christine: 0.6; Katherine and Catherine Johnson: 0.6."""
 
 _COMMON = 50
-"""Names that may share three letters before these say nothing: more would be compared each with each."""
+"""Most names that may share a trigram before it tells nothing: more would be compared each with each."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Two concepts that may be one.
-
-    Args:
-        one: A concept.
-        other: Another one.
-        strength: How much speaks for it, from 0 to 1.
-    """
+    """Two concepts that may be one, with the strength of the evidence, 0 to 1."""
 
     one: Concept
     other: Concept
@@ -272,11 +247,7 @@ class Candidate:
 
 
 def candidates(concepts: Collection[Concept]) -> list[Candidate]:
-    """Return the pairs about which there is doubt, the strongest first. Compute only: a second for thousands.
-
-    Args:
-        concepts: All concepts of a user.
-    """
+    """Return the ambiguous pairs, the strongest first. Compute only: a second for thousands."""
     found = {(pair.one.id, pair.other.id): pair for pair in initials(concepts)}
     for one, other in _pairs(concepts):
         if (one.id, other.id) not in found and (strength := _strength(one, other)) >= _ALIKE and may_be_one(one, other):
@@ -285,11 +256,7 @@ def candidates(concepts: Collection[Concept]) -> list[Candidate]:
 
 
 def initials(concepts: Collection[Concept]) -> list[Candidate]:
-    """Return the pairs of which a name of one is the initials of one of the other.
-
-    Args:
-        concepts: All concepts of a user.
-    """
+    """Return the pairs in which a name of one has the initials of a name of the other."""
     short: defaultdict[str, list[tuple[Alias, Concept]]] = defaultdict(list)
     long: defaultdict[str, list[tuple[Alias, Concept]]] = defaultdict(list)
     for concept in concepts:
@@ -309,7 +276,7 @@ def initials(concepts: Collection[Concept]) -> list[Candidate]:
 
 
 def may_be_one(one: Concept, other: Concept) -> bool:
-    """Return whether nothing speaks against two concepts being one: what was decided, their surnames."""
+    """Return true if no decision and no surname speaks against two concepts being one."""
     ids = {alias.id for alias in one.aliases}, {alias.id for alias in other.aliases}
     if any({*pair} & ids[0] and {*pair} & ids[1] for pair in (*one.apart, *other.apart)):
         return False
@@ -346,7 +313,7 @@ def _likeness(one: str, other: str) -> float:
 
 
 def _contradict(one: Alias, other: Alias) -> bool:
-    """Return whether two names are of two: one first name with two surnames, the same letters with other marks."""
+    """Return true if two names differ for certain: in the surname, or in the marks of the same letters."""
     a, b = name_key(one.name), name_key(other.name)
     if joined(a) != joined(b) and spelling(a) == spelling(b) and is_marked(a) and is_marked(b):
         return True

@@ -1,1 +1,1 @@
-"""The stateless chat summary: a conversation in, its summary and the standalone wording of the newest message out."""
+"""Stateless chat summary: from a conversation to its summary and a standalone wording of the newest message."""

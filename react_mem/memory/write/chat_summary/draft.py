@@ -1,4 +1,4 @@
-"""The one model call of a chat summary, and what can be believed of its answer."""
+"""Model call of a chat summary, and checks of its answer."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class SummaryDraft:
     """Summary of a conversation as the model drafted it.
 
     Args:
-        fields: What it sent.
-        usage: What the provider counted.
-        problem: Why there is nothing; empty if there is something.
+        fields: The fields of the answer.
+        usage: Token counts of the provider.
+        problem: Reason of an unusable answer; else empty.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -52,19 +52,13 @@ class SummaryDraft:
     problem: str = ""
 
     def text(self, name: str) -> str:
-        """Return a field; empty where it is missing or no text."""
+        """Return a field; empty if it is missing or no text."""
         value = self.fields.get(name)
         return value.strip() if isinstance(value, str) else ""
 
 
 async def ask(model: BaseChatModel, messages: list[BaseMessage], *, seconds: float, max_tokens: int) -> SummaryDraft:
-    """Ask a model once. An answer that is of no use is not an error: asking again would cost as much again.
-
-    Args:
-        model: The model; its client does not retry.
-        messages: The prompt.
-        seconds: How long it may take.
-        max_tokens: Of the answer.
+    """Ask a model once. An unusable answer is no error: asking again would cost as much again.
 
     Raises:
         ExtractionError: If the model cannot be reached, refuses or is late.
@@ -88,7 +82,7 @@ async def ask(model: BaseChatModel, messages: list[BaseMessage], *, seconds: flo
 
 
 def without_invented(text: str, given: Iterable[str]) -> str:
-    """Return a text without the e-mail addresses and telephone numbers that nothing given holds.
+    """Redact the e-mail addresses and telephone numbers that are in none of the given texts.
 
     >>> without_invented("Call 0905 123 456 or 0999 888 777.", ["my number is 0905123456"])
     'Call 0905 123 456 or […].'

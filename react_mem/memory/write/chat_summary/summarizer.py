@@ -1,7 +1,7 @@
-"""Makes chat summaries: one model call each, and nothing is remembered.
+"""Chat summaries: one model call each, and nothing is remembered.
 
-What the next call needs, its caller sends along as `previous_summary`. Who the customer is comes from the profile or
-the deployment's lookup (see `memory.write.customers`), never from the model.
+The caller keeps the state, as `previous_summary`. The customer comes from the profile or the deployment's lookup (see
+`memory.write.customers`), never from the model.
 """
 
 from __future__ import annotations
@@ -49,56 +49,40 @@ from react_mem.prompts import load_prompt
 
 
 class _SummarySentence:
-    """A sentence of a text, with the white space behind it.
+    """Sentence of a text, with the white space behind it."""
 
-    Args:
-        text: The sentence.
-        begin: Its place in the text.
-    """
-
-    def __init__(self, text: str, begin: int) -> None:
-        self.begin = begin
+    def __init__(self, text: str) -> None:
+        self.text = text
+        text = text.strip()
         self._terms = frozenset(content_terms(text))
         self._denies = bool(denial_of(text))
         self._asks = is_question(text)
         self._plain = " ".join(text.casefold().split())
 
     def is_said_by(self, other: _SummarySentence) -> bool:
-        """Return whether another sentence has all words of this one, and neither denies nor merely asks it."""
+        """Return true if another sentence has all words of this one, and neither denies nor merely asks it."""
         within = self._terms <= other._terms if self._terms else self._plain == other._plain
         return within and self._denies == other._denies and self._asks >= other._asks
 
 
 def without_repetition(text: str) -> str:
-    """Return a text without the sentences that another of its sentences says too.
+    """Return a text without sentences that another of its sentences covers.
 
-    What is left out has no word, name or number that the other has not. Of two with the same words the first stays; a
-    question goes where a statement has its words.
+    A sentence goes only if another one has all its words, names and numbers. Of two with the same words the first
+    stays; a statement is kept before a question.
 
     >>> without_repetition("Wants the red kettle. Asks for the price. Wants the red kettle for 35 euros.")
     'Asks for the price. Wants the red kettle for 35 euros.'
     >>> without_repetition("Wants the red kettle. Does not want the red kettle.")
     'Wants the red kettle. Does not want the red kettle.'
     """
-    whole = unwrapped(text)
-    found = list(_sentences_of(whole))
+    found = list(map(_SummarySentence, _stretches(text)))
     said: list[_SummarySentence] = []
     for one in found:
         if any(one.is_said_by(other) for other in said):
             continue
         said = [*(other for other in said if not other.is_said_by(one)), one]
-    if len(said) == len(found):
-        return text
-    ends = dict(zip(found, [*(one.begin for one in found[1:]), len(whole)], strict=True))
-    return "".join(whole[one.begin : ends[one]] for one in said).strip()
-
-
-def _sentences_of(text: str) -> Iterator[_SummarySentence]:
-    place = 0
-    for sentence in sentences(text):
-        begin = text.find(sentence, place)
-        place = begin + len(sentence)
-        yield _SummarySentence(sentence, begin)
+    return text if len(said) == len(found) else "".join(one.text for one in said).strip()
 
 
 # Set apart in a chat what a customer only shows, such as a pasted mail: it says nothing of who the customer is.
@@ -108,12 +92,10 @@ _LABEL = LABELS[Origin.QUOTED].strip()
 
 @dataclass(frozen=True)
 class SpokenMessage:
-    """Message with what is said in it apart from what is only shown.
+    """Message with its own words apart from quoted text or code.
 
     Args:
-        message: The message.
-        said: What whoever sent it says.
-        quoted: What they show: somebody else's words, or code.
+        quoted: Somebody else's words, or code.
     """
 
     message: RecentMessage
@@ -122,25 +104,24 @@ class SpokenMessage:
 
     @classmethod
     def of(cls, message: RecentMessage) -> SpokenMessage:
-        """Read a message; who may be the customer is read as the customer. Not for an event loop."""
+        """Read a message; an unknown sender counts as the customer. Not for an event loop."""
         said, quoted = said_and_shown({"role": message.role or "user"}, message.content)
         return cls(message, said.strip(), quoted.strip())
 
     @property
     def shown(self) -> dict[str, str]:
-        """The message as a model is shown it."""
+        """The message as the model sees it."""
         fields = {**self.message.model_dump(exclude_defaults=True), "content": self.said, "quoted": self.quoted}
         return {name: value for name, value in fields.items() if value}
 
 
 @dataclass(frozen=True)
 class SpokenChat:
-    """Chat with what is said in it apart from what is only shown.
+    """Chat with spoken words apart from quoted text.
 
     Args:
         recent: The messages before the newest one.
-        newest: The customer's newest message.
-        others: What else is given: the advertisement, the summary so far.
+        others: Further texts: the advertisement, the summary so far.
     """
 
     recent: tuple[SpokenMessage, ...]
@@ -156,22 +137,21 @@ class SpokenChat:
 
     @property
     def said(self) -> list[str]:
-        """All that is said, and what is quoted nowhere."""
+        """All spoken words, without quoted text."""
         told = (one for text in self.others for one in _stretches(text) if _LABEL not in one)
         return [*(one.said for one in (*self.recent, self.newest)), *told]
 
     @property
     def given(self) -> list[str]:
-        """All that there is."""
+        """All texts, quoted or not."""
         return [*(one.message.content for one in (*self.recent, self.newest)), *self.others]
 
 
 def without_unlabelled(text: str, said: Iterable[str]) -> str:
-    """Return a text without the e-mail addresses and telephone numbers that nobody said, but where it is labelled.
+    """Redact addresses and numbers that nobody said, except in sentences labelled as quoted.
 
     Args:
-        text: What a model made of a chat.
-        said: What is said in the chat.
+        said: The spoken words of the chat.
 
     >>> without_unlabelled("Reach her on 0905 123 456. (quoted) Eve's number is 0905 123 456.", ["Look at her mail."])
     "Reach her on […]. (quoted) Eve's number is 0905 123 456."
@@ -181,7 +161,7 @@ def without_unlabelled(text: str, said: Iterable[str]) -> str:
 
 
 def _stretches(text: str) -> Iterator[str]:
-    """Yield the sentences of a text with the white space behind them; together they are the text."""
+    """Yield the sentences of a text with the white space behind them; joined they are the text."""
     whole, place = unwrapped(text), 0
     begins = [0]
     for sentence in sentences(text):
@@ -192,7 +172,7 @@ def _stretches(text: str) -> Iterator[str]:
 
 
 FIRST, NEXT = "chat_summary_first", "chat_summary_next"
-"""The prompts, without and with a previous summary."""
+"""Prompts without and with a previous summary."""
 
 _COUNTED_AS = {"model": "model", "customer": "store", "prompt": "store", "messages": "context"}
 
@@ -200,13 +180,11 @@ log = logging.getLogger(__name__)
 
 
 class ChatSummarizer:
-    """Makes chat summaries.
+    """Maker of chat summaries.
 
     Args:
-        models: The model to ask, then those that stand in for it when it fails. Without any, the summary stays what it
-            was, and the result says so.
-        policy: Of the agent: the summary's length, the model's window, how long to wait, and whether profiles are read.
-        agent_id: The agent.
+        models: The chat model, then its fallbacks. Without any, the previous summary is returned, marked as degraded.
+        policy: The agent's policy: length of the summary, window, timeout, reading of profiles.
     """
 
     def __init__(self, models: Sequence[BaseChatModel], policy: MemoryPolicy, agent_id: str) -> None:
@@ -224,9 +202,8 @@ class ChatSummarizer:
         """Summarize a conversation and complete its newest message.
 
         Args:
-            request: The conversation.
-            store: Where profiles and prompts are read; None where there is none.
-            user_id: The owner of the profile: who is authenticated, or whom the caller names; None for nobody.
+            store: The store of profiles and prompts, if any.
+            user_id: The owner of the profile, authenticated or named by the caller; None for nobody.
 
         Raises:
             QuotaExceeded: The user has used up a quota of the day.
@@ -284,7 +261,6 @@ class ChatSummarizer:
     def _messages(
         self, instructions: str, request: ChatSummaryRequest, chat: SpokenChat, previous: str, found: FoundCustomer
     ) -> tuple[list[BaseMessage], int]:
-        """Return the prompt, and how many of the oldest messages it has no room for."""
         system = instructions.format(
             summary_length=self._policy.summaries.summary_length, question_length=MAX_QUESTION_CHARS
         )
@@ -306,7 +282,7 @@ class ChatSummarizer:
         return [SystemMessage(system), HumanMessage(data)], len(chat.recent) - len(rows)
 
     async def _draft(self, messages: list[BaseMessage]) -> tuple[SummaryDraft, list[str]]:
-        """Return what the first model that works makes of it, and what is to be said of those before it."""
+        """Return the draft of the first model that works, and the failures of those before it."""
         if not self._models:
             return SummaryDraft(problem="no language model is configured: set OPENAI_API_KEY or the agent's models"), []
         deadline = self._policy.extraction.timeout
@@ -329,7 +305,7 @@ class ChatSummarizer:
         raise failure
 
     def _checked(self, draft: SummaryDraft, chat: SpokenChat, found: FoundCustomer) -> tuple[str, str, tuple[str, ...]]:
-        """Return the summary and the question, empty where what the model sent is of no use, and why."""
+        """Return the checked summary and question, each empty if unusable, and the problems."""
         if draft.problem:
             return "", "", (f"{draft.problem}; the summary is the previous one, the question as it was written",)
         known = tuple(found.customer.known.values()) if found.customer else ()

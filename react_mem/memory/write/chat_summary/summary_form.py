@@ -1,4 +1,4 @@
-"""Request and response of a chat summary, over HTTP and as a graph alike."""
+"""Request and response of a chat summary, over HTTP and as a graph."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from react_mem.memory.model.records import Role
 from react_mem.memory.write.customers import Customer
 
 MAX_INPUT_CHARS = 8_000
-"""Of one message: some 2,500 tokens, several pages."""
+"""Limit of one message: some 2,500 tokens, several pages."""
 
 MAX_SUMMARY_CHARS = 12_000
-"""Of a previous summary: the longest that an agent can be set to, with the customer's line, several times over."""
+"""Limit of a previous summary: several times the longest that an agent can be set to."""
 
 MAX_QUESTION_CHARS = 2_000
-"""Of the completed question: a message that needs more says enough by itself."""
+"""Limit of the completed question: a longer message is complete by itself."""
 
 MAX_MESSAGES = 50
 
 _MAX_TOLD_CHARS = MAX_MESSAGES * (MAX_INPUT_CHARS + 100)
-"""Of a text of messages: all at their longest, with who speaks."""
+"""Limit of a text of messages: all at their longest, with speakers."""
 
 UNDETERMINED = "und"
-"""The language code (BCP 47) of what could not be told."""
+"""Language code (BCP 47) of an unidentified language."""
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_INPUT_CHARS)]
 
@@ -56,14 +56,14 @@ _ROLE_OF = {"human": "user", "ai": "assistant"} | {role: role for role in get_ar
 _SPEAKER = re.compile(
     r"^[^\S\n]*+([^\W\d_][\w .'()-]{0,39}?)[^\S\n]{0,3}[:：](?!//)(?<!\d:(?=\d))[^\S\n]*(?=\S)", re.MULTILINE
 )
-"""The speaker at the beginning of a line: "khách: ", "Shop Lan: "; neither of "lúc 10:30" nor of an address."""
+"""Speaker at the beginning of a line: "khách: ", "Shop Lan: "; neither "lúc 10:30" nor an address."""
 
 
 _MAX_LABELS = 20
-"""Lines of a head of mail that are read as one."""
+"""Most lines in the head of a pasted mail."""
 
 _MOST_LABELS = MAX_MESSAGES * _MAX_LABELS
-"""Lines that may be of such a head and are looked at; no chat has as many."""
+"""Most lines checked for the head of a mail; no chat has as many."""
 
 
 def _role(value: Any) -> Any:
@@ -89,9 +89,9 @@ class RecentMessage(BaseModel, extra="forbid", frozen=True, hide_input_in_errors
 
 
 def _messages_of(value: Any) -> Any:
-    """Return messages as a caller may send them, one by one: a text of lines that name their speaker, or a list.
+    """Return a caller's messages as a list: from a text of lines with speakers, or from a list.
 
-    Of more than there may be one more is returned, so that they are refused before they are all looked at.
+    One more than the limit is returned, so that too many are refused before all are read.
     """
     if isinstance(value, str):
         if len(value) > _MAX_TOLD_CHARS:
@@ -108,7 +108,7 @@ def _is_blank(value: Any) -> bool:
 
 
 def _spoken(text: str) -> Iterator[Mapping[str, str]]:
-    """Yield the messages of a text; a line that names nobody belongs to the one before."""
+    """Yield the messages of a text; a line without a speaker belongs to the message before."""
     begin = 0
     for speaker in _speakers(text):
         if not _is_blank(text[begin : speaker.start()]):
@@ -119,7 +119,7 @@ def _spoken(text: str) -> Iterator[Mapping[str, str]]:
 
 
 def _speakers(text: str) -> Iterator[re.Match[str]]:
-    """Yield the beginnings of messages; the labels of a mail that somebody pasted name nobody who speaks here."""
+    """Yield the beginnings of messages; the labels of a pasted mail are no speakers."""
     labels: list[re.Match[str]] = []
     looked = 0
     for speaker in _SPEAKER.finditer(text):
@@ -136,7 +136,7 @@ def _speakers(text: str) -> Iterator[re.Match[str]]:
 
 
 def _no_head_of_mail(text: str, labels: list[re.Match[str]]) -> list[re.Match[str]]:
-    """Return lines with labels of mail, one after the other, unless they are the head of one."""
+    """Return consecutive lines with labels of mail, unless they are the head of one."""
     if not labels:
         return []
     end = text.find("\n", labels[-1].end())
@@ -259,12 +259,11 @@ class ChatSummary(BaseModel, frozen=True):
 
 
 def with_customer(customer: Customer | str | None, summary: str, language: str) -> str:
-    """Return a summary with what is known of the customer in its first line.
+    """Return a summary with the customer's line before it.
 
     Args:
-        customer: The customer, or their line as it was.
-        summary: The summary.
-        language: What it is written in.
+        customer: The customer, or the customer's earlier line.
+        language: The language of the summary.
 
     >>> print(with_customer(Customer(name="Lan", form_of_address="chị"), "Hỏi giá ấm.", "vi"))
     [Khách hàng] tên: Lan; xưng hô: chị
@@ -279,9 +278,9 @@ def with_customer(customer: Customer | str | None, summary: str, language: str) 
 
 
 def without_customer(summary: str) -> tuple[str, str]:
-    """Return the customer's line of a summary, empty if it has none, and the rest, without any further such line.
+    r"""Return the customer's line of a summary, empty without one, and the rest, without any further such line.
 
-    >>> without_customer("[Customer] name: Lan\\nAsked for the price.")
+    >>> without_customer("[Customer] name: Lan\nAsked for the price.")
     ('[Customer] name: Lan', 'Asked for the price.')
     """
     text = summary.strip()
@@ -290,7 +289,7 @@ def without_customer(summary: str) -> tuple[str, str]:
 
 
 def language_of(said: Any, text: str) -> str:
-    """Return the code of a language, as a model says it, or else as the text shows.
+    """Return a language code: the model's, or else one detected in the text.
 
     >>> language_of("vi-VN", ""), language_of("English", ""), language_of(None, "Còn hàng không ạ?")
     ('vi', 'en', 'vi')

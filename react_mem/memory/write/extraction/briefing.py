@@ -32,13 +32,7 @@ _LABEL = re.compile(r"^\[(?=\d+\])")
 
 @dataclass(frozen=True)
 class Numbered:
-    """A clause of a message of the user's.
-
-    Args:
-        clause: The clause.
-        message: The place of its message in the briefing.
-        place: Its place among the clauses of the message.
-    """
+    """A clause of a user message, with the index of its message in the briefing and its own index in that message."""
 
     clause: Clause
     message: int
@@ -47,19 +41,17 @@ class Numbered:
 
 @dataclass(frozen=True)
 class Briefing:
-    """One extraction's material.
+    """Input of one extraction.
 
     Args:
-        messages: The messages, in order.
-        shown: What is shown of each of them; nothing of those before the latest `MAX_MESSAGES`.
-        clauses: The user's clauses, by number from 1.
-        hidden: Clauses of the user's for which there is no room: the model knows nothing of them.
+        shown: The text shown of each message; empty for those before the latest `MAX_MESSAGES`.
+        clauses: The user's clauses, numbered from 1.
+        hidden: The user's clauses that did not fit into the prompt.
         targets: The facts that may be changed, by label (f1, f2, ...).
-        transcript: The messages as the model sees them.
-        memories: The memories as the model sees them.
-        whole: Whether every word of the user's is shown.
-        tainted: Whether something is shown that somebody else may have written: a tool's result, a page, quoted text.
-        zone: The user's time zone.
+        transcript: The prompt's block of messages.
+        memories: The prompt's block of memories.
+        whole: True if every word of the user is shown.
+        tainted: True if a tool result, a page or quoted text is shown, which somebody else may have written.
     """
 
     messages: Sequence[TranscriptMessage]
@@ -75,40 +67,37 @@ class Briefing:
 
     @property
     def earlier(self) -> list[str]:
-        """The numbers of clauses that a later message of the user's may change, as labels."""
+        """Labels of the clauses that a later message of the user may change."""
         last = max((numbered.message for numbered in self.clauses.values()), default=0)
         return [str(number) for number, numbered in self.clauses.items() if numbered.message < last]
 
     @property
     def known(self) -> list[str]:
-        """All that is known, in every way in which it is put."""
+        """All wordings of the stored facts."""
         return [text for memory in self.targets.values() for text in wordings(memory)]
 
     @property
     def snapshot(self) -> bool:
-        """Wish for a snapshot of one of the turns."""
+        """True if one of the turns asks for a snapshot."""
         return any(message.snapshot for message in self.messages)
 
     def before(self, place: int) -> str:
-        """Return what is shown of the assistant's message before another one."""
+        """Return the shown text of the assistant's message right before a message; empty if there is none."""
         return self.shown[place - 1] if place and self.messages[place - 1].role == "assistant" else ""
 
 
 def wordings(memory: ExistingMemory) -> tuple[str, ...]:
-    """Return a fact in every way in which it is put: its text first, then whom it is about."""
+    """Return the wordings of a fact: its text, then its subject (empty for the user), then its other wordings."""
     return (memory.text, memory.about if memory.about != "user" else "", *memory.also)
 
 
 def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemory], zone: tzinfo = UTC) -> Briefing:
-    """Prepare a transcript and what is known for the model.
+    """Build the prompt of an extraction, bounded in size for any input.
 
     Args:
         messages: The transcript, the oldest first.
-        existing: What is known, the most relevant first.
-        zone: The user's time zone, by which days are shown.
-
-    Returns:
-        The material, bounded in size whatever comes in.
+        existing: The known facts, the most relevant first.
+        zone: The user's time zone, for the days shown.
     """
     first = max(len(messages) - MAX_MESSAGES, 0)
     own = [own_words_in(message.text) if message.role == "user" else message.text for message in messages]
@@ -174,7 +163,7 @@ def _clauses(own: str, message: int) -> list[Numbered]:
 
 
 def _that_fit(said: Mapping[int, Sequence[Numbered]]) -> dict[int, list[Numbered]]:
-    """Return the clauses of each message that there is room for: the latest messages first, of each both ends."""
+    """Return the clauses of each message that fit: the latest messages first, both ends of each."""
     room = MAX_CLAUSES
     fit: dict[int, list[Numbered]] = {}
     for place in sorted(said, reverse=True):
@@ -190,7 +179,6 @@ def _that_fit(said: Mapping[int, Sequence[Numbered]]) -> dict[int, list[Numbered
 
 
 def _within(ones: Sequence[Numbered], limit: int) -> int:
-    """Return how many clauses from the first on have no more characters than a limit."""
     lengths = accumulate(len(one.clause.text) for one in ones)
     return sum(length <= limit for length in lengths)
 
@@ -199,7 +187,7 @@ _TRUSTED = frozenset({Origin.USER, Origin.ASSENT, Origin.ASSISTANT})
 
 
 def _day(at: datetime, zone: tzinfo) -> str:
-    """Return a day with its name: "last Friday" is counted from it."""
+    """Return a day with its weekday: "last Friday" is counted from it."""
     day = at.astimezone(zone).date()
     return f"{_WEEKDAYS[day.weekday()]} {day.isoformat()}"
 
@@ -213,7 +201,7 @@ def _shown(memory: ExistingMemory) -> str:
 
 
 def _ends(text: str, limit: int) -> str:
-    """Keep the head and the tail: a long message tells what it is about first and what is wanted last."""
+    """Keep the head and the tail: a long message opens with its topic and closes with its request."""
     if len(text) <= limit:
         return text
     head, tail = text[: limit * 2 // 3], text[-(limit // 3) :]

@@ -1,4 +1,4 @@
-"""A model's labels, checked one by one against the clauses and memories shown. Nothing is dropped silently."""
+"""Checks of a model's labels, one by one, against the clauses and memories shown. Every refusal is recorded."""
 
 from __future__ import annotations
 
@@ -45,20 +45,14 @@ from react_mem.memory.write.extraction.proposal import (
 # Completion of an episode by code: the request that began it, and the snapshot by which a milestone is told.
 
 _LEAST, _MOST = 3, 5
-"""Sentences of a snapshot, as far as that much was told."""
+"""Sentences of a snapshot, if the messages hold that many."""
 
 _SAID = 0.7
-"""The share of a sentence's words that a snapshot has already, from which it adds nothing."""
+"""Share of a sentence's words already in a snapshot, from which the sentence adds nothing."""
 
 
 def completed(draft: EpisodeDraft | None, summary: str, briefing: Briefing) -> EpisodeDraft | None:
-    """Return an episode with its situation, a milestone with its snapshot; one too where only the engine asks for it.
-
-    Args:
-        draft: What the model says, as far as the messages tell of it.
-        summary: The turn's summary, likewise.
-        briefing: What the model was shown.
-    """
+    """Return an episode with its situation, and a milestone with its snapshot; a requested snapshot makes one."""
     asked = [message for message in briefing.messages if message.snapshot]
     if draft is None:
         request = _request(asked)
@@ -73,12 +67,12 @@ def completed(draft: EpisodeDraft | None, summary: str, briefing: Briefing) -> E
 
 
 def vouched(messages: Sequence[TranscriptMessage]) -> Origin:
-    """Return who vouches for what is told of messages: nobody more than the assistant."""
+    """Return the least trusted origin of some messages; never more than the assistant."""
     return lowest([Origin.ASSISTANT, *(Origin.TOOL if one.role == "tool" else one.origin for one in messages)])
 
 
 def _situation(goal: str, briefing: Briefing) -> str:
-    """Return the request that says most of a goal, of equal ones the first."""
+    """Return the request that shares most words with a goal; the first of equal ones."""
     shares: dict[str, float] = {}
     for message in briefing.messages:
         request = _request([message])
@@ -88,13 +82,13 @@ def _situation(goal: str, briefing: Briefing) -> str:
 
 
 def _request(messages: Sequence[TranscriptMessage]) -> str:
-    """Return what the user says of their own in the first of some messages that says something."""
+    """Return the user's own words in the first message that has any."""
     said = (" ".join(" ".join(ends_of(own_words_in(one.text))).split()) for one in messages if one.role == "user")
     return next((shortened(text, MAX_PART) for text in said if text), "")
 
 
 def _snapshot(draft: EpisodeDraft, summary: str, briefing: Briefing) -> str:
-    """Return a few sentences: the model's own, then how it ended and what the summary adds; else the messages' own."""
+    """Return a few sentences: the model's own, then outcome and summary; else extracts of the messages."""
     told = sentences(draft.snapshot)[:_MOST]
     for sentence in (*sentences(draft.outcome), *sentences(summary)):
         if len(told) < _LEAST and Vocabulary(told).share(sentence) < _SAID:
@@ -116,16 +110,7 @@ _Proposed = TypeVar("_Proposed", bound=BaseModel)
 
 
 def check(answer: Answer, briefing: Briefing) -> Extraction:
-    """Turn what was read into an extraction.
-
-    Args:
-        answer: What the model sent.
-        briefing: What it was shown.
-
-    Returns:
-        What holds, what was refused and why, and the clauses that no label covers. Calls are left for the engine to
-        count.
-    """
+    """Turn a model's answer into an extraction: accepted labels, refusals with reasons, and clauses without a label."""
     locator = Locator(briefing)
     checker = _Checker(locator)
     payload = answer.payload
@@ -159,20 +144,14 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
 
 @dataclass
 class _Checker:
-    """Refusals of an answer, and the clauses that it covers.
-
-    Args:
-        locator: Finds the clauses of labels.
-        rejected: Why proposals were refused.
-        covered: The clauses that a label covers.
-    """
+    """State of one check: the refusals, and the clauses covered by a label."""
 
     locator: Locator
     rejected: list[str] = field(default_factory=list)
     covered: set[int] = field(default_factory=set)
 
     def each(self, items: Any, form: type[_Proposed], judge: Callable[[_Proposed], Any], limit: int) -> list[Any]:
-        """Judge every item by itself; one that does not fit the form costs only itself."""
+        """Judge each item by itself; a malformed item costs only itself."""
         if items is None:
             return []
         if not isinstance(items, list):
@@ -218,11 +197,11 @@ class _Checker:
         return ProfileChange(field=name, value=value, source_ids=(message.id,))
 
     def _ends_something(self, cited: Sequence[int], said: str) -> bool:
-        """Return whether clauses say that something is over: an empty value is what a small model fills a form with."""
+        """Return true if the clauses say that something is over. Small models fill forms with empty values."""
         return not self.locator.changing.isdisjoint(cited) or bool(denial_of(said)) or asks_to_forget(said)
 
     def summary(self, value: Any) -> str:
-        """Return the summary; one that is refused costs only itself."""
+        """Return the checked summary; empty if it is refused."""
         try:
             return check_summary(value, self.locator.briefing)
         except Refused as refused:
@@ -230,9 +209,9 @@ class _Checker:
             return ""
 
     def unread(self) -> list[Unread]:
-        """Return the clauses that no label covers or that were not shown, those that stand together as one.
+        """Return the clauses without a label or not shown, neighbours in a sentence as one.
 
-        Of nothing but signs, such as emoji, there is nothing to read again.
+        Clauses without words, such as emoji, are left out.
         """
         open_ = [one for number, one in self.locator.briefing.clauses.items() if number not in self.covered]
         left = sorted([*open_, *self.locator.briefing.hidden], key=lambda one: (one.message, one.place))
@@ -246,7 +225,7 @@ class _Checker:
 
 
 def check_episode(proposed: ProposedEpisode, briefing: Briefing) -> EpisodeDraft:
-    """Return an episode as far as the messages tell of it, or refuse it."""
+    """Return an episode without its unsupported parts, or refuse it."""
     bounded(proposed.goal, MAX_PART, "goal")
     too_long = len(proposed.outcome) > MAX_OUTCOME or len(proposed.snapshot) > MAX_SNAPSHOT
     if too_long or any(len(part) > MAX_PART for part in (*proposed.steps, *proposed.lessons)):
@@ -277,7 +256,7 @@ def check_episode(proposed: ProposedEpisode, briefing: Briefing) -> EpisodeDraft
 
 
 def check_summary(value: Any, briefing: Briefing) -> str:
-    """Return a summary as far as it sums up the messages; empty where there is none. One that is no text is refused."""
+    """Return a summary without unsupported sentences; empty if there is none. Refuses other types and long texts."""
     if value is None or value == "":
         return ""
     if not isinstance(value, str) or len(value) > MAX_SUMMARY:

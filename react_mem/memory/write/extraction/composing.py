@@ -1,4 +1,4 @@
-"""Composition of located labels into operations on facts, as far as the user's words bear them out."""
+"""Composition of located labels into operations on facts, within the evidence of the user's words."""
 
 from __future__ import annotations
 
@@ -46,22 +46,15 @@ from react_mem.memory.write.when import over_by, resolve
 _MAX_NEEDS = 8
 _WITHOUT_SPACES = re.compile(f"[{UNSPACED}]")
 _LEADING_WORDS = 2
-"""Words of an answer that stands before the rest of its sentence: no more than this."""
+"""Most words of an answer at the head of a longer sentence."""
 
 _ASSENT_WORDS = 3
-"""Content words of a clause that begins with a yes and may only agree with the assistant: no more than this."""
+"""Most content words of a clause that begins with a yes and may only agree with the assistant."""
 
 
 @dataclass
 class Composer:
-    """Turns located facts into operations.
-
-    Args:
-        briefing: What the model was shown.
-        endings: The ends that it reads in each clause.
-        rejected: Why facts were refused.
-        covered: The clauses that an operation stands on.
-    """
+    """Composer of operations from located facts; appends reasons of refusals, and adds the clauses used."""
 
     briefing: Briefing
     endings: dict[int, set[str]]
@@ -72,7 +65,6 @@ class Composer:
     _proposed: list[Located] = field(default_factory=list)
 
     def operations(self, facts: Sequence[Located]) -> list[Operation]:
-        """Return what the facts come to."""
         facts, parts = self._parted(facts)
         self._proposed = facts
         for fact in facts:
@@ -98,7 +90,7 @@ class Composer:
         return _distinct([replace(one, needs=self._needed(fact.proposed.needs, one)) for fact, one in made])
 
     def _parted(self, facts: Sequence[Located]) -> tuple[list[Located], dict[int, str]]:
-        """Return the facts, and the part of the words of each that share a clause, by their ids, where it is clear."""
+        """Return the facts, and for facts that share a clause the part of each, by `id()`, if it is clear."""
         parts: dict[int, str] = {}
         for group in sharing(facts):
             parts |= part_of_each(group)
@@ -110,7 +102,7 @@ class Composer:
         return facts, parts
 
     def _behind_answer(self, facts: list[Located], group: Sequence[Located]) -> tuple[list[Located], dict[int, str]]:
-        """Tell an answer from what is stated behind it in one clause: "Nope, but we have two cats"."""
+        """Split an answer from a statement behind it in one clause: "Nope, but we have two cats"."""
         first, *more = group[0].clauses
         silent = [fact for fact in group if not shows(fact, group)]
         others = [fact for fact in group if fact not in silent]
@@ -127,7 +119,7 @@ class Composer:
 
     @staticmethod
     def _besides(fact: Located, facts: Sequence[Located]) -> Located:
-        """Return a fact without the clauses that another one, which has no others, stands on."""
+        """Return a fact without clauses that are the only evidence of another fact."""
         theirs = {n for other in facts if set(other.numbers) < set(fact.numbers) for n in other.numbers}
         own = [place for place, number in enumerate(fact.numbers) if number not in theirs]
         if not own or len(own) == len(fact.numbers) or len(fact.clauses) != len(fact.numbers):
@@ -172,7 +164,7 @@ class Composer:
         )
 
     def _said(self, fact: Located, part: str) -> tuple[str, Origin]:
-        """Return what is kept of a fact that has a part of a clause: it, or what it says as an answer."""
+        """Return text and origin of a fact with a part of a clause: the part, or the sentence of an answer."""
         first = fact.clauses[0]
         if first.place == 0 and is_brief(part) and first.clause.text.startswith(part):
             answer = self._answered(replace(fact, clauses=(replace(first, clause=replace(first.clause, text=part)),)))
@@ -181,7 +173,7 @@ class Composer:
         return part, Origin.USER
 
     def _text(self, fact: Located) -> tuple[str, Origin]:
-        """Return what is kept of a fact, and who vouches for it: the clause, or what it says as an answer."""
+        """Return the text and origin of a fact: its clause, or its sentence if the clause answers a question."""
         begins = fact.clauses[0].place == 0 and length(fact.quote) <= _LEADING_WORDS
         if is_brief(fact.quote) and (begins or self._sentence(fact) == fact.quote):
             if answer := self._answered(fact):
@@ -202,7 +194,7 @@ class Composer:
         return fact.sentence, Origin.ASSENT
 
     def _is_from_question(self, fact: Located) -> bool:
-        """Return whether a clause has nothing of what is drawn from it, and the assistant's message all: "Yes I do"."""
+        """Return true if a sentence takes all its words from the assistant's question, none from the clause."""
         quote, sentence = fact.quote, without_user(fact.sentence)
         asked = self.briefing.before(fact.clauses[0].message)
         if not (asked and words(quote) and content_words(sentence)) or share(sentence, [quote]) > 0:
@@ -211,19 +203,18 @@ class Composer:
         return drawn and bool(denial_of(quote)) == bool(denial_of(sentence))
 
     def _sentence(self, fact: Located) -> str:
-        """Return the clauses of the sentence that a fact is in."""
         first = fact.clauses[0]
         same = [one for one in self.briefing.clauses.values() if one.message == first.message]
         return joined(one.clause for one in same if one.clause.sentence == first.clause.sentence)
 
     def _reads(self, sentence: str, quote: str, shown: Sequence[str]) -> bool:
-        """Return whether a sentence is of use to find a clause by."""
+        """Return true if a model's sentence helps to find a clause."""
         if not 0 < len(sentence) <= MAX_TEXT or share(sentence, [quote]) == 0 or repeats_example(sentence, shown):
             return False
         return is_borne_out(sentence, shown)
 
     def _answered(self, fact: Located) -> Support | None:
-        """Return what a few words say as an answer to the assistant's question: "Yes", "Green", "Since 2019"."""
+        """Return the statement made by a brief answer to the assistant's question: "Yes", "Green", "Since 2019"."""
         asked = self.briefing.before(fact.clauses[0].message)
         if not asked or len(fact.sentence) > MAX_TEXT:
             return None
@@ -232,7 +223,7 @@ class Composer:
         return answered(fact.sentence, fact.quote, [asked], tainted=self.briefing.tainted, before=before)
 
     def _with_question(self, fact: Located) -> str:
-        """Return a word that answers a question behind it, "What size are you? 46"; empty where it is none."""
+        """Return a one-word answer behind its question ("Shoe size? 46"); empty if it is none."""
         quote = fact.quote
         asked = [one.text for one in cut(self.briefing.before(fact.clauses[0].message)) if one.asks][-1:]
         if self.briefing.tainted or not asked or length(quote) > 1 or fact.proposed.rel != "new":
@@ -257,7 +248,6 @@ class Composer:
         ]
 
     def _target(self, proposed: ProposedFact, fact: Located) -> tuple[str | None, tuple[str, ...]]:
-        """Return the id of the fact that is meant, and how it is put; nothing where there is none."""
         label = label_of(proposed.target)
         if not label or proposed.rel == "new":
             return None, ()
@@ -274,7 +264,6 @@ class Composer:
     def _relation(
         self, fact: Located, part: str, target_id: str | None, put: Sequence[str], origin: Origin
     ) -> Relation:
-        """Return the relation as far as it is believed."""
         relation, quote = fact.proposed.rel, fact.quote
         if target_id is None:
             if relation == "forget":
@@ -305,7 +294,7 @@ class Composer:
         return "unsure" if origin is not Origin.USER or may_state(quote) else "new"
 
     def _retirement(self, fact: Located, put: Sequence[str], part: str) -> Relation:
-        """Return what a fact's end comes to beside what the model says elsewhere: the end, or a doubt."""
+        """Return an end or a doubt, by the model's other labels on the same message."""
         relation, quote = fact.proposed.rel, fact.quote
         message = fact.clauses[0].message
         beside = [one for one in self._proposed if one.clauses[0].message == message]
@@ -332,12 +321,10 @@ class Composer:
         return "unsure"
 
     def _is_linked(self, fact: Located) -> bool:
-        """Return whether a fact's words name something of its target."""
         _, put = self._target(fact.proposed, fact)
         return are_linked(fact.quote, put)
 
     def _needed(self, needs: Sequence[str], by: Operation) -> tuple[str, ...]:
-        """Return the ids of the facts that one needs, of those that are shown or said."""
         found: dict[str, None] = {}
         for label in needs[:_MAX_NEEDS] if by.text else ():
             name = label_of(label)
@@ -349,7 +336,6 @@ class Composer:
 
 
 def _unsaid_words(proposed: ProposedFact, said: Sequence[str]) -> str:
-    """Return words to find a fact by that it does not say, as many as there may be; nothing of what is no such word."""
     topic = " ".join((proposed.topic if isinstance(proposed, TopicalFact) else "").split())[:MAX_TEXT]
     new = missing(topic, said)
     if _WITHOUT_SPACES.search(topic):
@@ -359,13 +345,13 @@ def _unsaid_words(proposed: ProposedFact, said: Sequence[str]) -> str:
 
 
 def _goes_on(operation: Operation, before: Operation) -> bool:
-    """Return whether a fact may be changed once more: by a later message that speaks of what took its place."""
+    """Return true if a later message may change a fact again: it names something of the successor."""
     later = not set(operation.source_ids) & set(before.source_ids)
     return later and are_linked(operation.text, [before.text, before.reading])
 
 
 def _distinct(operations: Sequence[Operation]) -> list[Operation]:
-    """Return operations of which no two state the same words of one message, but where they change several facts."""
+    """Deduplicate operations on the same words of one message, unless they change several facts."""
     groups: dict[tuple[Any, ...], list[Operation]] = {}
     for place, operation in enumerate(operations):
         groups.setdefault((normalise(operation.text), operation.source_ids) if operation.text else (place,), []).append(
@@ -381,5 +367,4 @@ def _distinct(operations: Sequence[Operation]) -> list[Operation]:
 
 
 def _fact_of(operation: Operation) -> str:
-    """Return the id of the fact that an operation leaves what it says in."""
     return operation.target_id if operation.relation == "same" and operation.target_id else operation.id

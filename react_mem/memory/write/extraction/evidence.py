@@ -1,7 +1,6 @@
-"""Evidence for a label: the user's own words first, a model's sentence only where words bear it out.
+"""Evidence for a label: the user's own words first, a model's sentence only with words that support it.
 
-No language is understood here. Code sees which words, numbers and names stand where; what they mean is the model's to
-say. Data about a language may only lower what is believed, never raise it.
+The checks compare words, numbers and names, and understand no language. Language data may only lower trust.
 """
 
 from __future__ import annotations
@@ -19,25 +18,21 @@ from react_mem.prompts import load_prompt
 
 MAX_ABOUT = 80
 _NAMED = 0.8
-"""Share of the words of whom a fact is about that were shown: "my aunt's son" may be named by his aunt and as a son."""
+"""Share of a subject's words that were shown: "my aunt's son" may be named by his aunt and as a son."""
 
 _DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
 _QUOTED = re.compile(r'"([^"]+)"')
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LEAST = 0.6
-"""Share of an example's content words that a text has which repeats it."""
+"""Share of an example's content words in a text that repeats the example."""
 
 _MAX_NOVEL = 2
 _MAX_NOVEL_SHARE = 0.34
-"""Content words of a sentence that may be its own, such as "lives" for "I moved": two, or a third of them."""
+"""New content words that a sentence may add, such as "lives" for "I moved": two, or a third of its words."""
 
 
 def is_borne_out(sentence: str, sources: Sequence[str]) -> bool:
-    """Return whether a sentence can have been drawn from texts: no new number, no new name, hardly a new word.
-
-    Args:
-        sentence: What a model made of them.
-        sources: The texts.
+    """Return true if texts support a sentence: no new number, no new name, hardly a new word.
 
     >>> said = ["I moved to Rome"]
     >>> is_borne_out("User lives in Rome.", said), is_borne_out("User lives in Milan.", said)
@@ -53,11 +48,7 @@ def is_borne_out(sentence: str, sources: Sequence[str]) -> bool:
 
 
 def denies_instead(words: str, known: str) -> bool:
-    """Return whether a text has all the words of a known fact and denies what that states, or the other way round.
-
-    Args:
-        words: The user's words.
-        known: How the fact is put.
+    """Return true if a text has all words of a known fact and the opposite polarity.
 
     >>> denies_instead("I don't like tea", "I like tea"), denies_instead("I don't eat meat", "I'm vegetarian")
     (True, False)
@@ -66,7 +57,7 @@ def denies_instead(words: str, known: str) -> bool:
 
 
 def without_user(sentence: str) -> str:
-    """Return a sentence without what a model calls the user by.
+    """Return a sentence without the model's word for the user.
 
     >>> without_user("Người dùng thích trà"), without_user("用户喜欢茶")
     (' thích trà', '喜欢茶')
@@ -75,22 +66,21 @@ def without_user(sentence: str) -> str:
 
 
 _USER = cue("the_user")
-"""In the languages that a model is likely to answer in; in others its sentence is only an aid to find a fact by."""
+"""Words for "the user" in the languages a model is likely to answer in."""
 
 
 def are_linked(words: str, target: Iterable[str]) -> bool:
-    """Return whether a text names something that a known fact names."""
+    """Return true if a text names something that a known fact names."""
     known = set[str]().union(*map(linking_words, target))
     return bool(linking_words(words) & known)
 
 
 def names_instead(words: str, target: Iterable[str], others: Sequence[Sequence[str]]) -> bool:
-    """Return whether a text plainly speaks of another known fact than the one that it is said to change.
+    """Return true if a text plainly speaks of another known fact than its target.
 
     Args:
-        words: The user's words.
-        target: How the fact is put that is to be changed.
-        others: How each of the other facts is put that were shown.
+        target: Wordings of the target.
+        others: Wordings of each other fact shown.
     """
     said = linking_words(words)
     shared = len(said & set[str]().union(*map(linking_words, target)))
@@ -102,7 +92,7 @@ _PLAINLY = 2
 
 
 def about_whom(about: str, shown: Sequence[str], quote: str = "") -> str:
-    """Return whom a fact is about, where that is named in what was shown and its words do not begin with "I"."""
+    """Return the subject of a fact: "user", unless the texts name somebody and the quote does not begin with "I"."""
     name = " ".join(about.split())
     if not name or len(name) > MAX_ABOUT or name.casefold() == "user" or is_oneself(name):
         return "user"
@@ -116,17 +106,13 @@ def about_whom(about: str, shown: Sequence[str], quote: str = "") -> str:
 
 
 def is_said(value: str, said: str) -> bool:
-    """Return whether a text has all words of a value, those of little content too: "An" is a name."""
+    """Return true if a text has all words of a value, small ones too: "An" is a name."""
     vocabulary = Vocabulary([said])
     return all(word in vocabulary for word in words(value))
 
 
 def repeats_example(sentence: str, shown: Sequence[str]) -> bool:
-    """Return whether a model's sentence has words of an example of its instructions that nobody has said.
-
-    Args:
-        sentence: What a model says.
-        shown: What was said.
+    """Return true if a model's sentence has words of an example in its instructions that nobody said.
 
     >>> repeats_example("He lives in Oslo.", ["I like tea"]), repeats_example("He lives in Hue.", ["I moved to Hue"])
     (True, False)
@@ -138,7 +124,7 @@ def repeats_example(sentence: str, shown: Sequence[str]) -> bool:
 
 
 def own_dates(proposed: str) -> str:
-    """Return a time that a model proposes; nothing where a date in it is one of an example's.
+    """Return the time a model proposes; empty if it holds a date of an example in the instructions.
 
     >>> own_dates("2019-05.."), own_dates("1953-03-10")
     ('2019-05..', '')

@@ -1,4 +1,4 @@
-"""The clauses that a label stands on, and whether it agrees with them; the words of each of those who share one."""
+"""Clauses cited by a label, their consistency with it, and the part of each label that shares a clause."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ ENDING: frozenset[Relation] = frozenset({"ends", "forget"})
 CHANGING: frozenset[Relation] = frozenset({"changes", "ends", "corrects", "forget"})
 
 _FROM_QUESTION = 0.5
-"""Share of a sentence's words that the question before has, where what follows may begin with the answer."""
+"""Share of a sentence's words in the question before it, from which its clause may begin with the answer."""
 
 _MAX_STRANGE = 8_000
-"""Characters of a message that are read of what somebody else may have written."""
+"""Characters read of a message that somebody else may have written."""
 
 _SPEAKERS = frozenset({Origin.USER, Origin.ASSENT, Origin.ASSISTANT})
 
 
 @dataclass(frozen=True)
 class Located:
-    """A proposed fact with the clauses that it cites."""
+    """Proposed fact with the clauses that it cites."""
 
     proposed: ProposedFact
     numbers: tuple[int, ...]
@@ -52,17 +52,17 @@ class Located:
 
     @property
     def quote(self) -> str:
-        """The user's exact words; an ellipsis stands for what is between clauses that are not neighbours."""
+        """The user's exact words; an ellipsis between clauses that are not neighbours."""
         return " … ".join(joined(one.clause for one in run) for run in runs(self.clauses))
 
     @property
     def sentence(self) -> str:
-        """The sentence that the model made of them."""
+        """The model's sentence."""
         return " ".join(self.proposed.text.split())
 
 
 def runs(clauses: Sequence[Numbered], *, within_sentences: bool = False) -> list[list[Numbered]]:
-    """Return clauses in the order of the conversation, those that stand side by side together."""
+    """Group clauses into runs of neighbours, in the order of the conversation."""
     runs: list[list[Numbered]] = []
     for one in clauses:
         last = runs[-1][-1] if runs else None
@@ -75,7 +75,7 @@ def runs(clauses: Sequence[Numbered], *, within_sentences: bool = False) -> list
 
 
 def sharing(facts: Sequence[Located]) -> list[list[Located]]:
-    """Return the facts that stand on a clause of others, together."""
+    """Group the facts that share a clause; facts that share none are left out."""
     groups: list[list[Located]] = []
     for fact in facts:
         mine = [group for group in groups if any(set(one.numbers) & set(fact.numbers) for one in group)]
@@ -85,13 +85,13 @@ def sharing(facts: Sequence[Located]) -> list[list[Located]]:
 
 
 def shows(fact: Located, group: Sequence[Located]) -> bool:
-    """Return whether a fact's clauses have a word that tells its sentence from those of others."""
+    """Return true if a fact's clauses have a word that only its sentence has in the group."""
     others = [one.sentence for one in group if one is not fact]
     return share(" ".join(missing(without_user(fact.sentence), others)), [fact.quote]) > 0
 
 
 def part_of_each(group: Sequence[Located]) -> dict[int, str]:
-    """Return the part that each of some facts has of the clauses they share; nothing where it is not clear."""
+    """Return the part of the shared clauses for each fact, by `id()`; empty if it is not clear."""
     clauses = sorted({one for fact in group for one in fact.clauses}, key=lambda one: one.place)
     if len(runs(clauses)) != 1:
         return {}
@@ -104,28 +104,18 @@ def part_of_each(group: Sequence[Located]) -> dict[int, str]:
 
 
 def label_of(target: str | None) -> str:
-    """Return the label of the memory or clause that a fact is about; empty where there is none."""
+    """Return the normalised label of a target; empty without one."""
     return (target or "").strip().casefold().strip("[]")
 
 
 def asks(text: str) -> bool:
-    """Return whether a text asks or demands something by the words of a language that has a file."""
+    """Return true if a text is a question or a request, by the words of a known language."""
     return is_question(text) or is_request(text)
 
 
 @dataclass
 class Locator:
-    """Finds the clauses of labels, and notes what the labels say of each clause.
-
-    Args:
-        briefing: What the model was shown.
-        questions: The clauses that it takes for questions.
-        standing: Those in which it reads what to do from now on.
-        changing: Those in which it reads a change or an end.
-        about: Whom it takes each clause to be about.
-        sentences: The sentences that it made of each clause.
-        endings: The ends that it reads in each clause.
-    """
+    """Resolver of labels to clauses, and record of the labels of each clause."""
 
     briefing: Briefing
     questions: set[int] = field(default_factory=set)
@@ -136,7 +126,7 @@ class Locator:
     endings: dict[int, set[str]] = field(default_factory=dict)
 
     def cited(self, cited: Sequence[int]) -> tuple[int, ...]:
-        """Return the clauses that a label cites: of one message, and there."""
+        """Return the cited clauses: existing ones, of one message. Refuses others."""
         found = tuple(sorted(set(cited)))
         if not found:
             raise Refused("it cites nothing")
@@ -147,7 +137,7 @@ class Locator:
         return found
 
     def note(self, items: Any) -> None:
-        """Note which sentences the model made of each clause, and which ends it reads in it."""
+        """Record the model's sentences and ends of each clause."""
         for item in items[:MAX_FACTS] if isinstance(items, list) else ():
             cited, text = (item.get("c"), item.get("text")) if isinstance(item, dict) else (None, None)
             if isinstance(cited, list) and isinstance(text, str):
@@ -158,7 +148,7 @@ class Locator:
                     self.sentences.setdefault(number, []).append(text[:MAX_TEXT])
 
     def locate(self, proposed: ProposedFact) -> Located:
-        """Return a fact with its clauses."""
+        """Return a fact with its clauses, or refuse it."""
         cited = self.cited(proposed.c)
         clauses = tuple(self.briefing.clauses[number] for number in cited)
         if proposed.rel == "forget":
@@ -177,7 +167,7 @@ class Locator:
         return Located(proposed, cited, clauses)
 
     def _inconsistent(self, fact: Located) -> str:
-        """Return how a label disagrees with its own clause; empty where it does not."""
+        """Return the reason why a label contradicts its own clause; empty if it does not."""
         sentence, quote, rel = fact.sentence, fact.quote, fact.proposed.rel
         if not sentence or rel == "forget":
             return ""
@@ -209,15 +199,14 @@ class Locator:
         return ""
 
     def _sentence_of(self, one: Numbered) -> str:
-        """Return the sentence that a clause is of."""
         beside = (other.clause for other in self.briefing.clauses.values() if other.message == one.message)
         return joined(clause for clause in beside if clause.sentence == one.clause.sentence)
 
     @cached_property
     def _heard(self) -> tuple[Vocabulary, Vocabulary, Vocabulary]:
-        """The words of what is known and was said, of it without the assistant's, and of what strangers may have said.
+        """Vocabularies of all known and said texts, of these without the assistant's, and of texts by strangers.
 
-        Strange is what tools returned, pages, and what the user only shows.
+        Strangers' texts are tool results, pages and quotations.
         """
         own, said, strange = self.briefing.known, self.briefing.known, list[str]()
         last = max((one.message for one in self.briefing.clauses.values()), default=0)
@@ -233,7 +222,7 @@ class Locator:
         return Vocabulary(said), Vocabulary(own), Vocabulary(strange)
 
     def _telling(self, number: int, sentence: str) -> Numbered | None:
-        """Return what of a clause can state something: not a question, nor a quotation."""
+        """Return the part of a clause that can state something; None for a question or a quotation."""
         numbered = self.briefing.clauses[number]
         clause = numbered.clause
         if clause.quoted or clause.text.endswith((":", "：")):
@@ -250,7 +239,7 @@ class Locator:
         return replace(numbered, clause=replace(clause, text=told, asks=False))
 
     def set_aside(self, proposed: ProposedOther) -> tuple[int, ...]:
-        """Return the clauses that a label takes for something else than a fact."""
+        """Record the clauses that a label takes for something other than a fact, and return their numbers."""
         cited = tuple(number for number in proposed.c if number in self.briefing.clauses)
         if not cited:
             raise Refused("it cites a clause that does not exist")

@@ -67,7 +67,7 @@ class ProposedProfileChange(BaseModel):
 
 
 def _number(value: Any) -> float | None:
-    """Return what a model sent as a number from 0 to 1; None for anything else: it costs no episode."""
+    """Return a model's number clamped to 0..1; None for anything else."""
     with suppress(TypeError, ValueError):
         number = float(value)
         return None if isnan(number) else min(max(number, 0.0), 1.0)
@@ -108,16 +108,13 @@ FIELDS = tuple(Proposal.model_fields)
 def strict_schema(
     targets: Sequence[str], fields: Sequence[str] = (), *, clauses: int, topics: bool = False
 ) -> dict[str, Any]:
-    """Return the JSON schema of one call.
+    """Return the JSON schema of one call, in the form that strict structured output accepts.
 
     Args:
-        targets: The labels that may be a target.
+        targets: The labels of facts that may change.
         fields: The fields of the profile; empty for any.
-        clauses: How many clauses there are to label.
-        topics: Whether words to find facts by are asked for too.
-
-    Returns:
-        A schema that strict structured output accepts: no references, every property required, none beyond those.
+        clauses: The number of clauses, which bounds the number of facts.
+        topics: Ask for extra keywords of each fact.
     """
     schema = deepcopy(_proposal_schema(TopicalProposal if topics else Proposal))
     properties = schema["properties"]
@@ -145,11 +142,11 @@ def _proposal_schema(form: type[Proposal]) -> dict[str, Any]:
 
 
 class Refused(Exception):  # noqa: N818 - a signal within the checks
-    """A proposal that is not believed; the message is the reason."""
+    """Refusal of a proposal; the message is the reason."""
 
 
 def bounded(text: str, limit: int, name: str) -> None:
-    """Refuse a text that is empty or too long; the name says which."""
+    """Refuse an empty or too long text; `name` goes into the reason."""
     if not text.strip():
         raise Refused(f"{name} is empty")
     if len(text) > limit:

@@ -1,4 +1,4 @@
-"""Extraction by one call that fills in a strict JSON schema, and what the engines share: one repair, the checks."""
+"""Extraction engines: one call that fills in a strict JSON schema, or a tool call through LangMem."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, tzinfo
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables.config import var_child_runnable_config
-from langmem import create_thread_extractor
 
 from react_mem.errors import InvalidOutput
+from react_mem.installation import of_extra
 from react_mem.memory.llm.answers import Answer, as_json, read_answer
 from react_mem.memory.llm.calls import (
     HIDDEN,
@@ -30,7 +30,7 @@ from react_mem.memory.llm.calls import (
     said_in,
     without_retries,
 )
-from react_mem.memory.model.operations import ExistingMemory, Extraction, TranscriptMessage
+from react_mem.memory.model.operations import ExistingMemory, Extraction, Extractor, TranscriptMessage
 from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, Briefing, brief
 from react_mem.memory.write.extraction.checks import check
 from react_mem.memory.write.extraction.proposal import FIELDS, Proposal, TopicalProposal, strict_schema
@@ -41,18 +41,35 @@ _MAX_SHOWN = 2_000
 
 
 def answer_tokens(clauses: int) -> int:
-    """Return how many tokens the labels of so many clauses take at most, each with a wording of its own."""
+    """Return the token limit of an answer about so many clauses."""
     return 1_000 + 100 * clauses
 
 
-class StructuredExtractor:
-    """Asks for one JSON object through a model's structured output. See `memory.model.operations.Extractor`.
+def create_extractor(
+    engine: Literal["structured", "langmem"],
+    models: Sequence[BaseChatModel],
+    profile: Mapping[str, str] | None = None,
+    *,
+    topics: bool = False,
+) -> Extractor:
+    """Return an extractor, built once and used for every turn. Building reads files: call off the event loop.
 
     Args:
-        models: The chat model, then those that stand in for it where it fails.
-        profile: The fields of the user's profile, with what each holds; empty: the model names them.
-        topics: Whether it is asked for words to find facts by that they do not say.
+        engine: `structured`, one call that fills in a JSON schema, or `langmem`, a tool call through LangMem.
+        models: The chat model, then its fallbacks. They are copied, with retries and streaming off.
+        profile: The fields of the user's profile and their descriptions; without any, the model names the fields.
+        topics: Ask the model for extra keywords of each fact.
+
+    Raises:
+        ExtraMissing: If a package that the engine needs is not installed.
+        ValueError: If the engine needs tool calls and a model has none.
     """
+    build = LangMemExtractor if engine == "langmem" else StructuredExtractor
+    return build(models, profile or {}, topics=topics)
+
+
+class StructuredExtractor:
+    """Extractor through a model's structured output. See `memory.model.operations.Extractor` and `create_extractor`."""
 
     def __init__(self, models: Sequence[BaseChatModel], profile: Mapping[str, str], *, topics: bool = False) -> None:
         self.profile = profile
@@ -77,7 +94,7 @@ class StructuredExtractor:
         deadline: float,
         zone: tzinfo = UTC,
     ) -> Extraction:
-        """Ask the model what the transcript teaches, and check what it says. See `Extractor.extract`."""
+        """Extract from a transcript and check the answer. See `Extractor.extract`."""
         briefing = await asyncio.to_thread(brief, messages, existing, zone)
         if not briefing.clauses:
             return Extraction(complete=briefing.whole)
@@ -88,7 +105,7 @@ class StructuredExtractor:
         return replace(checked, calls=calls)
 
     async def _answer(self, model: BaseChatModel, bound: Any, briefing: Briefing, seconds: float) -> tuple[Answer, int]:
-        """Return what a model answers, and in how many calls: one that cannot be read is repaired once."""
+        """Return a model's answer and the number of calls: an unreadable answer is repaired once."""
         ends = time.monotonic() + seconds
         calls, failed = 0, None
         while True:
@@ -104,15 +121,15 @@ class StructuredExtractor:
                 failed = error
 
     def wish(self, briefing: Briefing) -> str:
-        """Return what a model is asked for beside what every turn is; mostly nothing."""
+        """Return the extra request of this turn, such as for a snapshot; mostly empty."""
         return self._snapshot if briefing.snapshot else ""
 
     def repair(self, failed: InvalidOutput) -> str:
-        """Return what a model is told of an answer that could not be read."""
+        """Return the message to a model about an unreadable answer."""
         return self._repair.format(problem=str(failed).rpartition(": ")[2])
 
     def bound(self, model: BaseChatModel) -> Any:
-        """Return what `ask` asks of a model; made once, since it may take a while."""
+        """Return the runnable of a model for `ask`; built once, since it may be slow."""
         return model
 
     async def ask(
@@ -121,14 +138,12 @@ class StructuredExtractor:
         """Ask a model once.
 
         Args:
-            model: The model.
-            bound: The same, as `bound` returns it.
-            briefing: What to show it.
-            failed: What was wrong with the answer that this one is to repair, if any.
-            seconds: How long it may take.
+            bound: The result of `bound` for it.
+            briefing: The input of the extraction.
+            failed: The error of the answer to repair, if any.
 
         Returns:
-            What it answered, and whether it was cut short.
+            The answer, and true if it was cut short.
 
         Raises:
             ExtractionError: If the model cannot be reached, refuses or is late.
@@ -148,7 +163,7 @@ class StructuredExtractor:
         return said.text, said.broken_off
 
     def prompt(self, briefing: Briefing, failed: InvalidOutput | None = None) -> list[BaseMessage]:
-        """Return the messages that a model is sent. See `ask`."""
+        """Return the messages for a model. See `ask`."""
         messages: list[BaseMessage] = [
             SystemMessage(self.instructions),
             HumanMessage("\n".join(filter(None, [briefing.memories, briefing.transcript, self.wish(briefing)]))),
@@ -164,14 +179,21 @@ class StructuredExtractor:
 
 
 class LangMemExtractor(StructuredExtractor):
-    """Asks for a tool call through LangMem. See `StructuredExtractor`, whose models are to call tools."""
+    """Extractor by a tool call through LangMem; its models must call tools. See `StructuredExtractor`."""
+
+    def __init__(self, models: Sequence[BaseChatModel], profile: Mapping[str, str], *, topics: bool = False) -> None:
+        # imported here: it takes a second, and only this engine needs it
+        with of_extra("langmem"):
+            from langmem import create_thread_extractor
+        # its annotation knows models by name only; it takes them as well
+        self._create: Any = create_thread_extractor
+        super().__init__(models, profile, topics=topics)
 
     def bound(self, model: BaseChatModel) -> Any:
         """Return LangMem's extractor on a model. See `StructuredExtractor.bound`."""
         prompt = self.instructions.replace("{", "{{").replace("}", "}}")
-        create: Any = create_thread_extractor  # its annotation knows models by name only; it takes them as well
         try:
-            return create(
+            return self._create(
                 limited(model, answer_tokens(MAX_CLAUSES)),
                 schema=TopicalProposal if self.topics else Proposal,
                 instructions=f"{prompt}\n\n{{memories}}\n\n{{repair}}",
@@ -207,7 +229,7 @@ class LangMemExtractor(StructuredExtractor):
 
 
 class _Kept(AsyncCallbackHandler):
-    """Keeps a model's first answer as it came, since what works on it may change it, and its last error."""
+    """Callback that copies a model's first answer, before anything changes it, and keeps its last error."""
 
     run_inline = True
 
@@ -226,7 +248,7 @@ class _Kept(AsyncCallbackHandler):
 
 
 def _sent(message: AIMessage) -> str:
-    """Return everything that a model sent: each of its tool calls, or else its text."""
+    """Return the arguments of each tool call of a message, or else its text."""
     text = said_in(message)
     sent = [as_json(call["args"]) for call in message.tool_calls]
     sent += [call["args"] or "" for call in message.invalid_tool_calls]

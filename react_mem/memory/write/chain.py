@@ -1,41 +1,39 @@
-"""Upkeep of a conversation's chain: what is said joins it, each message once, and what is due of it is summed up."""
+"""Chain of a conversation: messages are appended, due parts summarised, summaries unfolded into their sources."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from langgraph.store.base import GetOp, Item
+
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.graph.links import FOUNDS, Direction, reader
 from react_mem.memory.index.entries import whole_text
+from react_mem.memory.language.standing import states_preference
 from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import CHAIN, MESSAGE
+from react_mem.memory.model.kinds import CHAIN, EPISODE, FACT, MESSAGE, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import Change, put
-from react_mem.memory.model.records import Message, Summary
+from react_mem.memory.model.records import Fact, Message, Summary
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.summaries.sources import MADE_BY, MAX_WAITING, Fold, Source, applied, next_fold, without
+from react_mem.memory.summaries.sources import MAX_WAITING, Fold, Source, applied, next_fold, without
 from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask
 from react_mem.memory.write.session import TurnReport
-from react_mem.memory.write.summed_up import stands_for
 
 MAX_FOLDS = 20
-"""Summaries made in one go, a minute or so of a fast model; a turn needs four at most, one of each level. What an older
-conversation has beyond that is summed up behind its next turns."""
+"""Most summaries made in one go, a minute or so of a fast model; a turn needs at most one of each of the four
+levels. The rest of an older conversation is summarised behind its next turns.
+"""
 
 
 async def load_chain(memory: MemoryFacade, user_id: str, session_id: str) -> ContextChain | None:
-    """Return the chain of a conversation; None where it has none.
-
-    Args:
-        memory: The facade.
-        user_id: The owner.
-        session_id: The conversation.
-    """
+    """Return the chain of a conversation; None without one."""
     found = await memory.records(user_id, MemoryScope.STATE, [CHAIN.id(session_id)])
     return next((ContextChain.from_value(value) for value in found.values()), None)
 
@@ -47,17 +45,10 @@ async def join(
     messages: Sequence[Message],
     before: ContextChain | None,
 ) -> tuple[ContextChain | None, list[Change]]:
-    """Return the chain of a conversation that the messages of turns have joined, and its write; none where they had.
+    """Append the messages of turns to a chain; return the chain and its write, no write if nothing is new.
 
-    What follows directly on what joined last is appended. Anything else - the first turn of a conversation that is
-    older than its chain, a gap, a branch - is looked up in the whole conversation.
-
-    Args:
-        memory: The facade.
-        user_id: The owner.
-        turns: Turns of one conversation, in their order.
-        messages: What was said in them.
-        before: The chain as it is; None where there is none.
+    Direct successors of the chain's end are appended. For anything else - the first turn of a conversation older
+    than its chain, a gap, a branch - the whole conversation is read.
     """
     if not turns:
         return before, []
@@ -75,15 +66,7 @@ async def join(
 
 
 async def caught_up(memory: MemoryFacade, user_id: str, chain: ContextChain) -> ContextChain:
-    """Return a chain with what its conversation has beyond it, as far as there is room for it to wait.
-
-    It reads the whole conversation.
-
-    Args:
-        memory: The facade.
-        user_id: The owner.
-        chain: The chain.
-    """
+    """Return a chain with the missing messages of its conversation that fit. Reads the whole conversation."""
     namespace = scope_namespace(user_id, MemoryScope.DIALOG)
     # one listing is one snapshot: of pages, a write in between moves some
     found = await memory.store.asearch(
@@ -103,7 +86,7 @@ async def caught_up(memory: MemoryFacade, user_id: str, chain: ContextChain) -> 
 
 
 def _followed(chain: ContextChain, turn: PendingTurn, said: dict[str, Message]) -> ContextChain | None:
-    """Return the chain with what is new of a turn; None where something between them may be missing."""
+    """Return the chain with a turn's new messages; None if there may be a gap."""
     before = turn.context_ids[-1] if turn.context_ids else None
     for id_ in turn.source_ids:
         if id_ in said and not chain.has(id_):
@@ -127,19 +110,7 @@ async def fold(
     agent_id: str,
     known: ContextChain | None = None,
 ) -> TurnReport:
-    """Sum up what is due of a conversation, as far as one go takes it.
-
-    Args:
-        memory: The facade; its policy says what is due.
-        summariser: Makes the summaries.
-        user_id: The owner.
-        session_id: The conversation.
-        agent_id: The agent that sums up.
-        known: The chain as it was written a moment ago; by default it is read.
-
-    Returns:
-        What was done.
-    """
+    """Summarise the due parts of a conversation, as many as one go takes; `known` is the chain as last written."""
     making = summariser.begin(memory.policy.summaries, memory.policy.extraction.timeout)
     done, problems = TurnReport(), dict[str, None]()
     for _ in range(MAX_FOLDS):
@@ -153,17 +124,15 @@ async def fold(
             continue
         made = await making.make(task)
         known = await _commit(memory, user_id, agent_id, due, made, session_id)
-        kept = known is not None
-        extractive = kept and made.made_by == MADE_BY
         problems |= dict.fromkeys(filter(None, [made.problem]))
-        done += TurnReport(calls=made.calls, summarised=int(kept), extractive=int(extractive))
+        done += TurnReport(calls=made.calls, summarised=int(known is not None))
     return replace(done, problem="; ".join(problems))
 
 
 async def _current(
     memory: MemoryFacade, user_id: str, session_id: str, agent_id: str, known: ContextChain | None
 ) -> ContextChain | None:
-    """Return the chain, with what it has to catch up with once nothing of it is due; None for an empty conversation."""
+    """Return the chain, caught up once nothing of it is due; None for an empty conversation."""
     chain = known if known is not None else await load_chain(memory, user_id, session_id)
     if chain is not None and (not chain.behind or next_fold(chain, memory.policy.summaries)):
         return chain
@@ -177,7 +146,7 @@ async def _current(
 
 
 async def _task(memory: MemoryFacade, user_id: str, chain: ContextChain, due: Fold) -> SummaryTask | None:
-    """Return what is to be summed up; None where a message of it is gone, and so leaves the chain."""
+    """Return the task of a due summary; None if a message of it was forgotten, which leaves the chain."""
     waiting = [entry.id for entry in due.entries if entry.is_message]
     said = await memory.records(user_id, MemoryScope.DIALOG, waiting) if waiting else {}
     if gone := [id_ for id_ in waiting if id_ not in said]:
@@ -203,7 +172,7 @@ async def _task(memory: MemoryFacade, user_id: str, chain: ContextChain, due: Fo
 async def _commit(
     memory: MemoryFacade, user_id: str, agent_id: str, due: Fold, made: Made, session_id: str
 ) -> ContextChain | None:
-    """Write a summary with the chain that holds it, if the chain still holds what it sums up; return that chain."""
+    """Write a summary and the chain with it, and return the chain; None if the chain has changed since."""
 
     async def step() -> tuple[ContextChain | None, list[Change]]:
         chain = await load_chain(memory, user_id, session_id)
@@ -234,10 +203,151 @@ async def _commit(
 
 
 async def _below(memory: MemoryFacade, user_id: str, due: Fold) -> dict[str, dict[str, Any]]:
-    """Return the summaries that are summed up, by id; none of a summary of messages."""
+    """Return the summaries covered by a fold, by id; none for a fold of messages."""
     ids = [entry.id for entry in due.parts if not entry.is_message]
     return await memory.records(user_id, MemoryScope.DIALOG, ids) if ids else {}
 
 
 def _source(entry: ChainEntry, texts: Mapping[str, str]) -> Source:
     return Source.of_message(texts.get(entry.id, entry.text), entry.at, entry.role)
+
+
+# Episodes and preferences covered by a summary, found through its sources without a model.
+
+_MOST_NAMED = 50
+"""Most episodes, and preferences, that a summary names, the latest: a master covers a conversation of any length."""
+
+
+async def stands_for(
+    memory: MemoryFacade, user_id: str, messages: Sequence[str], below: Iterable[Mapping[str, Any]]
+) -> dict[str, tuple[str, ...]]:
+    """Return the episodes and preferences of a summary, as its fields.
+
+    Args:
+        messages: The messages that it covers.
+        below: The summaries that it covers, as JSON.
+    """
+    said = await reader(memory.store, user_id)(messages)
+    drawn = [
+        edge.to
+        for document in said.values()
+        for edge in document.edges.values()
+        if edge.direction is Direction.IN and edge.kind in FOUNDS
+    ]
+    told = [id_ for value in below for name in ("episodes", "task_preferences") for id_ in value.get(name, ())]
+    ids = list(dict.fromkeys((*drawn, *told)))
+    if not ids:
+        return {}
+    wanted = [GetOp(kind.namespace(user_id), id_) for kind in (EPISODE, FACT) for id_ in ids]
+    found = [item for item in await memory.store.abatch(wanted) if isinstance(item, Item)]
+    return {
+        "episodes": _latest((str(one.value["created_at"]), one.key) for one in found if EPISODE.matches(one.value)),
+        "task_preferences": preferences_among(Fact.from_value(one.value) for one in found if FACT.matches(one.value)),
+    }
+
+
+def preferences_among(facts: Iterable[Fact]) -> tuple[str, ...]:
+    """Return the ids of the believed facts that state a preference, the latest last."""
+    preferred = (fact for fact in facts if fact.current and states_preference(fact.text))
+    return _latest((fact.said_at.isoformat(), fact.id) for fact in preferred)
+
+
+async def told_of_in_chain(
+    memory: MemoryFacade, user_id: str, chain: ContextChain | None, episode_id: str
+) -> list[Change]:
+    """Return the writes that name a conversation's episode in the summaries of its chain."""
+    ids = [entry.id for entry in chain.entries if not entry.is_message] if chain is not None else []
+    found = await memory.records(user_id, MemoryScope.DIALOG, ids) if ids else {}
+    summaries = [Summary.from_value(value) for value in found.values() if SUMMARY.matches(value)]
+    return [
+        put(user_id, summary.model_copy(update={"episodes": (*summary.episodes, episode_id)[-_MOST_NAMED:]}))
+        for summary in summaries
+        if episode_id not in summary.episodes
+    ]
+
+
+def _latest(dated: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(id_ for _, id_ in sorted(dated)[-_MOST_NAMED:])
+
+
+# Expansion of a summary into its sources, level by level, down to the messages.
+
+MIN_PREFIX = 6
+"""Characters of an id that tell the dozen summaries of one chain apart."""
+
+_MAX_DEPTH = 12
+"""Most levels, messages and master included, and one to spare."""
+
+
+@dataclass(frozen=True)
+class Unfolded:
+    """Summary or message, with its sources.
+
+    Args:
+        parts: Its sources, in the order of the conversation; a message has none.
+        missing: The ids of deleted sources.
+    """
+
+    record: Summary | Message
+    parts: tuple[Unfolded, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def messages(self) -> list[Message]:
+        """All messages below, in the order of the conversation."""
+        if isinstance(self.record, Message):
+            return [self.record]
+        return [message for part in self.parts for message in part.messages]
+
+
+async def unfold(memory: MemoryFacade, user_id: str, summary_id: str) -> Unfolded | None:
+    """Return a summary as a tree of its sources, with one round trip a level; None if the owner has no such summary."""
+    found: dict[str, dict[str, Any]] = {}
+    wanted = {summary_id}
+    for _ in range(_MAX_DEPTH):
+        level = await memory.records(user_id, MemoryScope.DIALOG, wanted)
+        found |= level
+        below = (id_ for value in level.values() if SUMMARY.matches(value) for id_ in value["source_ids"])
+        wanted = set(below) - found.keys()
+        if not wanted:
+            break
+    if not SUMMARY.matches(found.get(summary_id, {})):
+        return None
+    return _tree(found[summary_id], found, set())
+
+
+async def find_summary(memory: MemoryFacade, user_id: str, session_id: str, name: str) -> str | None:
+    """Return the id of a summary by its id or prefix: in a conversation's chain, else in any.
+
+    Args:
+        name: The id, or at least its first six characters.
+    """
+    chain = await load_chain(memory, user_id, session_id)
+    entries = [entry.id for entry in chain.entries if not entry.is_message] if chain else []
+    matching = [id_ for id_ in entries if len(name) >= MIN_PREFIX and id_.startswith(name)]
+    if len(matching) == 1:
+        return matching[0]
+    known = await memory.records(user_id, MemoryScope.DIALOG, [name])
+    if SUMMARY.matches(known.get(name, {})):
+        return name
+    if len(name) < MIN_PREFIX:
+        return None
+    # of another conversation, as memory found it
+    summaries = await memory.dialog.every(user_id, kind=SUMMARY.name)
+    named = [str(value["id"]) for value in summaries if str(value["id"]).startswith(name)]
+    return named[0] if len(named) == 1 else None
+
+
+def _tree(value: dict[str, Any], found: Mapping[str, dict[str, Any]], seen: set[str]) -> Unfolded:
+    seen.add(value["id"])
+    if MESSAGE.matches(value):
+        return Unfolded(Message.from_value(value))
+    parts: list[Unfolded] = []
+    missing: list[str] = []
+    for id_ in value["source_ids"]:
+        # each once: what somebody has forged may name a part twice, or itself
+        if id_ in found and id_ not in seen:
+            parts.append(_tree(found[id_], found, seen))
+        elif id_ not in found:
+            missing.append(id_)
+    return Unfolded(Summary.from_value(value), tuple(parts), tuple(missing))
