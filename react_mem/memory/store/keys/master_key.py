@@ -1,7 +1,7 @@
-"""The master key: it wraps the data keys of owners, and comes from outside the database.
+"""The master key, which wraps the data keys of owners and comes from outside the database.
 
-It is 32 bytes in a variable or a file, or a key service (KMS), whose key never comes here. While one master key takes
-the place of another, the former ones are set as well: they only unwrap.
+It is 32 bytes in a variable or a file, or lies in a key service (KMS). During a rotation the former master
+keys are set too, and only unwrap.
 """
 
 from __future__ import annotations
@@ -38,42 +38,38 @@ _DIGEST_BYTES = 16
 
 @runtime_checkable
 class KeyService(Protocol):
-    """A service that wraps keys by one that never leaves it (KMS): what `MEMORY_ENCRYPTION_KEY_FUNCTION` returns."""
+    """A key service (KMS), whose key never leaves it: the result of `MEMORY_ENCRYPTION_KEY_FUNCTION`."""
 
     key_id: str
-    """Name of the key that wraps, which may stand in a database and in a log; another key has another."""
+    """Name of the wrapping key, unique and not secret: it is stored in the database and logged."""
 
     async def wrap(self, key: bytes) -> bytes:
-        """Return 80 bytes wrapped: 64 of an owner's keys, and 16 by which they are known as theirs."""
+        """Return 80 bytes wrapped: 64 of an owner's keys, and a digest of 16 that ties them to the owner."""
 
     async def unwrap(self, wrapped: bytes) -> bytes:
-        """Return what was wrapped, or raise."""
+        """Return the wrapped bytes, or raise."""
 
 
 class KeyWrapper(Protocol):
-    """One master key, wherever it is."""
+    """One master key, in this process or in a key service."""
 
     @property
     def id(self) -> str:
-        """Return its name, which tells nothing of it."""
+        """Return its name, which reveals nothing about the key."""
 
     async def wrap(self, secret: bytes, bound: bytes) -> bytes:
-        """Return a secret wrapped, so that it is unwrapped only as what it is bound to."""
+        """Return a secret wrapped and bound to associated data."""
 
     async def unwrap(self, wrapped: bytes, bound: bytes) -> bytes:
-        """Return what was wrapped.
+        """Return a wrapped secret.
 
         Raises:
-            EncryptionKeyError: If it was wrapped by another, or for something else.
+            EncryptionKeyError: If another key wrapped it, or it is bound to other data.
         """
 
 
 class LocalMasterKey:
-    """A master key of 32 bytes that this process holds.
-
-    Args:
-        key: The bytes.
-    """
+    """A master key of 32 bytes in this process."""
 
     def __init__(self, key: bytes) -> None:
         if len(key) != KEY_BYTES_OF_MASTER_KEY:
@@ -89,7 +85,7 @@ class LocalMasterKey:
         return nonce + self._cipher.encrypt(nonce, secret, bound)
 
     async def unwrap(self, wrapped: bytes, bound: bytes) -> bytes:
-        """Return what was wrapped."""
+        """Return a wrapped secret."""
         try:
             return self._cipher.decrypt(wrapped[:_NONCE_BYTES], wrapped[_NONCE_BYTES:], bound)
         except (InvalidTag, ValueError):
@@ -97,18 +93,14 @@ class LocalMasterKey:
 
 
 class ServiceMasterKey:
-    """A master key that a key service holds.
-
-    Args:
-        service: The service.
-    """
+    """A master key in a key service."""
 
     def __init__(self, service: KeyService) -> None:
         self._service = service
 
     @property
     def id(self) -> str:
-        """Return the name that the service gives its key."""
+        """Return the service's name of the key."""
         return self._service.key_id
 
     async def wrap(self, secret: bytes, bound: bytes) -> bytes:
@@ -117,7 +109,7 @@ class ServiceMasterKey:
         return await self._asked(self._service.wrap, secret + _digest(bound))
 
     async def unwrap(self, wrapped: bytes, bound: bytes) -> bytes:
-        """Return what was wrapped."""
+        """Return a wrapped secret."""
         plain = await self._asked(self._service.unwrap, wrapped)
         secret, digest = plain[:-_DIGEST_BYTES], plain[-_DIGEST_BYTES:]
         if digest != _digest(bound):
@@ -135,12 +127,7 @@ class ServiceMasterKey:
 
 
 class MasterKey:
-    """The master key in use, with former ones, which only unwrap.
-
-    Args:
-        current: What wraps from now on.
-        former: What wrapped before.
-    """
+    """The current master key, with former ones that only unwrap."""
 
     def __init__(self, current: KeyWrapper, former: Sequence[KeyWrapper] = ()) -> None:
         self._current = current
@@ -148,33 +135,23 @@ class MasterKey:
 
     @classmethod
     def of_bytes(cls, key: bytes, *former: bytes) -> MasterKey:
-        """Return the master key of 32 bytes, and of those before it."""
+        """Return a master key of 32 bytes, with former ones."""
         return cls(LocalMasterKey(key), [LocalMasterKey(each) for each in former])
 
     @property
     def id(self) -> str:
-        """Return the name of the key in use, which tells nothing of it."""
+        """Return the name of the current key, which reveals nothing about it."""
         return self._current.id
 
     async def wrap(self, secret: bytes, bound: bytes) -> bytes:
-        """Return a secret wrapped by the key in use.
-
-        Args:
-            secret: The secret.
-            bound: What it is the secret of.
-        """
+        """Return a secret wrapped by the current key and bound to associated data."""
         return await self._current.wrap(secret, bound)
 
     async def unwrap(self, wrapped: bytes, bound: bytes, by: str) -> bytes:
-        """Return what was wrapped.
-
-        Args:
-            wrapped: What `wrap` returned.
-            bound: What it is the secret of.
-            by: The name of the key that wrapped it.
+        """Return a secret wrapped by the key of the id `by`.
 
         Raises:
-            EncryptionKeyError: If that key is not among those set, or it is damaged.
+            EncryptionKeyError: If that key is not set, or the wrapped secret is damaged.
         """
         if by not in self._known:
             raise EncryptionKeyError(
@@ -188,16 +165,16 @@ class MasterKey:
 def make_master_key(
     key: str | None = None, file: Path | None = None, function: str | None = None, former: str | None = None
 ) -> MasterKey | None:
-    """Return the master key that the settings name, or None if they name none. Blocking: it may read a file.
+    """Return the master key of the settings, or None if none is set. Blocking: it may read a file.
 
     Args:
         key: 32 bytes in base64 or hex.
-        file: Holds such a key in its first line, and those before it in the next.
-        function: The path `package.module:function` of what returns a `KeyService`.
-        former: Keys or paths of functions that were in use before, with commas.
+        file: A file with the key in its first line, and former keys in the next.
+        function: Path `package.module:function` of a function that returns a `KeyService`.
+        former: Former keys or paths of functions, separated by commas.
 
     Raises:
-        EncryptionKeyError: If what is set cannot be used; the message names the variable and the cure.
+        EncryptionKeyError: If a setting cannot be used; the message names the variable and the cure.
     """
     named = {KEY: key, FILE: file, FUNCTION: function}
     given = [name for name, value in named.items() if value]
@@ -214,13 +191,10 @@ def make_master_key(
 
 
 def master_key_from_env(environ: Mapping[str, str] = os.environ) -> MasterKey | None:
-    """Return the master key that the environment names, or None if it names none. Blocking: it may read a file.
-
-    Args:
-        environ: The environment to read.
+    """Return the master key of the environment, or None if none is set. Blocking: it may read a file.
 
     Raises:
-        EncryptionKeyError: If what is set cannot be used; the message names the variable and the cure.
+        EncryptionKeyError: If a setting cannot be used; the message names the variable and the cure.
     """
     check_names(environ)
     key, file, function, former = (environ.get(name, "").strip() for name in (KEY, FILE, FUNCTION, FORMER))
@@ -228,7 +202,7 @@ def master_key_from_env(environ: Mapping[str, str] = os.environ) -> MasterKey | 
 
 
 def new_master_key() -> str:
-    """Return 32 random bytes, as the settings take them."""
+    """Return a new random master key in base64."""
     return base64.b64encode(os.urandom(KEY_BYTES_OF_MASTER_KEY)).decode()
 
 
@@ -314,14 +288,11 @@ _WANTED = (
 
 
 def make_receipt_key(text: str | None, file: Path | None) -> Ed25519PrivateKey | None:
-    """Return the key that receipts are signed with, or None where none is given. Blocking: it may read a file.
-
-    Args:
-        text: The key.
-        file: A file with it.
+    """Return the operator's signing key for receipts, or None if none is set. Blocking: it may read a file.
 
     Raises:
-        StorageError: If it cannot be used; the message names the variable and the cure, and holds nothing of the key.
+        StorageError: If it cannot be used; the message names the variable and the cure, and contains nothing of
+            the key.
     """
     if text and file is not None:
         raise StorageError(f"{RECEIPT_KEY} and {RECEIPT_KEY_FILE} say the same; keep one of them.")
