@@ -1,7 +1,8 @@
-"""Sealing of what is there already, while others read and write: rows in plain, and rows that a former data key sealed.
+"""Online encryption of existing rows: plain rows, and rows sealed with a former data key.
 
-It goes owner by owner in small transactions, each of which holds back that owner's writers for some 30 ms. It can be
-stopped and begun again: each row says by what it is sealed. Ids and times stay, so that nobody sees a difference.
+It works owner by owner in small transactions, each of which blocks that owner's writers for some 30 ms. It can
+be stopped and started again, since each row names the key that sealed it. Ids and times stay, so no reader
+notices.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from react_mem.memory.store.transactions import until_no_deadlock
 from react_mem.memory.store.writes import IndexRow, columns, revise
 
 _ITEMS = 100
-"""Items a transaction."""
+"""Items in one transaction."""
 
 _OWNERS = 1_000
 
@@ -114,10 +115,10 @@ Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 
 class Resealed(NamedTuple):
-    """Number of items that were sealed.
+    """Numbers of sealed items.
 
     Args:
-        from_plain: Items that had been in plain.
+        from_plain: Items that were plain.
         anew: Items that a former data key had sealed.
     """
 
@@ -125,18 +126,18 @@ class Resealed(NamedTuple):
     anew: int = 0
 
     def plus(self, other: Resealed) -> Resealed:
-        """Return both together."""
+        """Return the sum of both."""
         return Resealed(self.from_plain + other.from_plain, self.anew + other.anew)
 
 
 class _SealedRows(NamedTuple):
-    """Rows of an owner as they are to be: first what is in plain now, under its key in plain, then what is sealed.
+    """New rows of an owner.
 
     Args:
-        moved: (prefix, key, key of the sealed row, value) of each item.
-        moved_texts: Of each of their texts the row as it is to be, with the key in plain.
-        set: (prefix, key, value) of each item.
-        set_texts: Their texts.
+        moved: (prefix, plain key, keyed id, value) of each plain item.
+        moved_texts: Index rows of the plain items, each with the item's plain key.
+        set: (prefix, key, value) of each item sealed before.
+        set_texts: Index rows of the items sealed before.
     """
 
     moved: list[tuple[str, str, str, str]]
@@ -146,7 +147,7 @@ class _SealedRows(NamedTuple):
 
 
 async def owners_of(pool: Pool) -> AsyncIterator[str]:
-    """Yield the owners of everything in a database, in order."""
+    """Yield all owners in a database, in order."""
     last = ""
     while True:
         async with pool.connection() as conn:
@@ -159,15 +160,10 @@ async def owners_of(pool: Pool) -> AsyncIterator[str]:
 
 
 async def reseal(pool: Pool, ring: KeyRing, report: Callable[[int, int], None]) -> Resealed:
-    """Seal what is in plain, and anew what former data keys have sealed; those keys go.
+    """Seal all plain items, seal the items of former data keys again, and delete those keys.
 
     Args:
-        pool: The database.
-        ring: The keys of its owners.
-        report: Is told after each transaction how many items were sealed so far, and of how many.
-
-    Returns:
-        How much it was.
+        report: Called after each transaction with the number of items sealed so far, and of all.
     """
     async with pool.connection() as conn:
         row = await (await conn.execute(_LEFT, (SEALED,))).fetchone()
@@ -186,13 +182,7 @@ async def reseal(pool: Pool, ring: KeyRing, report: Callable[[int, int], None]) 
 
 
 async def renew(pool: Pool, ring: KeyRing, owner: str) -> None:
-    """Give an owner a new data key, which seals from now on; what the one before has sealed it still opens.
-
-    Args:
-        pool: The database.
-        ring: The keys of its owners.
-        owner: The owner.
-    """
+    """Give an owner a new data key that seals from now on; the former key still opens older values."""
     ring.forget(owner)
     key = await ring.of(owner)
     made = await ring.wrapped(owner, key.renewed())
@@ -294,7 +284,7 @@ def _index_row(text: DictRow) -> IndexRow:
 
 
 def _with_words(row: IndexRow, value: Any, names: Sequence[str]) -> IndexRow:
-    """Return a row with the words of its text, which one that LangGraph's own store has written lacks."""
+    """Return a row with the words of its text, which are missing where LangGraph's own store wrote it."""
     if row.words is not None:
         return row
     entries = entries_of_text(value, row.field_name, names)
@@ -325,14 +315,10 @@ PoolOfDataKeyRotation = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 
 async def begin_rotation(pool: PoolOfDataKeyRotation, ring: KeyRing) -> tuple[datetime, bool]:
-    """Begin to give every owner a new data key, or go on with what was begun and not ended.
-
-    Args:
-        pool: The database.
-        ring: The keys of its owners.
+    """Start a rotation of all data keys, or continue an unfinished one.
 
     Returns:
-        When it was begun, and whether that was before.
+        The start of the rotation, and true if it is continued.
     """
     before = await _begun(pool)
     if before is not None and await _is_open(pool, before):
@@ -348,16 +334,10 @@ async def begin_rotation(pool: PoolOfDataKeyRotation, ring: KeyRing) -> tuple[da
 async def renew_all(
     pool: PoolOfDataKeyRotation, ring: KeyRing, begun: datetime, report: Callable[[int, int], None]
 ) -> int:
-    """Give every owner a new data key who has none that is younger than the rotation.
+    """Give a new data key to every owner with a key from before the rotation, and return the number of owners.
 
     Args:
-        pool: The database.
-        ring: The keys of its owners.
-        begun: When the rotation was begun.
-        report: Is told after each owner how many it were so far, and of how many.
-
-    Returns:
-        How many owners it were.
+        report: Called after each owner with the number of owners done, and of all.
     """
     async with pool.connection() as conn:
         row = await (await conn.execute(_COUNT, (begun,))).fetchone()
@@ -371,7 +351,7 @@ async def renew_all(
 
 
 async def end_rotation(pool: PoolOfDataKeyRotation, ring: KeyRing) -> None:
-    """Note that everything is sealed by the new data keys: the next rotation makes new ones."""
+    """Mark the rotation as finished; the next one makes new keys."""
     async with pool.connection() as conn:
         await conn.execute(_END, (_BEGUN,))
     ring.forget(_BEGUN)

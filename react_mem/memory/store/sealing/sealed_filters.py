@@ -1,4 +1,4 @@
-"""Filters of searches over sealed items: the database answers what the skeletons tell, this process the rest."""
+"""Filters of searches over sealed items: the database tests the skeleton's fields, this process all others."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class SplitFilter:
     """A filter in parts.
 
     Args:
-        plain: What the database compares as it is.
-        keyed: Fields of which it compares the hashes, each with what may stand there.
-        rest: What is told from the opened values.
+        plain: Conditions on readable fields.
+        keyed: Hashed fields with their possible values.
+        rest: Conditions on opened values.
     """
 
     plain: dict[str, Any] = field(default_factory=dict)
@@ -30,12 +30,11 @@ class SplitFilter:
 
     @classmethod
     def of(cls, path: str, conditions: Mapping[str, Any] | None, key: OwnerKey | None) -> SplitFilter:
-        """Return a filter in parts.
+        """Return the parts of a filter over a namespace.
 
         Args:
-            path: The namespace that is searched, its labels joined by dots.
-            conditions: The filter.
-            key: The owner's key; None where there are several owners, or nothing is sealed.
+            path: The namespace, its labels joined by dots.
+            key: The owner's key; None for several owners, or for an owner without sealed rows.
         """
         found = cls()
         for name, expected in storable(conditions or {}).items():
@@ -50,11 +49,10 @@ class SplitFilter:
         return found
 
     def of_keyed(self, parameters: Parameters, within: str | None) -> str:
-        """Return the conditions on keyed fields, as they follow others.
+        """Return the SQL conditions on hashed fields, each after an AND.
 
         Args:
-            parameters: Takes the conditions' values.
-            within: The owner behind whose wall items are listed; None where they are not.
+            within: The owner, if items are listed under row-level security; else None.
         """
         return "".join(
             f" AND {condition}"
@@ -63,7 +61,7 @@ class SplitFilter:
         )
 
     def passes(self, value: Mapping[str, Any]) -> bool:
-        """Return whether an opened value meets what the database could not tell."""
+        """Return true if an opened value meets the conditions outside the database."""
         return not self.rest or meets(value, self.rest)
 
 
@@ -78,7 +76,7 @@ def _keyed(name: str, values: list[str], parameters: Parameters, within: str | N
 
 
 def meets(value: Mapping[str, Any], conditions: Mapping[str, Any]) -> bool:
-    """Return whether a value meets a filter, as the statements of `memory.store.searches` have it.
+    """Return true if a value meets a filter, by the rules of the SQL in `memory.store.searches`.
 
     >>> meets({"n": 9, "of": {"who": "Ann"}}, {"n": {"$gte": 9, "$lt": 10}, "of": {"who": "Ann"}, "gone": None})
     True
@@ -108,7 +106,7 @@ def _compares(actual: Any, operator: str, operand: Any) -> bool:
 
 
 def _equals(one: Any, other: Any) -> bool:
-    """Return whether two JSON values are the same; unlike in Python, true is not 1."""
+    """Return true if two JSON values are equal; unlike in Python, true is not 1."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(_equals(one[name], other[name]) for name in one)
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
@@ -121,7 +119,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_flat(expected: Any) -> bool:
-    """Return whether an operand is one that a skeleton's field can be compared with."""
+    """Return true if an operand can be compared with a readable field."""
     if isinstance(expected, Mapping):
         return bool(expected) and all(
             str(name).startswith("$") and _is_flat(part) and not isinstance(part, Mapping)

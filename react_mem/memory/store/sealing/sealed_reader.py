@@ -1,4 +1,4 @@
-"""Reading items of a database whose items are sealed: as `memory.store.reading` does, and opening what is found."""
+"""Reading of items from an encrypted database: as in `memory.store.reading`, and opening the rows."""
 
 from __future__ import annotations
 
@@ -58,13 +58,12 @@ _FOUND = """
 
 
 class SealedTarget(NamedTuple):
-    """A search, and how it is carried out.
+    """A search with its plan.
 
     Args:
-        number: What its rows have as `search`.
-        op: The search.
-        split: Its filter.
-        nearest: What is nearest, and how near; None to list by time.
+        number: Value of the column `search` in its rows.
+        split: The parts of its filter.
+        nearest: The nearest items with their scores; None to list by time.
     """
 
     number: int
@@ -73,22 +72,19 @@ class SealedTarget(NamedTuple):
     nearest: Nearest | None = None
 
     def is_complete(self, found: Sequence[Any]) -> bool:
-        """Return whether what passed is all there is, or enough."""
+        """Return true if enough rows passed, or no more exist."""
         return self.nearest is None or self.nearest.is_all or len(found) >= self.op.limit + self.op.offset
 
 
 def sealed_statement(
     targets: Sequence[SealedTarget], keys: Keys, *, omit_expired: bool, is_walled: bool
 ) -> tuple[bytes, dict[str, Any]]:
-    """Return one statement for all searches, and its parameters.
+    """Return one statement for all searches, with its parameters.
 
-    Its rows, in no order, have `search`, `score` and the item's columns.
+    Its rows are unordered and have `search`, `score` and the item's columns.
 
     Args:
-        targets: The searches.
-        keys: The keys of owners.
-        omit_expired: Whether expired items are left out.
-        is_walled: Whether it is sent behind a wall.
+        is_walled: Whether it runs under row-level security.
     """
     parameters = Parameters()
     parts = []
@@ -138,14 +134,7 @@ _OWNERS = "SELECT DISTINCT v.owner FROM store_vectors v WHERE {in_namespace}"
 
 @dataclass(frozen=True)
 class SealedReader:
-    """Reads from one database, with the keys of the owners that are read.
-
-    Args:
-        seal: Opens what is found.
-        keys: The keys.
-        model: The embedding model's name.
-        omit_expired: Whether what has expired is left out.
-    """
+    """Reader of one database with the keys of the owners that are read."""
 
     seal: StoreSeal
     keys: Keys
@@ -162,18 +151,16 @@ class SealedReader:
         *,
         beside: Sequence[tuple[LiteralString, Any]] = (),
     ) -> list[list[DictRow]]:
-        """Put the results of reads where they belong, and return the rows of other statements.
+        """Put the results of reads in place, and return the rows of other statements.
 
         Args:
-            conn: The connection.
-            reads: What to read.
-            results: Where to put it, one place an operation of the batch.
-            targets: How the searches are carried out, in their order.
-            known: What is at hand of owners.
+            results: The results, one place for each operation of the batch.
+            targets: The plans of the searches, in their order.
+            known: The owner indexes in this process.
             beside: Statements about these owners that are sent after the others; their rows are read in binary form.
 
         Raises:
-            SealError: If something does not open: its owner has another key by now.
+            SealError: If a row does not open: its owner has another key by now.
         """
         gets = reads.gets
         whose = {*reads.owners_read, *known}
@@ -200,12 +187,7 @@ class SealedReader:
         return [await cursor.fetchall() for cursor in others]
 
     async def targets(self, reads: Reads, known: Mapping[str, OwnerTexts]) -> list[SealedTarget]:
-        """Return how the searches of a batch are carried out.
-
-        Args:
-            reads: The batch.
-            known: What is at hand of owners.
-        """
+        """Return the plans of a batch's searches."""
         return [
             await self._target(number, op, reads.queries[op.query] if op.query else None, known, candidates(op))
             for number, (_, op) in enumerate(reads.searches)
@@ -241,7 +223,7 @@ class SealedReader:
     async def unindexed(
         self, conn: AsyncConnection[DictRow], prefix: str, kind: str, *, after: str, limit: int
     ) -> list[str]:
-        """Return the keys of a namespace's items that the index holds nothing of: see `MemoryStore.aunindexed`."""
+        """Return the keys of a namespace's items without an index row: see `MemoryStore.aunindexed`."""
         owner = owner_of_path(prefix)
         asked = {**self._behind(prefix, after), "owner": owner, "kind": kind, "limit": limit}
         async with walled(conn, [owner]):
@@ -304,7 +286,7 @@ class SealedReader:
         found: list[DictRow],
         known: Mapping[str, OwnerTexts],
     ) -> list[list[DictRow]]:
-        """Return the rows of the one statement by search, and search again what it has not found enough of."""
+        """Return the rows of the statement by search, after a second search for each that found too few."""
         if any(target.nearest is not None for target in targets) and any(
             each.model != self.model for each in known.values()
         ):
@@ -325,12 +307,7 @@ class SealedReader:
 
 
 async def owners_of_queries(conn: AsyncConnection[DictRow], reads: Reads) -> set[str]:
-    """Return the owners among whose texts something is searched for: also where that is said of no one in particular.
-
-    Args:
-        conn: A connection.
-        reads: The searches.
-    """
+    """Return the owners of the texts that a batch searches, including searches across owners."""
     owners = set(reads.owners)
     for path in {".".join(op.namespace_prefix) for _, op in reads.searches if op.query}:
         if owner_within(path) is None:
@@ -342,7 +319,7 @@ async def owners_of_queries(conn: AsyncConnection[DictRow], reads: Reads) -> set
 
 
 def _by_search(targets: Sequence[SealedTarget], rows: Sequence[DictRow]) -> dict[int, list[DictRow]]:
-    """Return the rows of each search that pass its filter, in their order, each item once."""
+    """Return the rows of each search that pass its filter, ranked, each item once."""
     found: dict[int, list[DictRow]] = {}
     for target in targets:
         own = {

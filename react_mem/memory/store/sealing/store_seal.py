@@ -1,7 +1,7 @@
-"""Seal of a store: what is written is sealed on its way to the database, and what is read opened on its way from there.
+"""Encryption of a store: rows are sealed on the way to the database and opened on the way back.
 
-A database that has just been given a key holds rows that are sealed and rows that are not: items are looked up by both
-of their keys, and one that is written again takes the place of its row in plain.
+A database that has just been given a key has sealed and plain rows: an item is looked up by both of its keys,
+and a write replaces its plain row.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from react_mem.memory.store.stored_text import storable
 from react_mem.memory.store.writes import ItemRow, Writes
 
 Keys = Mapping[str, OwnerKey]
-"""The keys of owners; nothing is sealed of who has none."""
+"""Keys by owner; an owner without a key has no sealed row."""
 
 Result = TypeVar("Result")
 
 _INLINE = 100_000
-"""Characters and bytes that are sealed or opened on the event loop, in a few milliseconds; more, beside it."""
+"""Characters and bytes that are sealed or opened on the event loop, in a few milliseconds; more go to a thread."""
 
 _ATTEMPTS = 3
-"""Times that something is done again with keys that have just been read: they changed meanwhile."""
+"""Attempts with fresh keys, if keys change meanwhile."""
 
 _BYTES_A_ROW = 1_500
 
@@ -48,35 +48,25 @@ _LIVE = "SELECT k.owner, k.version FROM memory_keys k WHERE k.owner = ANY(%s::te
 
 
 class StoreSeal:
-    """Seal of the rows of a store, by the keys of their owners.
-
-    Args:
-        ring: The keys of owners.
-    """
+    """Encryption of a store's rows with the keys of their owners."""
 
     def __init__(self, ring: KeyRing) -> None:
         self._ring = ring
 
     async def keys(self, owners: Collection[str], conn: AsyncConnection[DictRow] | None = None) -> Keys:
-        """Return the keys of those owners who have one.
+        """Return the existing keys of owners.
 
         Args:
-            owners: The owners.
-            conn: A connection to read them by; by default one of the pool's, so that the caller must hold none.
+            conn: A connection to read with; by default one of the pool's, and then the caller must hold none.
         """
         return await self._ring.find(sorted(owners), conn)
 
     def forget(self, owners: Collection[str]) -> None:
-        """Let go of the keys of owners, which are others by now."""
+        """Drop the cached keys of owners, after a change."""
         self._ring.forget(*owners)
 
     async def with_keys(self, owners: Collection[str], use: Callable[[Keys], Awaitable[Result]]) -> Result:
-        """Return what is done with the keys of owners, once more where a key turns out to be another by now.
-
-        Args:
-            owners: The owners.
-            use: Does it; it may be called again.
-        """
+        """Return the result of `use`, called again with fresh keys if one has changed."""
         for _ in range(_ATTEMPTS - 1):
             try:
                 return await use(await self.keys(owners))
@@ -87,17 +77,11 @@ class StoreSeal:
         return await use(await self.keys(owners))
 
     def statement(self, owners: Collection[str]) -> tuple[str, tuple[list[str]]]:
-        """Return the statement that tells the keys in use, for `is_current`."""
+        """Return the statement that reads the current keys' versions, for `is_current`."""
         return _LIVE, (sorted(owners),)
 
     def is_current(self, keys: Keys, owners: Collection[str], rows: Sequence[DictRow]) -> bool:
-        """Return whether keys are those in use; those that are not are forgotten.
-
-        Args:
-            keys: The keys.
-            owners: Whose they are.
-            rows: The answer to the statement.
-        """
+        """Return true if keys are current, by the rows of the statement; drop outdated ones from the cache."""
         live = {row["owner"]: row["version"] for row in rows}
         known = {owner: key.version for owner, key in keys.items()}
         other = [owner for owner in owners if live.get(owner) != known.get(owner)]
@@ -105,11 +89,7 @@ class StoreSeal:
         return not other
 
     async def sealed(self, writes: Writes) -> Writes:
-        """Return writes as they are stored.
-
-        Args:
-            writes: Writes as an application has them.
-        """
+        """Return writes sealed."""
         keys = {owner: await self._ring.of(owner) for owner in sorted(writes.owners)}
         size = sum(len(item.value) for item in writes.items) + _BYTES_A_ROW * len(writes.rows)
         if size > _INLINE:
@@ -119,13 +99,7 @@ class StoreSeal:
     async def held(
         self, prefix: str, item: str, value: dict[str, Any] | None
     ) -> list[tuple[str, str, dict[str, Any] | None]]:
-        """Return what a row may hold where an item holds a value: prefix, key and value of each.
-
-        Args:
-            prefix: The item's namespace.
-            item: The item's key.
-            value: The value; None where there is to be no item.
-        """
+        """Return every row (prefix, key, value) that may store an item's value; None stands for no item."""
         key = await self._ring.of(owner_of_path(prefix))
         if value is None:
             return [(prefix, key.keyed(item), None)]
@@ -134,12 +108,7 @@ class StoreSeal:
         return [*((prefix, stored, one) for one in sealed), (prefix, item, value)]
 
     async def until_current(self, owners: Collection[str], write: Callable[[], Awaitable[Result]]) -> Result:
-        """Return what a write returns, sealed anew where its key was not the one in use any more.
-
-        Args:
-            owners: Whom it writes for.
-            write: Seals and writes; it may be called again.
-        """
+        """Return the result of `write`, called again as long as it sealed with an outdated key."""
         # each of them may be given a new key meanwhile, one after another
         for _ in range(_ATTEMPTS + len(owners)):
             try:
@@ -154,11 +123,10 @@ class StoreSeal:
         )
 
     async def opened(self, rows: Sequence[DictRow], keys: Keys) -> list[DictRow]:
-        """Return rows of `store` opened: their `value` decoded, their `key` the item's own, `stored_key` the row's.
+        """Return rows of `store` opened: `value` decoded, `key` the item's plain key, `stored_key` the row's.
 
         Args:
             rows: The rows, their values as text.
-            keys: The keys of their owners.
 
         Raises:
             SealError: If one does not open.
@@ -170,12 +138,11 @@ class StoreSeal:
     async def opened_index(
         self, key: OwnerKey | None, rows: Sequence[DictRow], own_keys: Callable[[str], list[str]]
     ) -> None:
-        """Open rows of the index where they are: see `sealed_entries.opened_rows`.
+        """Open index rows in place: see `sealed_entries.opened_rows`.
 
         Args:
-            key: The owner's; None where nothing is sealed.
-            rows: The rows.
-            own_keys: Tells of a namespace the keys of items that are known.
+            key: The owner's key; None if there is none.
+            own_keys: Returns the known plain keys of a namespace.
         """
         if key is None:
             if any(row.get("is_sealed") for row in rows):
@@ -190,7 +157,7 @@ class StoreSeal:
 
 
 def both_keys(keys: Keys, prefix: str, item: str) -> list[str]:
-    """Return the keys of the rows that an item may be: sealed, where its owner has a key, and in plain."""
+    """Return the keys of the rows that may store an item: the keyed id if its owner has a key, and the plain key."""
     key = keys.get(owner_of_path(prefix))
     return [item] if key is None else [key.keyed(item), item]
 
