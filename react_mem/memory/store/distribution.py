@@ -1,12 +1,11 @@
-"""The database's tables over the nodes of a Citus cluster, each owner's rows on one of them.
+"""Distribution of the database's tables over the nodes of a Citus cluster.
 
-What belongs to an owner is distributed by owner, and lies together; a thread's checkpoints are by thread; what is small
-is everywhere. It is done in two steps, and either can be done again: what an interrupted one has left behind is done by
-the next. First goes what only one server can have: LangGraph's own store cannot write from then on. Then all tables are
-distributed in one transaction, in which reads go on and writes wait.
+Owned tables are distributed by owner and co-located, checkpoints by thread; small tables are on every node.
+There are two resumable steps. The first drops features of a single server: LangGraph's own store cannot write
+from then on. The second distributes all tables in one transaction, during which reads continue and writes
+wait.
 
-A database that is distributed stays so: after its tables were brought up to date, what is new among them is distributed
-too.
+A distributed database stays distributed: each migration distributes its new tables too.
 """
 
 from __future__ import annotations
@@ -57,10 +56,10 @@ log = logging.getLogger(__name__)
 
 
 async def drop_samples(conn: Connection) -> list[str]:
-    """Have no samples kept of what was said, and return of which columns there were some.
+    """Stop the planner's statistics of columns with content, on every node, and return the columns that had some.
 
     Args:
-        conn: An autocommit connection to the coordinator, in a database that is distributed.
+        conn: An autocommit connection to the coordinator of a distributed database.
     """
     done = []
     for row in await (await conn.execute(_SAMPLED)).fetchall():
@@ -93,10 +92,10 @@ Report = Callable[[str], None]
 Count = Callable[[int, int], None]
 
 _LOCK = 0x6D65_6D63_6974_7573
-"""`memcitus`: what those who distribute queue for."""
+"""`memcitus`: advisory lock of a distribution."""
 
 REFERENCE = "everywhere"
-"""Column of a table that is small, and whole on each node."""
+"""Marks a small table with a copy on each node."""
 
 TABLES: Mapping[str, str] = {
     **dict.fromkeys(
@@ -113,7 +112,7 @@ TABLES: Mapping[str, str] = {
     **dict.fromkeys(("memory_owners", "store", "store_vectors", "memory_keys"), "owner"),
     **dict.fromkeys(("checkpoints", "checkpoint_blobs", "checkpoint_writes"), "thread_id"),
 }
-"""The column that each table is distributed by; the first of a column is what the others lie beside."""
+"""Distribution column of each table; the first table of a column is the one that the others are co-located with."""
 
 _IS_DISTRIBUTED = "SELECT to_regclass('pg_dist_partition') IS NOT NULL AS citus"
 _STATE = """
@@ -148,14 +147,13 @@ _FUNCTIONS = """
 
 
 class _Table(NamedTuple):
-    """A table as it stands.
+    """State of a table.
 
     Args:
-        name: Its name.
         distributed: Whether it is distributed or on all nodes.
-        method: Citus's letter for how.
-        column: The column that it is distributed by.
-        left_behind: Bytes of its rows from before, which nobody sees any more.
+        method: Citus's letter for the method.
+        column: The column of the distribution.
+        left_behind: Bytes of the coordinator's old rows, which nobody reads any more.
     """
 
     name: str
@@ -166,13 +164,13 @@ class _Table(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """Return whether it is as it is to be."""
+        """Return true if it is distributed as `TABLES` demands."""
         by = self.column if self.method == "h" else REFERENCE if self.method == "n" else None
         return by == TABLES[self.name]
 
 
 async def is_distributed(conn: ConnectionOfDistribution) -> bool:
-    """Return whether this database's memories are on the nodes of a cluster."""
+    """Return true if this database's memories are on the nodes of a cluster."""
     row = await (await conn.execute(_IS_DISTRIBUTED)).fetchone()
     if row is None or not row["citus"]:
         return False
@@ -180,7 +178,7 @@ async def is_distributed(conn: ConnectionOfDistribution) -> bool:
 
 
 async def keep_distributed(conn: ConnectionOfDistribution) -> None:
-    """Distribute what is new among the tables of a database that is distributed; nothing happens to another."""
+    """Distribute the new tables of a distributed database; do nothing to any other."""
     if await is_distributed(conn):
         await distribute_tables(conn, lambda done: None)
 
@@ -188,15 +186,15 @@ async def keep_distributed(conn: ConnectionOfDistribution) -> None:
 async def distribute_tables(
     conn: ConnectionOfDistribution, report: Report, count: Count = lambda done, total: None
 ) -> None:
-    """Distribute the tables that are not, and adapt what goes with them. Writes wait until it is done.
+    """Distribute all tables that are not yet, with their functions and statistics. Writes wait until then.
 
     Args:
-        conn: An autocommit connection to the coordinator of a cluster that can: see `distribute`.
-        report: Is told each step that was necessary.
-        count: Is told how many tables are distributed so far, and of how many: they are so together or not at all.
+        conn: An autocommit connection to the coordinator of a suitable cluster: see `distribute`.
+        report: Called with each step that was necessary.
+        count: Called with the number of distributed tables and of all: all are distributed together or none.
 
     Raises:
-        StorageError: If a table cannot be distributed; the message says why.
+        StorageError: If a table cannot be distributed; the message names the reason.
     """
     tables = await _tables(conn)
     for table in tables:
@@ -229,7 +227,7 @@ async def _tables(conn: ConnectionOfDistribution) -> list[_Table]:
 
 
 async def _queue(conn: ConnectionOfDistribution) -> None:
-    """Wait for others who distribute, as processes may that start at the same time; all of them do so on this node."""
+    """Wait for concurrent distributions, as of processes that start at the same time; all of them run on this node."""
     await conn.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
 
 
