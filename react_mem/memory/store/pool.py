@@ -59,7 +59,7 @@ class KeptConnection:
         self,
         timeout: float | None,  # noqa: ASYNC109 - psycopg's signature
     ) -> AsyncIterator[AsyncConnection[DictRow]]:
-        """Lend the kept connection, taken from the pool if there is none; not reentrant.
+        """Lend the connection, taken from the pool if there is none; not reentrant.
 
         Args:
             timeout: Seconds to wait for one; by default the pool's.

@@ -1,15 +1,15 @@
-"""Prompts that are replaced at run time: versions in the store, one of them active, the files in prompts/ as default.
+"""Prompts replaced at run time: versions in the store, one of them active, with the files in prompts/ as default.
 
-A deployment that words a prompt differently needs no release for it:
+A deployment changes a prompt's wording without a release:
 
     async with open_store() as store:  # of react_mem.memory.opening; in a graph, runtime.store
         prompts = PromptVersions(store)
         await prompts.put("chat_summary_next", text, note="asks for the order number")
-        await prompts.rollback("chat_summary_next")  # back to what was active before
+        await prompts.rollback("chat_summary_next")  # back to the former active version
         await prompts.activate("chat_summary_next", 0)  # back to the file
 
-Prompts belong to the deployment and to no user: they are in a namespace of their own, and no route of the server
-writes them. Who may open the store may.
+Prompts belong to the deployment, not to a user: they have a namespace of their own, and no route of the server
+writes them. Whoever may open the store may.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from react_mem.prompts import load_prompt
 
 ROOT = "prompts"
 FILE = 0
-"""The version that every prompt has: its file."""
+"""Version number of a prompt's file."""
 
 MAX_CHARS = 50_000
-"""Of one version: the longest prompt that is shipped has a tenth of it."""
+"""Most characters of a version: the longest shipped prompt has a tenth of it."""
 
 TTL = 10.0
 """Seconds until every process uses a change. The process that makes it uses it at once."""
 
 READ_TIMEOUT = 2.0
-"""Seconds a request waits for the store; it answers in milliseconds, and the file is always there."""
+"""Seconds that a request waits for the store, which answers in milliseconds; the file is the fallback."""
 
 _HEAD = "head"
 _MAX_VERSIONS = 10_000
@@ -60,9 +60,9 @@ class PromptVersion(BaseModel, frozen=True):
 
     Args:
         version: Its number, counted from 1; 0 is the file.
-        text: What the model is told.
-        note: What it is for, for people.
-        created_at: When it was put; None for the file.
+        text: The prompt.
+        note: A note for people.
+        created_at: Time of creation; None for the file.
         active: Whether it is in use.
     """
 
@@ -75,12 +75,12 @@ class PromptVersion(BaseModel, frozen=True):
 
 @dataclass(frozen=True)
 class Prompt:
-    """Text of a prompt that is in use.
+    """Text of a prompt in use.
 
     Args:
-        text: What the model is told, to be filled in with `str.format` where the file is.
-        version: Which version that is; 0 for the file.
-        problem: Why it is not the active one, or may not be; empty if it is.
+        text: The prompt, to be filled in with `str.format` if the file is.
+        version: Its version; 0 for the file.
+        problem: Why it is not, or may not be, the active version; empty if it is.
     """
 
     text: str
@@ -89,7 +89,7 @@ class Prompt:
 
 
 class _Head(BaseModel):
-    """Versions of a prompt, the active one, and those that were active before, the last one last."""
+    """State of a prompt: the latest version, the active one, and the formerly active ones, the last one last."""
 
     latest: int = 0
     active: int = FILE
@@ -102,15 +102,14 @@ class _Head(BaseModel):
 
 
 class ReadPrompts(dict[str, tuple[float, Prompt]]):
-    """Cache of a store's prompts in this process, with the time of reading."""
+    """Cache of a store's prompts in this process, with their expiry."""
 
 
 class PromptVersions:
     """The prompts of one store.
 
     Args:
-        store: Where versions are kept.
-        ttl: Seconds for which this process uses what it has read.
+        ttl: Seconds that this process caches a prompt.
     """
 
     def __init__(self, store: BaseStore, *, ttl: float = TTL) -> None:
@@ -119,15 +118,15 @@ class PromptVersions:
         self._read = kept_with(store, ReadPrompts)
 
     async def current(self, name: str) -> Prompt:
-        """Return the prompt to use now. It never fails for the store's sake.
+        """Return the prompt to use now, also when the store fails.
 
-        While the store cannot be read, what this process has read before goes on, else the file; the result says so.
+        In that case it is the cached prompt, else the file, and the result names the problem.
 
         Args:
             name: The prompt's file in prompts/, without `.md`.
 
         Raises:
-            ValueError: If there is no such prompt; it lists the ones there are.
+            ValueError: If there is no such prompt; the message lists all.
         """
         default = await _file(name)
         until, known = self._read.get(name, (0.0, None))
@@ -144,19 +143,15 @@ class PromptVersions:
         return prompt
 
     async def put(self, name: str, text: str, *, note: str = "", activate: bool = True) -> PromptVersion:
-        """Store a new version.
+        """Store a new version, and return it with its number.
 
         Args:
             name: The prompt's file in prompts/, without `.md`.
-            text: What the model is to be told.
-            note: What it is for, for people.
-            activate: Whether it is used from now on.
-
-        Returns:
-            The version, with its number.
+            note: A note for people.
+            activate: Whether to use it from now on.
 
         Raises:
-            PromptError: If the text cannot stand in for the file, for want of a placeholder for example.
+            PromptError: If the text cannot replace the file, for example for want of a placeholder.
             ValueError: If there is no such prompt.
         """
         text = text.strip()
@@ -173,11 +168,7 @@ class PromptVersions:
         return version.model_copy(update={"active": head.active == version.version})
 
     async def get(self, name: str, version: int | None = None) -> PromptVersion:
-        """Return a version.
-
-        Args:
-            name: The prompt.
-            version: Its number; by default the active one.
+        """Return a version, by default the active one.
 
         Raises:
             PromptError: If there is no such version.
@@ -208,14 +199,10 @@ class PromptVersions:
         return [*sorted(versions, key=lambda one: one.version, reverse=True), file]
 
     async def activate(self, name: str, version: int) -> PromptVersion:
-        """Use a version from now on.
-
-        Args:
-            name: The prompt.
-            version: Its number; 0 for the file.
+        """Use a version from now on; 0 is the file.
 
         Raises:
-            PromptError: If there is no such version, or it cannot stand in for the file any more.
+            PromptError: If there is no such version, or it can no longer replace the file.
             ValueError: If there is no such prompt.
         """
         chosen = await self.get(name, version)
@@ -225,10 +212,10 @@ class PromptVersions:
         return chosen.model_copy(update={"active": True})
 
     async def rollback(self, name: str) -> PromptVersion:
-        """Use what was active before the active version, again and again further back.
+        """Use the formerly active version again; each call goes one further back.
 
         Raises:
-            PromptError: If nothing was.
+            PromptError: If there is none.
             ValueError: If there is no such prompt.
         """
         await _file(name)
@@ -260,7 +247,7 @@ class PromptVersions:
     async def _change(
         self, name: str, step: Callable[[_Head], tuple[_Head, Sequence[PromptVersion]]]
     ) -> tuple[_Head, Sequence[PromptVersion]]:
-        """Read, decide, write, as if nobody else changed the same prompt."""
+        """Change a prompt's state and add versions, in one transaction."""
         namespace = _namespace(name)
 
         async def change(before: dict[str, Any] | None) -> tuple[tuple[_Head, Sequence[PromptVersion]], list[PutOp]]:
@@ -275,11 +262,7 @@ class PromptVersions:
 
 
 def problem_of(text: str, default: str) -> str:
-    """Return why a text cannot stand in for a prompt's file; empty if it can.
-
-    Args:
-        text: The text.
-        default: The file's.
+    """Return why a text cannot replace a prompt's file; empty if it can.
 
     >>> problem_of("Sum up.", "Sum up in {length} characters.")
     'it lacks the placeholder {length}, which the file has; write it where that value belongs'

@@ -1,12 +1,12 @@
-"""Moving a database to another embedding model, while nobody else uses it.
+"""Re-embedding: moves a database to another embedding model, while nobody else uses it.
 
-One transaction empties the vectors and takes down the name of the new model. From then on a process that was started
-with another one refuses to search and to write (see `model_guard`), and texts are found by their words alone. Then each
-item that lacks something is indexed anew, in the order of the primary key. An interrupted run goes on with what is
-left, as does a store that makes up for vectors.
+One transaction empties the vectors and records the new model. From then on a process with another model
+refuses to search and to write (see `model_guard`), and texts are found by their words alone. Then each
+incomplete item is indexed again, in the order of the primary key. An interrupted run continues with the rest,
+as does a store that fills in missing vectors.
 
-With the model that the database has already nothing is emptied: texts that an older version, or LangGraph's own store,
-indexed without words are then found by them, and those whose vectors failed by their meaning.
+With the current model nothing is emptied: it adds the words of texts that an older version or LangGraph's own
+store wrote, and the vectors that failed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from react_mem.memory.store.writes import (
 )
 
 _ITEMS = 100
-"""Items a transaction: what an interruption costs at most."""
+"""Items in one transaction, the most that an interruption loses."""
 
 # See `namespace_indexes`: they are of vectors of one length, and are made again where they are wanted.
 _NAMESPACE_INDEXES = """
@@ -95,18 +95,17 @@ Connection = AsyncConnection[DictRow]
 
 
 async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Callable[[int, int], None]) -> int:
-    """Embed everything that a database indexes with another model, or what is left of that.
+    """Embed all indexed texts of a database with another model, or the rest of an interrupted run.
 
     Args:
-        settings: Which database; its `embedding` is not used.
-        model: The model to move to.
-        report: Told the number of texts embedded so far in this run, and of how many, about.
+        settings: The database; its `embedding` is not used.
+        report: Called with the number of texts embedded in this run, and an estimate of all.
 
     Returns:
         The number of texts embedded in this run.
 
     Raises:
-        StorageError: If the database cannot be opened, or the model embeds nothing.
+        StorageError: If the database cannot be opened, or the model fails.
     """
     async with open_database(settings, checkpoints=False, move_to=model) as store:
         await until_no_deadlock(store.pool, lambda conn: _empty(conn, model))
@@ -148,7 +147,7 @@ async def _lacking(store: MemoryStore, place: tuple[str, str, str]) -> list[Dict
 
 
 async def _index(store: MemoryStore, items: Sequence[DictRow]) -> int:
-    """Index items anew; return how many vectors that made."""
+    """Index items again, and return the number of vectors."""
     owners = {item["owner"] for item in items}
     keys = await store.keys.find(owners) if store.keys is not None else {}
     entries = [(item, entry) for item in items for entry in entries_of_fields(_said(item, keys), item["fields"])]
@@ -176,7 +175,7 @@ async def _index(store: MemoryStore, items: Sequence[DictRow]) -> int:
 
 
 def _said(item: DictRow, keys: Mapping[str, OwnerKey]) -> dict[str, Any]:
-    """Return the value of an item, which is given its own key beside its row's."""
+    """Return the opened value of an item, and set its `own_key` to the plain key."""
     value: dict[str, Any] = item["value"]
     item["own_key"] = item["key"]
     if is_sealed(value):

@@ -1,11 +1,11 @@
-"""Room for what is to be stored of an owner: the bounds `memories` and `bytes` of their quotas.
+"""Quotas of an owner: stored memories and bytes, and messages and model calls a day.
 
-What an owner has stored is counted by one query over their rows, which no turn waits for twice: the process adds what
-it has stored since, and counts again where the count is old, which takes the longer the more there is, or before it
-refuses anybody. So an owner costs the database about a thousandth of its time, however much they have.
+One query over the owner's rows counts the stored memories and bytes. No turn waits for it twice: the process
+adds its own writes, and counts again when the count is old (its lifetime grows with its size), or before it
+refuses anything. So an owner costs the database about a thousandth of its time, at any size.
 
-What is drawn from messages that are stored already (facts, summaries, skills) is never refused, only counted: a bound
-is passed by that much at most.
+Data derived from stored messages (facts, summaries, skills) is counted but never refused: a bound is exceeded
+by at most that much.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from react_mem.memory.store.transactions import transact_on
 _MOST_OWNERS = 10_000
 _FRESH_SECONDS = 5.0
 _SECONDS_A_MEMORY = 0.002
-"""Of a count's age, for each memory that it took: to count one takes the database about two microseconds."""
+"""Seconds of a count's lifetime for each memory: counting one takes the database about two microseconds."""
 
 _A_VALUE = 8
-"""Bytes that a number, a truth value or a name is taken for."""
+"""Assumed bytes of a number, a boolean or a name."""
 
 SCOPES = tuple(map(str, MemoryScope))
 
@@ -50,11 +50,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Stored:
-    """Amount of what an owner has stored.
+    """Usage of an owner's quotas.
 
     Args:
         memories: Records, in all scopes.
-        bytes: What they, their attachments and what is beside them take, as the store keeps it.
+        bytes: Bytes of these, of their attachments and of bookkeeping, as stored.
     """
 
     memories: int
@@ -63,22 +63,22 @@ class Stored:
 
 @runtime_checkable
 class MeasuredStore(Protocol):
-    """A store that counts what an owner has in it without handing it over."""
+    """A store that measures an owner's usage itself, without returning the items."""
 
     async def ameasure(self, user_id: str) -> Stored:
-        """Return what an owner has stored."""
+        """Return an owner's usage."""
 
 
 @dataclass
 class Count:
-    """Count of what an owner has stored, as a process knows it.
+    """Cached usage of an owner in this process.
 
     Args:
-        at: When it was taken.
-        stored: What was found.
-        memories: How many have been stored since.
-        bytes: How many bytes these have.
-        refused: Whether something has been refused since there was room.
+        at: Time of the count, of the monotonic clock.
+        stored: The counted usage.
+        memories: Memories stored by this process since.
+        bytes: Bytes of these.
+        refused: Whether a write has been refused since the last accepted one.
     """
 
     at: float
@@ -89,17 +89,11 @@ class Count:
 
     @property
     def is_old(self) -> bool:
-        """Return whether it is to be taken again."""
+        """Return true if the count has expired."""
         return time.monotonic() - self.at > _FRESH_SECONDS + _SECONDS_A_MEMORY * self.stored.memories
 
     def over(self, quotas: QuotaSettings, memories: int, size: int) -> MemoryFull | None:
-        """Return why so much more cannot be stored; None where it can.
-
-        Args:
-            quotas: The bounds.
-            memories: How many more.
-            size: How many bytes these have.
-        """
+        """Return the error of the exceeded quota if this much is added, or None."""
         held = (
             ("memories", quotas.memories, self.stored.memories + self.memories, memories),
             ("bytes", quotas.bytes, self.stored.bytes + self.bytes, size),
@@ -111,23 +105,23 @@ class Count:
 
 
 class Counts(OrderedDict[str, Count]):
-    """Counts by their owners, those that were used last at the end."""
+    """Counts by owner, the most recently used last."""
 
 
 async def make_room(
     store: BaseStore, user_id: str, quotas: QuotaSettings, records: Sequence[Any], attached: Sequence[Any] = ()
 ) -> None:
-    """Let records be stored, as far as an owner's quotas have room for them.
+    """Check that records fit within an owner's quotas, and count them.
 
     Args:
         store: The store.
         user_id: The owner.
         quotas: The bounds.
-        records: What is to be stored.
-        attached: What is attached to them.
+        records: The records to be stored.
+        attached: Their attachments.
 
     Raises:
-        MemoryFull: If there is no room for them: nothing of them is to be stored.
+        MemoryFull: If they do not fit; none of them is to be stored.
     """
     if (quotas.memories is None and quotas.bytes is None) or not records:
         return
@@ -151,7 +145,7 @@ async def make_room(
 
 
 def forget_count(store: BaseStore, user_id: str) -> None:
-    """Forget what an owner has stored: some of it is gone.
+    """Invalidate the cached usage of an owner after a removal.
 
     Args:
         store: The store.
@@ -161,12 +155,7 @@ def forget_count(store: BaseStore, user_id: str) -> None:
 
 
 async def stored_of(store: BaseStore, user_id: str) -> Stored:
-    """Return what an owner has stored, counted now.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-    """
+    """Return an owner's usage, counted now."""
     if isinstance(store, MeasuredStore):
         return await store.ameasure(user_id)
     items = await store.asearch(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)
@@ -180,7 +169,7 @@ def _bytes(items: Sequence[Item]) -> int:
 
 
 def _size(value: Any) -> int:
-    """Return about how many bytes a value takes, without writing it out."""
+    """Return the approximate size of a value in bytes, without serialising it."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, BaseModel):
@@ -200,29 +189,19 @@ _DAY = timedelta(days=1)
 
 
 async def take_message(store: BaseStore, user_id: str, quotas: QuotaSettings) -> None:
-    """Count a message that is to be answered, if as much as the first model call of its answer is left too.
-
-    Args:
-        store: The store.
-        user_id: Whose message it is.
-        quotas: What the agent allows.
+    """Count a message, if the quota of model calls also allows the first call of its answer.
 
     Raises:
-        QuotaExceeded: If a quota is used up; nothing is counted then.
+        QuotaExceeded: If a quota is used up; nothing is counted in that case.
     """
     await _take(store, user_id, quotas, needed=(_MESSAGES, _MODEL_CALLS), taken=_MESSAGES)
 
 
 async def take_model_call(store: BaseStore, user_id: str, quotas: QuotaSettings) -> None:
-    """Count a call of the chat model that is about to be made.
-
-    Args:
-        store: The store.
-        user_id: For whom it is made.
-        quotas: What the agent allows.
+    """Count a call of the chat model, before it is made.
 
     Raises:
-        QuotaExceeded: If the quota is used up; nothing is counted then.
+        QuotaExceeded: If the quota is used up; nothing is counted in that case.
     """
     if quotas.model_calls_a_day is not None:
         await _take(store, user_id, quotas, needed=(_MODEL_CALLS,), taken=_MODEL_CALLS)
@@ -248,7 +227,7 @@ async def _take(store: BaseStore, user_id: str, quotas: QuotaSettings, *, needed
 
 
 def _used(value: dict[str, Any] | None) -> tuple[date, dict[str, int]]:
-    """Return the day that counts now, and what has been used in it."""
+    """Return the current day of the quotas, and the usage of that day."""
     today = now().date()
     if value is None:
         return today, {}

@@ -1,4 +1,4 @@
-"""The processes of a PostgreSQL on a data folder: found, told to stop, and cleared away when their parent is dead."""
+"""The processes of a PostgreSQL on a data folder: found, stopped and cleaned up; and the server's settings."""
 
 from __future__ import annotations
 
@@ -11,28 +11,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 STOP_TIMEOUT = 30.0
-"""Seconds for a fast shutdown, which writes what is in memory; after that a crash recovery is the lesser evil."""
+"""Seconds for a fast shutdown, which flushes memory; after that a crash recovery is the lesser evil."""
 POLL = 0.02
 
 
 class ServerProcesses:
-    """Server processes that run on a data folder, whatever its files say.
-
-    Args:
-        data: The folder.
-    """
+    """Server processes on a data folder."""
 
     def __init__(self, data: Path) -> None:
         self.data = data
         self.pid_file = data / "postmaster.pid"
 
     def status(self) -> str:
-        """Return what the server says of itself, such as `ready`; empty for nothing."""
+        """Return the server's status from the pid file, such as `ready`; empty for none."""
         lines = self._pid_lines()
         return lines[7].strip() if len(lines) > 7 else ""
 
     def server(self) -> int | None:
-        """Return the id of the PostgreSQL that runs on this folder, whatever the pid file says."""
+        """Return the process id of the PostgreSQL on this folder, verified, or None."""
         import psutil  # type: ignore[import-untyped]
 
         lines = self._pid_lines()
@@ -56,7 +52,7 @@ class ServerProcesses:
         return None
 
     def stop(self) -> None:
-        """Shut the server down, and see it gone."""
+        """Shut the server down, and wait for its end."""
         pid = self.server()
         deadline = time.monotonic() + STOP_TIMEOUT
         if pid is not None:
@@ -68,12 +64,9 @@ class ServerProcesses:
             time.sleep(POLL)
 
     def end_orphans(self) -> bool:
-        """End what a server that is dead has left running, which a new one must not write beside.
+        """End the child processes of a dead server, which a new one must not run beside; return true if all have ended.
 
-        Sessions end by themselves once they wait for something; one that computes does not.
-
-        Returns:
-            Whether all have ended.
+        Sessions end by themselves once they wait for anything; a computing one does not.
         """
         deadline = time.monotonic() + STOP_TIMEOUT
         while orphans := list(self._orphans()):
@@ -112,7 +105,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
 # The settings that the embedded PostgreSQL is started with.
 
 _LEAST_BUFFERS, _MOST_BUFFERS = 128 << 20, 1 << 30
-"""Bytes. A quarter of the memory is what PostgreSQL advises; a gigabyte holds the vectors of 700,000 memories."""
+"""Bytes. PostgreSQL advises a quarter of the memory; a gigabyte holds the vectors of 700,000 memories."""
 
 _SERVER_SETTINGS = {
     "listen_addresses": "",  # the socket only, in a folder that only we can reach
@@ -141,9 +134,10 @@ def server_arguments() -> list[str]:
 
 
 def _shared_buffers() -> int:
-    """Return how many bytes of pages the server may keep: it takes them only as it reads them.
+    """Return the most bytes of pages that the server may cache; it allocates them only as it reads.
 
-    Measured with 100,000 memories, whose vectors fill 128 MB: with that as the limit a search costs half as much again.
+    Measured with 100,000 memories, with vectors that fill 128 MB: with that as the limit a search costs half as
+    much again.
     """
     import psutil
 

@@ -1,6 +1,6 @@
 """Run a server for as long as some process holds a shared lock on a file. POSIX.
 
-The kernel drops the lock when its holder dies, however it dies, so that no server outlives its users.
+The kernel releases the lock when its holder dies, however it dies, so that no server outlives its users.
 Usage: `python -I -S supervisor.py LOCK_FILE COMMAND [ARGUMENT ...]`.
 """
 

@@ -38,7 +38,7 @@ _DIGEST_BYTES = 16
 
 @runtime_checkable
 class KeyService(Protocol):
-    """A key service (KMS), whose key never leaves it: the result of `MEMORY_ENCRYPTION_KEY_FUNCTION`."""
+    """A key service (KMS), which keeps its key to itself: the result of `MEMORY_ENCRYPTION_KEY_FUNCTION`."""
 
     key_id: str
     """Name of the wrapping key, unique and not secret: it is stored in the database and logged."""
