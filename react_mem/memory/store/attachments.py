@@ -47,13 +47,7 @@ _REF = re.compile(r"sha256:[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Attachment:
-    """Attached file.
-
-    Args:
-        ref: Reference in messages: `sha256:` and the hash of the bytes.
-        size: Number of bytes.
-        pieces: The bytes, in base64.
-    """
+    """Attached file: its bytes in pieces of base64, with their size and reference (`sha256:` and the hash)."""
 
     ref: str
     size: int
@@ -63,8 +57,7 @@ class Attachment:
     def of(cls, data: str) -> Self:
         r"""Return the attachment of a base64 text, with or without line ends and padding. Slow; not for an event loop.
 
-        Raises:
-            ValueError: If it is not base64.
+        A ValueError says that it is not base64.
 
         >>> Attachment.of("aGVs\nbG8").size, Attachment.of("aGVsbG8=").pieces
         (5, ('aGVsbG8=',))
@@ -142,12 +135,7 @@ async def bytes_of(pieces: Sequence[str]) -> bytes:
 
 
 async def unattached(store: BaseStore, user_id: str, items: Iterable[Item], changes: Sequence[Change]) -> list[Change]:
-    """Return the removal of the attachments that no message refers to after some changes.
-
-    Args:
-        items: All items of the owner, including superseded ones.
-        changes: The changes; the last one of an item counts.
-    """
+    """Return the removal of the attachments that no message refers to after some changes to all items of an owner."""
     after = {(change.namespace, change.key): change.value for change in changes}
     before: set[str] = set()
     named: set[str] = set()

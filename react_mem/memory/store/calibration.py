@@ -109,11 +109,7 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
         return any(share >= _SEPARATES_FROM for share in self.separation.values())
 
     def similarity(self, cosine: float) -> float:
-        """Return the similarity, 0 to 1, of a question and a text.
-
-        Args:
-            cosine: The cosine of their vectors, clamped to -1 and 1; NaN (a zero vector) gives 0.
-        """
+        """Return the similarity, 0 to 1, of a cosine, clamped to -1 and 1; NaN (of a zero vector) gives 0."""
         if math.isnan(cosine) or cosine <= -1:
             return 0.0
         if cosine >= 1:
@@ -146,10 +142,8 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
 async def calibrate(embeddings: Embeddings) -> Calibration:
     """Measure the scale of an embedding model with the reference pairs, some eighty short texts.
 
-    The model's errors are passed on. Store the result with the vectors.
-
-    Raises:
-        ValueError: If a vector has a number that is not finite, or vectors are missing.
+    The model's errors are passed on, and bad or missing vectors raise ValueError. Store the result with the
+    vectors.
     """
     by_language: Pairs = await asyncio.to_thread(_reference_pairs)
     pairs = [pair for of_language in by_language.values() for pair in of_language]
@@ -322,10 +316,7 @@ class RecentRankings:
     """Cache of rankings by question and index: numbers only, no words of a question or a memory.
 
     An index is immutable: a write creates a new one without rankings. So nothing has to be invalidated; unused
-    rankings are evicted.
-
-    Args:
-        max_bytes: Size of the cache, which evicts the least recently used; 0 disables it.
+    rankings are evicted. A size of 0 bytes disables it.
     """
 
     def __init__(self, max_bytes: int) -> None:

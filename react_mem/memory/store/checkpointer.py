@@ -177,11 +177,7 @@ def of_rows(insert: str, rows: int) -> bytes | None:
 
 
 class ThreadSaver(AsyncPostgresSaver):
-    """`AsyncPostgresSaver`, on one server or on distributed tables.
-
-    Args:
-        key: 32 bytes that encrypt the content of threads; None for no encryption.
-    """
+    """`AsyncPostgresSaver`, on one server or on distributed tables; a key of 32 bytes encrypts the threads' content."""
 
     SELECT_SQL = reworded(AsyncPostgresSaver.SELECT_SQL) or AsyncPostgresSaver.SELECT_SQL
     """LangGraph's own where it has changed, which is right on one server: see `check_distributable`."""
@@ -302,7 +298,6 @@ class _SealedVersions:
             self._threads.popitem(last=False)
 
     def forget(self, thread_id: str) -> None:
-        """Forget a deleted thread."""
         for thread in [thread for thread in self._threads if thread[0] == thread_id]:
             del self._threads[thread]
 
@@ -327,11 +322,7 @@ class _ReadBeside:
 
 
 class _ThreadCursor(GroupCursor):
-    """A cursor for statements about one thread, which names the thread for each table.
-
-    Args:
-        beside: A statement to send with the first.
-    """
+    """A cursor for statements about one thread, named for each table; the statement `beside` is sent with the first."""
 
     def __init__(self, group: GroupRead, beside: tuple[Any, Any] | None) -> None:
         super().__init__(group)
@@ -380,11 +371,7 @@ def _reading_by(cursor: _ThreadCursor) -> Iterator[None]:
 
 
 def check_distributable() -> None:
-    """Check that this version of LangGraph can read checkpoints from distributed tables.
-
-    Raises:
-        StorageError: If its SELECT is not the known one.
-    """
+    """Raise StorageError if this version of LangGraph cannot read checkpoints from distributed tables."""
     if reworded(AsyncPostgresSaver.SELECT_SQL) is None:
         raise StorageError(
             "This version of langgraph-checkpoint-postgres reads checkpoints by SQL that is not known to run on "

@@ -31,12 +31,8 @@ _WITHOUT_VECTORS = """
 async def distribute(settings: StorageSettings, report: Report, count: Count = lambda done, total: None) -> None:
     """Distribute the memories and threads of a database over the nodes of its Citus cluster. Idempotent and resumable.
 
-    Args:
-        report: Called with each step that was necessary.
-        count: Called with the number of distributed tables, and of all.
-
-    Raises:
-        StorageError: If it is not possible; the message names the reason and the cure.
+    `report` is called with each step that was necessary, `count` with the number of distributed tables and of all.
+    A StorageError names the reason why it is not possible, and the cure.
     """
     if settings.database_url is None:
         raise StorageError(

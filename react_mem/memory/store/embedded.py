@@ -55,12 +55,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class DatabaseServer:
-    """A running database server.
-
-    Args:
-        url: The connection URL.
-        revive: Restarts the server if it has died; None for an external one.
-    """
+    """A running database server; `revive` restarts it if it has died, and is None for an external one."""
 
     url: str
     revive: Callable[[], Awaitable[None]] | None = None
@@ -68,24 +63,16 @@ class DatabaseServer:
 
 @asynccontextmanager
 async def embedded_database(data_dir: Path) -> AsyncIterator[str]:
-    """Run the PostgreSQL of a folder, as `embedded_server` does, and yield its connection URL.
-
-    Raises:
-        EmbeddedDatabaseError: If it cannot run here; the message names the reason and the cure.
-    """
+    """Run the PostgreSQL of a folder, as `embedded_server` does, and yield its connection URL."""
     async with embedded_server(data_dir) as server:
         yield server.url
 
 
 @asynccontextmanager
 async def embedded_server(data_dir: Path) -> AsyncIterator[DatabaseServer]:
-    """Run the PostgreSQL of a folder: the first user starts the server, the last one stops it.
+    """Run the PostgreSQL of a folder, created if missing: the first user starts the server, the last one stops it.
 
-    Args:
-        data_dir: The data folder; created, private, if missing.
-
-    Raises:
-        EmbeddedDatabaseError: If it cannot run here; the message names the reason and the cure.
+    An EmbeddedDatabaseError names the reason why it cannot run here, and the cure.
     """
     if sys.platform == "win32":
         raise EmbeddedDatabaseError(

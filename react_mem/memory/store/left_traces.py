@@ -89,8 +89,6 @@ class Traces:
     Args:
         owner: Label of the owner.
         user_id: The owner's id in runs.
-        keys: Keys of the removed records.
-        threads: The deleted threads.
         said: Texts of the removed records.
         whole: Whether all data of the owner was erased.
     """
@@ -143,13 +141,8 @@ class TracedStore(Protocol):
 async def find_traces(conn: AsyncConnection[DictRow], traces: Traces) -> list[TracesFound]:
     """Search every row of every table, and the planner's statistics, for traces of erased data.
 
-    Rows of other owners and threads do not count: they may well have the same text.
-
-    Args:
-        conn: An autocommit connection of the role that owns the tables.
-
-    Returns:
-        The traces in each table, and the places that were not searched.
+    Rows of other owners and threads do not count: they may well have the same text. The connection is in
+    autocommit, of the role that owns the tables. Places that were not searched are in the result too.
     """
     tables = await (await conn.execute(_TABLES)).fetchall()
     nobodys, found = await _nobodys_threads(conn, tables, traces)

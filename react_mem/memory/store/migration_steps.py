@@ -101,11 +101,7 @@ def statements_of(text: str) -> list[str]:
 
 
 async def run_steps(conn: Connection, number: int, text: str) -> None:
-    """Run the remaining steps of a file on an autocommit connection, and record the file as done.
-
-    Raises:
-        DatabaseUnavailable: If a table stayed locked.
-    """
+    """Run the remaining steps of a file on an autocommit connection, and record the file as done: see `patiently`."""
     await conn.execute("INSERT INTO memory_migration_steps (v) VALUES (%s) ON CONFLICT DO NOTHING", (number,))
     found = await (await conn.execute("SELECT step FROM memory_migration_steps WHERE v = %s", (number,))).fetchone()
     assert found is not None  # noqa: S101 - it stays
@@ -121,13 +117,12 @@ async def patiently(
 ) -> _Result:
     """Run a transaction that waits for locks only briefly, and run it again until it gets them.
 
+    A table that stays locked raises DatabaseUnavailable.
+
     Args:
         conn: An autocommit connection.
         queue: Waits for other migrations, however long they take.
         work: The work; it may be called again.
-
-    Raises:
-        DatabaseUnavailable: If a table stayed locked.
     """
     give_up, pause, wait = time.monotonic() + _PATIENCE, _PAUSE, _WAIT
     while True:

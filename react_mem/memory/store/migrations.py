@@ -62,11 +62,7 @@ _VECTORS_TABLE = """
 
 @dataclass(frozen=True)
 class StoredEmbedding:
-    """Embedding model and dimensions of a database's vectors.
-
-    Args:
-        name: The model; None in a database of LangGraph's own store.
-    """
+    """Embedding model (None in a database of LangGraph's own store) and dimensions of a database's vectors."""
 
     name: str | None
     dims: int
@@ -84,11 +80,7 @@ async def stored_embedding(conn: Connection) -> StoredEmbedding | None:
 
 
 def check_embedding(stored: StoredEmbedding | None, requested: EmbeddingModel) -> None:
-    """Refuse a model that did not make the vectors of the database, as distances between models mean nothing.
-
-    Raises:
-        EmbeddingMismatch: If the models differ; the message names the ways back and forward.
-    """
+    """Raise EmbeddingMismatch for a model that did not make the database's vectors: they are not comparable."""
     if stored is None or (stored.dims == requested.dims and stored.name in (None, requested.name)):
         return
     name = stored.name or "an unrecorded model"
@@ -116,14 +108,7 @@ async def migrate(conn: Connection, model: EmbeddingModel, *, checkpoints: bool)
 
 
 async def upgrade(conn: Connection, dims: int) -> None:
-    """Bring the tables of a database with vectors of `dims` dimensions up to date, of any model.
-
-    Args:
-        conn: An autocommit connection.
-
-    Raises:
-        DatabaseUnavailable: If the database's pgvector is too old, or this user may not create tables.
-    """
+    """Bring the tables of a database with vectors of `dims` dimensions up to date, of any model: see `migrate`."""
     with _privileges_told():
         await _bring_up_to_date(conn, dims, None, checkpoints=False)
 

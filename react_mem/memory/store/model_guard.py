@@ -16,11 +16,7 @@ from react_mem.errors import EmbeddingMismatch
 
 
 async def check_model(conn: AsyncConnection[DictRow], model: str) -> None:
-    """Check that the database's vectors are of a model.
-
-    Raises:
-        EmbeddingMismatch: If they are of another.
-    """
+    """Raise EmbeddingMismatch if the database's vectors are not of a model."""
     row = await (await conn.execute("SELECT name FROM memory_embedding")).fetchone()
     if row is None or row["name"] != model:
         stored = row["name"] if row else "another model"

@@ -40,11 +40,7 @@ _MOST_SECONDS = 1.0
 
 
 class KeptConnection:
-    """The connection of one piece of background work, kept between its statements.
-
-    Args:
-        share: The places of background work in the pool.
-    """
+    """The connection of one piece of background work, kept between its statements."""
 
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], share: PoolShare) -> None:
         self._pool = pool
@@ -59,11 +55,7 @@ class KeptConnection:
         self,
         timeout: float | None,  # noqa: ASYNC109 - psycopg's signature
     ) -> AsyncIterator[AsyncConnection[DictRow]]:
-        """Lend the connection, taken from the pool if there is none; not reentrant.
-
-        Args:
-            timeout: Seconds to wait for one; by default the pool's.
-        """
+        """Lend the connection, taken from the pool if there is none; not reentrant."""
         self.is_used = True
         try:
             conn = await self._take(timeout)
@@ -143,7 +135,6 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
         has_wall: Whether queries about owners run in the application role (see `wall`).
         look_for_wall: Checks on a connection whether that is still possible; called after a refusal by the
             database.
-        options: Options of `AsyncConnectionPool`.
     """
 
     def __init__(
@@ -173,11 +164,7 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
         self,
         timeout: float | None = None,  # noqa: ASYNC109 - psycopg's signature
     ) -> AsyncIterator[AsyncConnection[DictRow]]:
-        """Lend a connection.
-
-        Raises:
-            DatabaseUnavailable: If there is none, or it breaks meanwhile.
-        """
+        """Lend a connection; raise `DatabaseUnavailable` if there is none, or it breaks meanwhile."""
         with translated(self._place):
             work = work_at_hand()
             kept = self._kept.setdefault(work, KeptConnection(self, self._share)) if work is not None else None
@@ -226,11 +213,7 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
         self,
         timeout: float | None = None,  # noqa: ASYNC109 - psycopg's signature
     ) -> AsyncConnection[DictRow]:
-        """Take a working connection, to be given back with `putconn`.
-
-        Raises:
-            DatabaseUnavailable: If there is none.
-        """
+        """Take a working connection, to be given back with `putconn`; raise `DatabaseUnavailable` if there is none."""
         seconds = self.timeout if timeout is None else timeout
         before = _cancellations()
         while True:
@@ -309,16 +292,10 @@ def _cancellations() -> int:
 
 
 def _heed_cancellation(before: int) -> None:
-    """End a task that was cancelled while it waited for a connection.
+    """End a task that was cancelled since it had `before` cancellations, while it waited for a connection.
 
     On Python 3.11 `asyncio.wait_for`, by which psycopg's pool waits, loses a cancellation that arrives together
     with the connection, or with the end of the pool. A task that goes on then keeps its event loop from ending.
-
-    Args:
-        before: The task's cancellations before it waited.
-
-    Raises:
-        asyncio.CancelledError: If there is a new one since.
     """
     if _cancellations() > before:
         raise asyncio.CancelledError
@@ -347,8 +324,7 @@ class _WatchedConnection(AsyncConnection[DictRow]):
     async def pipeline(self) -> AsyncIterator[AsyncPipeline]:
         """Send statements without waiting for their answers, as `AsyncConnection` does.
 
-        Raises:
-            RuntimeError: Within `walled`: the end of an inner pipeline would end the confinement.
+        A RuntimeError within `walled`: the end of an inner pipeline would end the confinement.
         """
         if self.is_confined:
             raise RuntimeError("Within a wall no pipeline and no transaction begins: the wall would end with it.")
@@ -363,13 +339,10 @@ class _WatchedConnection(AsyncConnection[DictRow]):
             raise
 
     async def check(self) -> None:
-        """Check that the server has not closed the connection meanwhile.
+        """Raise OperationalError if the server has closed the connection meanwhile; the pool then takes another.
 
         A closed one is detected without a query: measured, 0.03 ms instead of a round trip of 0.35. Only after a long
         rest the server is asked, as a firewall may have dropped the connection.
-
-        Raises:
-            OperationalError: If it is closed; the pool takes another.
         """
         before, self._lent_at = self._lent_at, time.monotonic()
         for _ in range(2):  # the server's last words come first, that nothing follows them comes next

@@ -37,12 +37,7 @@ _CONNECT_DEADLINE = 10.0
 
 @asynccontextmanager
 async def connected(settings: StorageSettings) -> AsyncIterator[AsyncConnection[DictRow]]:
-    """Open one autocommit connection to the configured database, in its schema; the embedded one is started if needed.
-
-    Raises:
-        DatabaseUnavailable: If it does not answer or refuses the connection.
-        EmbeddedDatabaseError: If the embedded one cannot be started.
-    """
+    """Open one autocommit connection to the configured database, in its schema; start the embedded one if needed."""
     async with AsyncExitStack() as stack:
         server = await _server(settings, stack)
         conn = await _connect(server.url, settings.db_schema)
@@ -60,9 +55,6 @@ async def open_database(
         settings: The settings; by default those of the environment.
         checkpoints: Whether to create the checkpointer's tables too.
         move_to: The new model of a re-embedding, whatever model made the vectors.
-
-    Raises:
-        StorageError: If the database, the embedding model or the key cannot be used.
     """
     settings = settings or StorageSettings.from_env()
     async with AsyncExitStack() as stack:

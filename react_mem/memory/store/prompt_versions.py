@@ -60,10 +60,8 @@ class PromptVersion(BaseModel, frozen=True):
 
     Args:
         version: Its number, counted from 1; 0 is the file.
-        text: The prompt.
         note: A note for people.
         created_at: Time of creation; None for the file.
-        active: Whether it is in use.
     """
 
     version: int = Field(ge=FILE)
@@ -75,10 +73,9 @@ class PromptVersion(BaseModel, frozen=True):
 
 @dataclass(frozen=True)
 class Prompt:
-    """Text of a prompt in use.
+    """Text of a prompt in use, to be filled in with `str.format` if the file is.
 
     Args:
-        text: The prompt, to be filled in with `str.format` if the file is.
         version: Its version; 0 for the file.
         problem: Why it is not, or may not be, the active version; empty if it is.
     """
@@ -106,10 +103,10 @@ class ReadPrompts(dict[str, tuple[float, Prompt]]):
 
 
 class PromptVersions:
-    """The prompts of one store.
+    """The prompts of one store; this process caches each for `ttl` seconds.
 
-    Args:
-        ttl: Seconds that this process caches a prompt.
+    A `name` is that of a prompt's file in prompts/, without `.md`; each method raises ValueError for an unknown
+    one.
     """
 
     def __init__(self, store: BaseStore, *, ttl: float = TTL) -> None:
@@ -118,16 +115,7 @@ class PromptVersions:
         self._read = kept_with(store, ReadPrompts)
 
     async def current(self, name: str) -> Prompt:
-        """Return the prompt to use now, also when the store fails.
-
-        In that case it is the cached prompt, else the file, and the result names the problem.
-
-        Args:
-            name: The prompt's file in prompts/, without `.md`.
-
-        Raises:
-            ValueError: If there is no such prompt; the message lists all.
-        """
+        """Return the prompt to use now; if the store fails, the cached one or the file, with the problem named."""
         default = await _file(name)
         until, known = self._read.get(name, (0.0, None))
         if known is not None and time.monotonic() < until:
@@ -143,16 +131,10 @@ class PromptVersions:
         return prompt
 
     async def put(self, name: str, text: str, *, note: str = "", activate: bool = True) -> PromptVersion:
-        """Store a new version, and return it with its number.
-
-        Args:
-            name: The prompt's file in prompts/, without `.md`.
-            note: A note for people.
-            activate: Whether to use it from now on.
+        """Store a new version, activate it if wanted, and return it with its number.
 
         Raises:
             PromptError: If the text cannot replace the file, for example for want of a placeholder.
-            ValueError: If there is no such prompt.
         """
         text = text.strip()
         if problem := problem_of(text, await _file(name)):
@@ -168,12 +150,7 @@ class PromptVersions:
         return version.model_copy(update={"active": head.active == version.version})
 
     async def get(self, name: str, version: int | None = None) -> PromptVersion:
-        """Return a version, by default the active one.
-
-        Raises:
-            PromptError: If there is no such version.
-            ValueError: If there is no such prompt.
-        """
+        """Return a version, by default the active one; raise PromptError if there is none."""
         default = await _file(name)
         head = await self._head(name)
         number = head.active if version is None else version
@@ -187,11 +164,7 @@ class PromptVersions:
         return _version(item.value, head)
 
     async def list(self, name: str) -> list[PromptVersion]:
-        """Return all versions of a prompt, the latest first, the file last.
-
-        Raises:
-            ValueError: If there is no such prompt.
-        """
+        """Return all versions of a prompt, the latest first, the file last."""
         file = await self.get(name, FILE)
         head = await self._head(name)
         found = await self._store.asearch(_namespace(name), limit=_MAX_VERSIONS)
@@ -203,7 +176,6 @@ class PromptVersions:
 
         Raises:
             PromptError: If there is no such version, or it can no longer replace the file.
-            ValueError: If there is no such prompt.
         """
         chosen = await self.get(name, version)
         if version != FILE and (problem := problem_of(chosen.text, await _file(name))):
@@ -212,12 +184,7 @@ class PromptVersions:
         return chosen.model_copy(update={"active": True})
 
     async def rollback(self, name: str) -> PromptVersion:
-        """Use the formerly active version again; each call goes one further back.
-
-        Raises:
-            PromptError: If there is none.
-            ValueError: If there is no such prompt.
-        """
+        """Use the formerly active version again, or raise PromptError; each call goes one further back."""
         await _file(name)
 
         def back(head: _Head) -> tuple[_Head, list[PromptVersion]]:

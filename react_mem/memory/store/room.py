@@ -50,12 +50,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Stored:
-    """Usage of an owner's quotas.
-
-    Args:
-        memories: Records, in all scopes.
-        bytes: Bytes of these, of their attachments and of bookkeeping, as stored.
-    """
+    """Usage of an owner's quotas: records in all scopes, and bytes of these, their attachments and bookkeeping."""
 
     memories: int
     bytes: int
@@ -75,7 +70,6 @@ class Count:
 
     Args:
         at: Time of the count, of the monotonic clock.
-        stored: The counted usage.
         memories: Memories stored by this process since.
         bytes: Bytes of these.
         refused: Whether a write has been refused since the last accepted one.
@@ -189,20 +183,12 @@ _DAY = timedelta(days=1)
 
 
 async def take_message(store: BaseStore, user_id: str, quotas: QuotaSettings) -> None:
-    """Count a message, if the quota of model calls also allows the first call of its answer.
-
-    Raises:
-        QuotaExceeded: If a quota is used up; nothing is counted in that case.
-    """
+    """Count a message, or raise QuotaExceeded, also if no model call is left for the answer."""
     await _take(store, user_id, quotas, needed=(_MESSAGES, _MODEL_CALLS), taken=_MESSAGES)
 
 
 async def take_model_call(store: BaseStore, user_id: str, quotas: QuotaSettings) -> None:
-    """Count a call of the chat model, before it is made.
-
-    Raises:
-        QuotaExceeded: If the quota is used up; nothing is counted in that case.
-    """
+    """Count a call of the chat model before it is made, or raise QuotaExceeded."""
     if quotas.model_calls_a_day is not None:
         await _take(store, user_id, quotas, needed=(_MODEL_CALLS,), taken=_MODEL_CALLS)
 

@@ -141,11 +141,8 @@ log = logging.getLogger(__name__)
 async def raise_wall(conn: Connection, wanted: RowSecurity) -> bool:
     """Set up the application role and its policies if missing, and return true if they are to be used.
 
-    Args:
-        conn: An autocommit connection to a database with current tables.
-
-    Raises:
-        StorageError: If row-level security is required (`on`) and impossible.
+    It runs on an autocommit connection to a database with current tables. Where row-level security is required
+    (`on`) and impossible, it raises StorageError.
     """
     if wanted == "off":
         return False

@@ -60,11 +60,7 @@ class StrictSerializer(JsonPlusSerializer):
         return super().dumps_typed(obj.value if isinstance(obj, Plain) else obj)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """Return the value of a type tag and its bytes.
-
-        Raises:
-            CheckpointRefused: If the type is not on the allowlist.
-        """
+        """Return the value of a type tag and its bytes; raise CheckpointRefused if the type is not on the allowlist."""
         form, packed = data
         if "+" in form:
             raise CheckpointRefused(
@@ -93,11 +89,7 @@ class CheckpointCipher:
         return _CIPHER, salt + nonce + self._of(salt).encrypt(nonce, plaintext, None)
 
     def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
-        """Return the plaintext.
-
-        Raises:
-            SealError: If it was changed, or encrypted with another key or cipher.
-        """
+        """Return the plaintext; raise SealError if it was changed, or encrypted with another key or cipher."""
         salt, nonce = ciphertext[:_SALT_BYTES], ciphertext[_SALT_BYTES : _SALT_BYTES + _NONCE_BYTES]
         try:
             if ciphername == _CIPHER:
@@ -156,12 +148,7 @@ def numbers(data: Binary) -> NDArray[np.float32]:
 
 
 def array(element_type: int, elements: Sequence[bytes | None]) -> Binary:
-    """Return an array in binary form.
-
-    Args:
-        element_type: The oid of the elements' type.
-        elements: The elements in binary form; None is NULL.
-    """
+    """Return an array in binary form, of elements in binary form (None is NULL) and the oid of their type."""
     parts = [pack(">iiIii", 1, int(None in elements), element_type, len(elements), 1)]
     for element in elements:
         parts.append(b"\xff\xff\xff\xff" if element is None else pack(">i", len(element)) + element)

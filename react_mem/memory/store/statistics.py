@@ -80,13 +80,7 @@ class Server:
 
 @dataclass(frozen=True)
 class OwnersCounts:
-    """Counts of one owner's records.
-
-    Args:
-        kinds: Numbers of records, by kind.
-        bytes: Bytes of the records, without vectors and indexes.
-        vectors: Number of indexed texts.
-    """
+    """Numbers of one owner's records by kind, their bytes (without vectors and indexes), and indexed texts."""
 
     kinds: dict[str, int]
     bytes: int
@@ -122,13 +116,7 @@ async def held_of(conn: AsyncConnection[DictRow], user_id: str) -> OwnersCounts:
 
 @dataclass(frozen=True)
 class Holder:
-    """A user with memories.
-
-    Args:
-        user: The user.
-        count: Number of memories that a list shows.
-        latest: Time of the last write of one.
-    """
+    """A user with memories: the number that a list shows, and the time of the last write."""
 
     user: str
     count: int

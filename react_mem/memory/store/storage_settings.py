@@ -190,21 +190,13 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
         return Path(os.path.expanduser(shared), "react-mem", f"{here.name[:40]}-{told}")
 
     def master_key(self) -> MasterKey | None:
-        """Return the master key, or None if memory is not encrypted. Blocking: it may read a file.
-
-        Raises:
-            EncryptionKeyError: If it cannot be used; the message names the variable and the cure.
-        """
+        """Return the master key, or None if memory is not encrypted. Blocking: see `make_master_key`."""
         given = (self.encryption_key, self.encryption_key_former)
         key, former = (value.get_secret_value() if value is not None else None for value in given)
         return make_master_key(key, self.encryption_key_file, self.encryption_key_function, former)
 
     def signing_key(self) -> Ed25519PrivateKey | None:
-        """Return the operator's signing key for receipts, or None. Blocking: it may read a file.
-
-        Raises:
-            StorageError: If it cannot be used; the message names the variable and the cure.
-        """
+        """Return the operator's signing key for receipts, or None. Blocking: see `make_receipt_key`."""
         text = self.receipt_key.get_secret_value() if self.receipt_key is not None else None
         return make_receipt_key(text, self.receipt_key_file)
 

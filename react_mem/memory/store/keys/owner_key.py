@@ -59,11 +59,7 @@ SEAL_BYTES = _HEADER_BYTES + _NONCE_BYTES + _TAG_BYTES
 
 
 class DataKey(NamedTuple):
-    """An unwrapped data key.
-
-    Args:
-        secret: 32 random bytes for encryption, and 32 for ids, which all versions of an owner share.
-    """
+    """An unwrapped data key: 32 random bytes for encryption, and 32 for ids, which all versions of an owner share."""
 
     version: int
     secret: bytes
@@ -85,11 +81,9 @@ class OwnerKey:
         return self.versions[0]
 
     def seal(self, plain: bytes, bound: bytes, *, version: int | None = None) -> bytes:
-        """Return a value encrypted.
+        """Return a value encrypted, bound to its place: it opens nowhere else.
 
-        Args:
-            bound: Associated data: the place of the value; it opens nowhere else.
-            version: The data key; by default the current one. An older one serves to compare with stored values.
+        An older version of the data key serves to compare with stored values.
         """
         version = self.version if version is None else version
         cipher, nonces = self._ciphers[version]
@@ -99,10 +93,9 @@ class OwnerKey:
         return header + nonce + cipher.encrypt(nonce, plain, header + bound)
 
     def open(self, sealed: bytes, bound: bytes) -> bytes:
-        """Return the decrypted value, bound to the associated data `bound`.
+        """Return the decrypted value of the place `bound`.
 
-        Raises:
-            SealError: If it was changed or moved, or its data key is unknown here; in that case `version` is set.
+        A SealError says that it was changed or moved, or, with its `version` set, that its data key is unknown here.
         """
         if len(sealed) < SEAL_BYTES or sealed[:1] != _FORMAT:
             raise SealError("A sealed value is damaged: it is too short, or in a format of a later version.")
