@@ -127,7 +127,7 @@ class HashEmbeddings(InstantEmbeddings):
 def embed_with(store: MemoryStore, embeddings: Embeddings) -> None:
     """Let a store embed with a stand-in, questions and what it keeps; it stays named after its own model."""
     store.embedding = replace(store.embedding, embeddings=embeddings)
-    store.vectors = DocumentVectors(store.pool, store.embedding)
+    store.vectors = DocumentVectors(store.pool, store.embedding, store.codec)
 
 
 class TimedEmbeddings(Embeddings):

@@ -22,7 +22,7 @@ from psycopg.rows import DictRow
 from react_mem.memory.model.namespaces import Namespace, meta_namespace, owner_namespace, owner_of
 from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.owned import WHOLE, everything
-from react_mem.memory.store.sealing.sealed_entries import opened_text
+from react_mem.memory.store.sealing.sealed_entries import SEALED, opened_value
 from react_mem.memory.store.stored_text import storable
 from react_mem.memory.store.transactions import REVISION
 from react_mem.memory.store.wall import has_wall, walled
@@ -369,5 +369,5 @@ def _opened(row: list[Any], key: OwnerKey) -> list[Any]:
     *fields, stored, sealed = row
     if sealed is None:
         return fields
-    _, value = opened_text(key, row[0], stored, sealed)
+    _, value = opened_value(key, row[0], stored, {SEALED: sealed})
     return [row[0], *(value.get(name) for name in _ROW)]

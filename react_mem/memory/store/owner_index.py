@@ -38,7 +38,7 @@ from react_mem.memory.store.owner_texts import (
     too_large,
     updated,
 )
-from react_mem.memory.store.sealing.store_seal import StoreSeal
+from react_mem.memory.store.sealing.row_codec import RowCodec
 from react_mem.memory.store.stored_text import entries_of_fields
 from react_mem.memory.store.wall import walled
 
@@ -155,12 +155,12 @@ class OwnerIndexes:
         pool: Connections to the database.
         limit: Texts of a namespace from which on it is left to the database.
         max_bytes: Bytes of all that is at hand.
-        seal: Opens what is sealed. The database finds nothing in that: then no namespace is left to it.
+        codec: The codec of rows. If these are sealed, the database cannot search: then no namespace is left to it.
     """
 
-    def __init__(self, pool: Pool, *, limit: int, max_bytes: int, seal: StoreSeal | None = None) -> None:
+    def __init__(self, pool: Pool, *, limit: int, max_bytes: int, codec: RowCodec) -> None:
         self._pool = pool
-        self._seal = seal
+        self._codec = codec
         self._limit = limit
         self._max_bytes = max_bytes
         self._kept: OrderedDict[str, OwnerTexts] = OrderedDict()
@@ -221,7 +221,7 @@ class OwnerIndexes:
 
     def changes(self, known: OwnerTexts) -> tuple[LiteralString, dict[str, Any]]:
         """Return the statement that reads what changed of what is known, and its parameters."""
-        return changes_statement(known.owner, known, sealed=self._seal is not None)
+        return changes_statement(known.owner, known, sealed=self._codec.seals)
 
     async def with_words(self, known: OwnerTexts, prefix: str) -> OwnerTexts:
         """Return an index in which the words of a namespace's texts have been read, also of those without any yet.
@@ -259,7 +259,7 @@ class OwnerIndexes:
     async def _load(self, owner: str) -> OwnerTexts:
         telemetry.count("owner_index.reads", outcome="load")
         large: frozenset[str] = frozenset()
-        sealed = self._seal is not None
+        sealed = self._codec.seals
         rows = await self._ask(owner, changes_statement(owner, sealed=sealed))
         if is_cut_off(rows):
             sizes = {row["prefix"]: row["texts"] for row in await self._ask(owner, (SIZES, (owner,)))}
@@ -286,22 +286,19 @@ class OwnerIndexes:
             texts = await asyncio.to_thread(updated, owner, known, rows, large=large)
         else:
             texts = updated(owner, known, rows, large=large)
-        if self._seal is None:
+        if not self._codec.seals:
             texts = texts.without_large(self._limit)
         self._keep(texts)
         return texts
 
     async def _open(self, owner: str, known: OwnerTexts | None, rows: Sequence[DictRow]) -> None:
-        """Put in place of what is sealed what it is."""
-        seal = self._seal
-        if seal is None:
-            return
+        """Open sealed rows in place."""
 
         def own_keys(prefix: str) -> list[str]:
             texts = known.namespaces.get(prefix) if known is not None else None
             return [] if texts is None else list({texts.key(text) for text in texts.order.tolist()})
 
-        await seal.with_keys([owner], lambda keys: seal.opened_index(keys.get(owner), rows, own_keys))
+        await self._codec.with_keys([owner], lambda keys: self._codec.open_index(owner, rows, keys, own_keys))
 
     def _keep(self, texts: OwnerTexts) -> None:
         before = self._kept.get(texts.owner)

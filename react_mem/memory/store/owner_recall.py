@@ -29,8 +29,8 @@ from react_mem.memory.store.calibration import Calibration, RecentRankings, dige
 from react_mem.memory.store.large_namespaces import LargeNamespaces
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_texts import OwnerTexts
-from react_mem.memory.store.reading import item_of, items_of, rows_of
-from react_mem.memory.store.sealing.store_seal import Keys, StoreSeal, both_keys
+from react_mem.memory.store.reading import rows_of
+from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, both_keys
 from react_mem.memory.store.stored_text import text_array
 from react_mem.memory.store.wall import walled
 
@@ -180,7 +180,7 @@ class OwnerRecall:
         large: The namespaces that none of them holds.
         model: The name of the embedding model that the questions' vectors are of.
         recent: What was found a while ago.
-        seal: Opens what is sealed.
+        codec: The codec of rows.
     """
 
     def __init__(
@@ -190,14 +190,14 @@ class OwnerRecall:
         large: LargeNamespaces,
         model: str,
         recent: RecentRankings,
-        seal: StoreSeal | None = None,
+        codec: RowCodec,
     ) -> None:
         self._pool = pool
         self._owners = owners
         self._large = large
         self._model = model
         self._recent = recent
-        self._seal = seal
+        self._codec = codec
 
     async def answer(
         self,
@@ -259,25 +259,21 @@ class OwnerRecall:
             asked = [answer for answer in asked if answer.shown.waiting]
             if not asked:
                 return changed
-            rows, read = await self._records(wanted, known)
+            rows = await self._records(wanted, known)
             there = {(row["prefix"], row["key"], row["whole"]) for row in rows}
             changed |= {owner_of_path(row["prefix"]) for row in rows if row["changed"]}
             changed |= {owner for owner, of_owner in wanted.items() if not there.issuperset(of_owner)}
-            records = {(row["prefix"], row["key"], row["whole"]): item for row, item in read}
+            # a record that has expired has no item
+            records = {(row["prefix"], row["key"], row["whole"]): row["item"] for row in rows if "item" in row}
             for answer in asked:
                 answer.take(records, calibration)
 
     async def _records(
         self, wanted: Mapping[str, Mapping[_Record, None]], known: Mapping[str, OwnerTexts]
-    ) -> tuple[list[DictRow], list[tuple[DictRow, Item]]]:
-        """Return the rows of records, by the items' own keys, and those with their items that have not expired."""
-        seal = self._seal
-        if seal is None:
-            rows = await self._rows({owner: list(records) for owner, records in wanted.items()}, known)
-            kept = [row for row in rows if row["value"] is not None]  # what has expired is not
-            return rows, list(zip(kept, await items_of(kept), strict=True))
+    ) -> list[DictRow]:
+        """Return the rows of records with the items' own keys and, unless expired, the items."""
 
-        async def read(keys: Keys) -> tuple[list[DictRow], list[tuple[DictRow, Item]]]:
+        async def read(keys: Keys) -> list[DictRow]:
             own: dict[tuple[str, str], str] = {}
             stored: dict[str, list[_Record]] = {}
             for owner, records in wanted.items():
@@ -287,11 +283,10 @@ class OwnerRecall:
                         own[prefix, row_key] = item
                         of_owner.append((prefix, row_key, whole))
             rows = await self._rows(stored, known)
-            kept = await seal.opened([row for row in rows if row["value"] is not None], keys)
-            named = [{**row, "key": own[row["prefix"], row["key"]]} for row in rows]
-            return named, [(row, item_of(row)) for row in kept]
+            await self._codec.open_items([row for row in rows if row["value"] is not None], keys)
+            return [{**row, "key": own[row["prefix"], row["key"]]} for row in rows]
 
-        return await seal.with_keys(wanted.keys(), read)
+        return await self._codec.with_keys(wanted.keys(), read)
 
     async def _rows(self, wanted: Mapping[str, Sequence[_Record]], known: Mapping[str, OwnerTexts]) -> list[DictRow]:
         rows: list[DictRow] = []

@@ -44,7 +44,7 @@ from psycopg_pool import AsyncConnectionPool
 from react_mem.errors import SealError
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.interface import Arm
-from react_mem.memory.model.namespaces import is_bookkeeping, owner_of, owner_within
+from react_mem.memory.model.namespaces import is_bookkeeping, owner_of
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
 from react_mem.memory.store.audit.audit_log import AuditLog, note_writes
 from react_mem.memory.store.calibration import RecentRankings, query_vectors, question_vectors
@@ -64,32 +64,22 @@ from react_mem.memory.store.owner_texts import OwnerTexts
 from react_mem.memory.store.reading import Reader, Reads
 from react_mem.memory.store.room import Stored
 from react_mem.memory.store.scale import Scale, sweep
-from react_mem.memory.store.sealing.sealed_reader import SealedReader, owners_of_queries
-from react_mem.memory.store.sealing.store_seal import Keys, StoreSeal
+from react_mem.memory.store.sealing.row_codec import Held, Keys, RowCodec, SealedRowCodec
+from react_mem.memory.store.sealing.sealed_search import SealedReader
 from react_mem.memory.store.searches import check_filter
 from react_mem.memory.store.storage_settings import CACHE_BYTES, INDEX_BYTES, INDEX_LIMIT
 from react_mem.memory.store.stored_text import check_identity, to_json
 from react_mem.memory.store.transactions import Guard, until_no_deadlock
 from react_mem.memory.store.vectors import DocumentVectors
-from react_mem.memory.store.wall import walled
 from react_mem.memory.store.writes import Types, Writes, erase_if, read_types, write, write_if
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 _AnyOp = TypeVar("_AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
 _Read = TypeVar("_Read")
-Held = tuple[str, str, dict[str, Any] | None]
-"""A row: prefix, key and value; None where there is none."""
-
-_UNINDEXED = """
-    SELECT s.key FROM store s
-    WHERE s.owner = %s AND s.prefix = %s AND s.value ->> 'kind' = %s AND s.key > %s AND NOT EXISTS (
-        SELECT FROM store_vectors v WHERE v.owner = s.owner AND v.prefix = s.prefix AND v.key = s.key
-    )
-    ORDER BY s.key LIMIT %s
-"""
 
 _INDEX_ATTEMPTS = 3
-"""Times that a search looks for what is nearest in an index at hand, while others write; then the database does."""
+"""Attempts of a search over the indexes in this process, if others write meanwhile. The last attempt finds at least
+what was written before the read began."""
 
 Known = Mapping[str, OwnerTexts]
 
@@ -143,13 +133,13 @@ class MemoryStore(LanedStore):
         embedding.recent.resize(question_cache_bytes)
         self.attachment_bytes = attachment_bytes
         self.keys = keys
-        self._seal = seal = StoreSeal(keys) if keys is not None else None
+        self.codec = codec = SealedRowCodec(keys) if keys is not None else RowCodec()
         self.audit = audit
         self.receipt_key = receipt_key
         self.scale = Scale(pool, embedding)
-        self.vectors = DocumentVectors(pool, embedding, seal=seal)
+        self.vectors = DocumentVectors(pool, embedding, codec)
         self._preparing = PreparedWrites(self.vectors, tuple(fields))
-        self.owners = OwnerIndexes(pool, limit=index_limit, max_bytes=index_bytes, seal=seal)
+        self.owners = OwnerIndexes(pool, limit=index_limit, max_bytes=index_bytes, codec=codec)
         self.indexes = NamespaceIndexes(pool, embedding.dims, index_limit)
         self._recalls = OwnerRecall(
             pool,
@@ -157,7 +147,7 @@ class MemoryStore(LanedStore):
             LargeNamespaces(pool, self.indexes),
             embedding.name,
             RecentRankings(search_cache_bytes),
-            seal,
+            codec,
         )
         self._index_limit = index_limit
         self._types: Types | None = None
@@ -285,56 +275,30 @@ class MemoryStore(LanedStore):
         Where indexes are at hand it takes one round trip. What was looked for in one that is no longer true is looked
         for again.
         """
-        asked = {owner_of(op.namespace) for op in recalls}
-        if self._seal is not None:
-            return await self._read_sealed(self._seal, reads, results, asked)
-        known = await self._at_hand(asked | reads.owners)
-        for _ in range(_INDEX_ATTEMPTS):
-            targets = await self.reader.targets(reads, known)
-            async with self.pool.connection() as conn:
-                changes = [self.owners.changes(each) for each in known.values()]
-                rows = await self.reader.read(conn, reads, results, targets, beside=changes, owners=known)
-            before = known
-            taken = [await self.owners.take(each, changed) for each, changed in zip(known.values(), rows, strict=True)]
-            known = {each.owner: each for each in taken}
-            reads = reads.again(targets, {owner for owner in known if known[owner] is not before[owner]})
-            if not reads.searches:
-                return known
-        async with self.pool.connection() as conn:
-            await self.reader.read(conn, reads, results, await self.reader.targets(reads, {}))
-        return known
-
-    async def _read_sealed(self, seal: StoreSeal, reads: Reads, results: list[Result], asked: set[str]) -> Known:
-        """Carry out reads as `_read` does, where items are sealed: the keys must be those in use, too.
-
-        The database cannot look for what is nearest in sealed vectors. What was looked for while others wrote all the
-        time is what there was a moment ago.
-        """
-        owners = asked | reads.owners
-        if any(op.query and owner_within(".".join(op.namespace_prefix)) is None for _, op in reads.searches):
-            async with self.pool.connection() as conn:
-                owners |= await owners_of_queries(conn, reads)
+        owners = {owner_of(op.namespace) for op in recalls}
+        owners |= await self._reader({}).owners_searched(self.pool, reads)
         known = await self._at_hand(owners)
         for attempt in range(_INDEX_ATTEMPTS):
             whose = reads.owners_read | owners
-            keys = await seal.keys(whose)
-            reader = SealedReader(seal, keys, self.embedding.name, self._omit_expired)
+            keys = await self.codec.keys(whose)
+            reader = self._reader(keys)
             targets = await reader.targets(reads, known)
-            beside = [*(self.owners.changes(each) for each in known.values()), seal.statement(whose)]
+            beside = [*(self.owners.changes(each) for each in known.values()), *self.codec.key_statements(whose)]
             try:
                 async with self.pool.connection() as conn:
-                    *rows, live = await reader.read(conn, reads, results, targets, known, beside=beside)
+                    rows = await reader.read(conn, reads, results, targets, known, beside=beside)
             except SealError as error:
                 if error.version is None or attempt == _INDEX_ATTEMPTS - 1:
                     raise
-                seal.forget(whose)
+                self.codec.forget(whose)
                 continue
-            if not seal.is_current(keys, whose, live):
+            changes, live = rows[: len(known)], rows[len(known) :]
+            if not self.codec.is_current(keys, whose, live):
                 known = {owner: await self.owners.current(owner) for owner in sorted(owners)}
                 continue
-            before = known
-            taken = [await self.owners.take(each, changed) for each, changed in zip(known.values(), rows, strict=True)]
-            known = {each.owner: each for each in taken}
+            before, known = known, {}
+            for each, changed in zip(before.values(), changes, strict=True):
+                known[each.owner] = await self.owners.take(each, changed)
             reads = reads.again(targets, {owner for owner in known if known[owner] is not before[owner]})
             if not reads.searches:
                 break
@@ -382,8 +346,7 @@ class MemoryStore(LanedStore):
 
     async def _held(self, guard: Guard) -> list[Held]:
         """Return what the row of an item may hold where a guard holds."""
-        held = (".".join(guard.namespace), guard.key, guard.value)
-        return [held] if self._seal is None else await self._seal.held(*held)
+        return await self.codec.held(".".join(guard.namespace), guard.key, guard.value)
 
     async def sweep_ttl(self) -> int:
         """Delete what has expired; return how many items."""
@@ -416,17 +379,15 @@ class MemoryStore(LanedStore):
         if erased:
             note_writes(self, ops)
             self.owners.forget(owner_of(guard.namespace))
-            if self.keys is not None:
-                self.keys.forget(owner_of(guard.namespace))
+            self.codec.forget([owner_of(guard.namespace)])
             self.vectors.forget_recent()
             self.embedding.recent.clear()
         return erased
 
     async def atraces(self, traces: Traces) -> list[TracesFound]:
         """Return what each table of the database has of something that was erased."""
-        if self.keys is not None and not traces.whole:
-            # where all of an owner is erased, their key is gone too
-            key = await self.keys.of(traces.owner)
+        # where all of an owner is erased, their key is gone too
+        if key := (await self.codec.keys([traces.owner])).get(traces.owner):
             traces = replace(traces, keys=(*traces.keys, *map(key.keyed, traces.keys)))
         async with self.pool.connection() as conn:
             return await find_traces(conn, traces)
@@ -440,64 +401,40 @@ class MemoryStore(LanedStore):
             after: The key behind which to begin.
             limit: Keys at most.
         """
-        owner, prefix = owner_of(namespace), ".".join(namespace)
-        if self._seal is not None:
-
-            async def unindexed(reader: SealedReader, conn: AsyncConnection[DictRow]) -> list[str]:
-                return await reader.unindexed(conn, prefix, kind, after=after, limit=limit)
-
-            return await self._opened(self._seal, owner, unindexed)
-        async with self.pool.connection() as conn:
-            asked = (owner, prefix, kind, after, limit)
-            async with walled(conn, [owner]):
-                found = await conn.execute(_UNINDEXED, asked)
-            rows = await found.fetchall()
-        return [row["key"] for row in rows]
+        prefix = ".".join(namespace)
+        return await self._of_owner(
+            owner_of(namespace), lambda reader, conn: reader.unindexed(conn, prefix, kind, after=after, limit=limit)
+        )
 
     @property
     def pages_by_key(self) -> bool:
         """Return whether pages come in the order of keys: of sealed ones the database does not know it."""
-        return self._seal is None
+        return not self.codec.seals
 
     async def apage(self, namespace: tuple[str, ...], behind: tuple[str, str], limit: int) -> OwnedPage:
         """Return the next items of a namespace and those below it: see `memory.store.owned.PagedStore`."""
-        if self._seal is not None:
-
-            async def page(reader: SealedReader, conn: AsyncConnection[DictRow]) -> OwnedPage:
-                return await reader.page(conn, namespace, behind, limit)
-
-            return await self._opened(self._seal, owner_of(namespace), page)
-        async with self.pool.connection() as conn:
-            return await self.reader.page(conn, namespace, behind, limit)
+        return await self._of_owner(
+            owner_of(namespace), lambda reader, conn: reader.page(conn, namespace, behind, limit)
+        )
 
     async def ameasure(self, user_id: str) -> Stored:
         """Return what an owner has stored: see `memory.store.room.MeasuredStore`."""
         async with self.pool.connection() as conn:
-            return await self.reader.measure(conn, user_id)
+            return await self._reader({}).measure(conn, user_id)
 
     async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed | None:
         """Return the next of an owner's records, the latest first: see `memory.store.listing`."""
-        if self._seal is not None:
-
-            async def page(reader: SealedReader, conn: AsyncConnection[DictRow]) -> Listed:
-                return await reader.listed(conn, wanted, behind, limit)
-
-            return await self._opened(self._seal, owner_of(wanted.namespaces[0]), page)
-        async with self.pool.connection() as conn:
-            return await self.reader.listed(conn, wanted, behind, limit)
+        return await self._of_owner(
+            owner_of(wanted.namespaces[0]), lambda reader, conn: reader.listed(conn, wanted, behind, limit)
+        )
 
     async def aconversations(
         self, namespace: tuple[str, ...], behind: ConversationPlace | None, limit: int
     ) -> ListedConversations | None:
         """Return the next of an owner's conversations: see `memory.store.conversation_listing`."""
-        if self._seal is not None:
-
-            async def page(reader: SealedReader, conn: AsyncConnection[DictRow]) -> ListedConversations | None:
-                return await reader.conversations(conn, namespace, behind, limit)
-
-            return await self._opened(self._seal, owner_of(namespace), page)
-        async with self.pool.connection() as conn:
-            return await self.reader.conversations(conn, namespace, behind, limit)
+        return await self._of_owner(
+            owner_of(namespace), lambda reader, conn: reader.conversations(conn, namespace, behind, limit)
+        )
 
     async def arevision(self, owner: str) -> str | None:
         """Return what changes with every write of an owner: see `memory.store.listing`."""
@@ -510,30 +447,25 @@ class MemoryStore(LanedStore):
         """Return some records with all that their links are derived from: see `memory.store.linked`."""
         owner = owner_of(namespaces[0])
 
-        async def linked(keys: Keys) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
-            async with self.pool.connection() as conn:
-                return await read_linked(conn, namespaces, ids, keys.get(owner))
+        return await self._of_owner(
+            owner, lambda reader, conn: read_linked(conn, namespaces, ids, reader.keys.get(owner))
+        )
 
-        return await linked({}) if self._seal is None else await self._seal.with_keys([owner], linked)
-
-    async def _opened(
-        self,
-        seal: StoreSeal,
-        owner: str,
-        read: Callable[[SealedReader, AsyncConnection[DictRow]], Awaitable[_Read]],
+    async def _of_owner(
+        self, owner: str, read: Callable[[Reader, AsyncConnection[DictRow]], Awaitable[_Read]]
     ) -> _Read:
-        """Return what is read of one owner, whose key may be another by now."""
+        """Return the result of a read of one owner, repeated if the owner's key has changed."""
 
         async def read_with(keys: Keys) -> _Read:
             async with self.pool.connection() as conn:
-                return await read(SealedReader(seal, keys, self.embedding.name, self._omit_expired), conn)
+                return await read(self._reader(keys), conn)
 
-        return await seal.with_keys([owner], read_with)
+        return await self.codec.with_keys([owner], read_with)
 
-    @property
-    def reader(self) -> Reader:
-        """Reads from this database; whether what has expired is left out may be set on a store that is open."""
-        return Reader(self.indexes, self.embedding.name, self._index_limit, self._omit_expired)
+    def _reader(self, keys: Keys) -> Reader:
+        # whether expired items are left out may be set on an open store
+        kind = SealedReader if self.codec.seals else Reader
+        return kind(self.codec, keys, self.indexes, self.embedding.name, self._index_limit, self._omit_expired)
 
     async def _reads(self, batch: Sequence[Op | RecallOp]) -> Reads:
         """Return the reads of a batch, their queries embedded."""
@@ -549,7 +481,7 @@ class MemoryStore(LanedStore):
         self, writes: Writes, carry_out: Callable[[AsyncConnection[DictRow], Types, Writes], Awaitable[bool]]
     ) -> bool:
         async def send() -> bool:
-            sent = await self._seal.sealed(writes) if self._seal is not None else writes
+            sent = await self.codec.encoded(writes)
 
             async def write_all(conn: AsyncConnection[DictRow]) -> bool:
                 if not await carry_out(conn, await self._read_types(conn), sent):
@@ -559,7 +491,7 @@ class MemoryStore(LanedStore):
 
             return await until_no_deadlock(self.pool, write_all)
 
-        if not await (send() if self._seal is None else self._seal.until_current(writes.owners, send)):
+        if not await self.codec.until_current(writes.owners, send):
             return False
         self.vectors.make_up_soon()
         return True

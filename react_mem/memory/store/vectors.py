@@ -25,8 +25,8 @@ from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import need_keys
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.priority import behind_turns
+from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
 from react_mem.memory.store.sealing.sealed_entries import is_sealed, opened_value, sealed_vector
-from react_mem.memory.store.sealing.store_seal import Keys, StoreSeal
 from react_mem.memory.store.searches import Parameters, in_namespace
 from react_mem.memory.store.stored_text import entries_of_fields
 from react_mem.memory.store.stored_vectors import PlacedEntry, RecentVectors, stored_vectors
@@ -132,12 +132,12 @@ class DocumentVectors:
     Args:
         pool: Connections to its database.
         model: The model that makes them.
-        seal: Opens what is sealed, and seals them.
+        codec: The codec of rows.
     """
 
-    def __init__(self, pool: Pool, model: EmbeddingModel, *, seal: StoreSeal | None = None) -> None:
+    def __init__(self, pool: Pool, model: EmbeddingModel, codec: RowCodec) -> None:
         self._pool = pool
-        self._seal = seal
+        self._codec = codec
         self._model = model
         self._recent = RecentVectors("document")
         self._task: asyncio.Task[None] | None = None
@@ -184,7 +184,7 @@ class DocumentVectors:
             async with self._pool.connection() as conn:
                 return await stored_vectors(conn, wanted, self._model.name, keys=keys)
 
-        return await read({}) if self._seal is None else await self._seal.with_keys(by_owner(wanted), read)
+        return await self._codec.with_keys(by_owner(wanted), read)
 
     def forget_recent(self) -> None:
         """Forget what was embedded a while ago, as when an owner is forgotten."""
@@ -239,9 +239,7 @@ class DocumentVectors:
             log.info("%d texts have been given the vectors that they lacked", made)
 
     async def _fill(self, rows: Sequence[DictRow]) -> int:
-        keys: Keys = {}
-        if self._seal is not None and rows:
-            keys = await self._seal.keys({row["owner"] for row in rows})
+        if keys := await self._codec.keys({row["owner"] for row in rows}):
             rows = await asyncio.to_thread(_opened, rows, keys)
         texts = {
             place: entry.text

@@ -40,13 +40,13 @@ _ITEMS = 100
 
 _OWNERS = 1_000
 
-# Of an owner who was being sealed anew when that was stopped, what was done of it counts too.
+# After an interruption this also counts the items of an owner that are done already.
 _LEFT: LiteralString = """
     SELECT count(*) AS items FROM store s
     WHERE NOT jsonb_exists(s.value, %s)
         OR EXISTS (SELECT FROM memory_keys k WHERE k.owner = s.owner AND k.state = 'former')
 """
-# Of items, by the primary key alone: an owner who has not written since there are revisions has none.
+# From the items, by the primary key: an owner without writes since revisions exist is not in memory_owners.
 _NEXT_OWNERS = "SELECT DISTINCT owner FROM store WHERE owner > %s ORDER BY owner LIMIT %s"
 _NEXT = """
     SELECT prefix, key, value FROM store WHERE owner = %s AND (prefix, key) > (%s, %s)
@@ -59,7 +59,7 @@ _TEXTS = """
         ON v.prefix = wanted.prefix AND v.key = wanted.key
     WHERE v.owner = %s
 """
-# A process that had no key yet may have written an item in plain whose row was sealed before: the later one counts.
+# A process without the key may have written a plain row beside an older sealed row: the later one counts.
 _DROP_OLDER = """
     DELETE FROM store s USING unnest(%s::text[], %s::text[], %s::text[]) AS new (prefix, key, stored), store plain
     WHERE s.owner = %s AND s.prefix = new.prefix AND s.key = new.stored
@@ -115,12 +115,7 @@ Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 
 class Resealed(NamedTuple):
-    """Numbers of sealed items.
-
-    Args:
-        from_plain: Items that were plain.
-        anew: Items that a former data key had sealed.
-    """
+    """Numbers of sealed items: formerly plain ones, and ones of a former data key."""
 
     from_plain: int = 0
     anew: int = 0
@@ -146,12 +141,12 @@ class _SealedRows(NamedTuple):
     set_texts: list[IndexRow]
 
 
-async def owners_of(pool: Pool) -> AsyncIterator[str]:
-    """Yield all owners in a database, in order."""
+async def owners_of(pool: Pool, statement: LiteralString = _NEXT_OWNERS, *where: Any) -> AsyncIterator[str]:
+    """Yield the owners that a statement finds, by default all in a database, in order."""
     last = ""
     while True:
         async with pool.connection() as conn:
-            rows = await (await conn.execute(_NEXT_OWNERS, (last, _OWNERS))).fetchall()
+            rows = await (await conn.execute(statement, (*where, last, _OWNERS))).fetchall()
         for row in rows:
             yield row["owner"]
         if len(rows) < _OWNERS:
@@ -162,8 +157,7 @@ async def owners_of(pool: Pool) -> AsyncIterator[str]:
 async def reseal(pool: Pool, ring: KeyRing, report: Callable[[int, int], None]) -> Resealed:
     """Seal all plain items, seal the items of former data keys again, and delete those keys.
 
-    Args:
-        report: Called after each transaction with the number of items sealed so far, and of all.
+    `report` is called after each transaction with the number of items sealed so far, and of all.
     """
     async with pool.connection() as conn:
         row = await (await conn.execute(_LEFT, (SEALED,))).fetchone()
@@ -211,7 +205,7 @@ async def _reseal_owner(pool: Pool, ring: KeyRing, owner: str, add: Callable[[Re
             break
         place = following
     if former := key.versions[1:]:
-        # who writes has had to use the key in use since there is one: nothing is sealed by the others any more
+        # all writers must use the current key since it exists: nothing is sealed with the former ones any more
         async with pool.connection() as conn, conn.transaction():
             await revise(conn, [owner], removes=False)
             await need_keys(conn, [key])
@@ -269,18 +263,14 @@ def _sealed_batch(key: OwnerKey, rows: Sequence[DictRow], texts: Iterable[DictRo
         if is_sealed(value):
             own, opened = opened_value(key, prefix, item, value)
             batch.set.append((prefix, item, to_json(sealed_value(key, prefix, own, opened))))
-            batch.set_texts.extend(resealed_row(key, _index_row(text)) for text in its_texts)
+            batch.set_texts.extend(resealed_row(key, IndexRow(**text)) for text in its_texts)
         else:
             batch.moved.append((prefix, item, key.keyed(item), to_json(sealed_value(key, prefix, item, value))))
             names = [text["field_name"] for text in its_texts]
             batch.moved_texts.extend(
-                (item, sealed_row(key, _with_words(_index_row(text), value, names))) for text in its_texts
+                (item, sealed_row(key, _with_words(IndexRow(**text), value, names))) for text in its_texts
             )
     return batch
-
-
-def _index_row(text: DictRow) -> IndexRow:
-    return IndexRow(**text)
 
 
 def _with_words(row: IndexRow, value: Any, names: Sequence[str]) -> IndexRow:
@@ -303,27 +293,21 @@ def _with_words(row: IndexRow, value: Any, names: Sequence[str]) -> IndexRow:
 _BEGUN = ":rotation"
 _NOTED = "SELECT created_at FROM memory_keys WHERE owner = %s"
 # Two statements: of an owner and of all in one, a cluster makes no plan.
-_LEFT_OF_DATA_KEY_ROTATION = """
+_ROTATION_LEFT = """
     SELECT owner FROM memory_keys WHERE owner NOT LIKE ':%%' AND (state = 'former' OR created_at < %s) LIMIT 1
 """
 _END = "DELETE FROM memory_keys WHERE owner = %s"
 _OLD = "owner NOT LIKE ':%%' AND state = 'live' AND created_at < %s"
 _COUNT = f"SELECT count(*) AS owners FROM memory_keys WHERE {_OLD}"  # noqa: S608 - of literals
-_NEXT_OF_DATA_KEY_ROTATION = f"SELECT owner FROM memory_keys WHERE {_OLD} AND owner > %s ORDER BY owner LIMIT %s"  # noqa: S608 - of literals
-
-PoolOfDataKeyRotation = AsyncConnectionPool[AsyncConnection[DictRow]]
+_NEXT_OLD = f"SELECT owner FROM memory_keys WHERE {_OLD} AND owner > %s ORDER BY owner LIMIT %s"  # noqa: S608 - of literals
 
 
-async def begin_rotation(pool: PoolOfDataKeyRotation, ring: KeyRing) -> tuple[datetime, bool]:
-    """Start a rotation of all data keys, or continue an unfinished one.
-
-    Returns:
-        The start of the rotation, and true if it is continued.
-    """
+async def begin_rotation(pool: Pool, ring: KeyRing) -> tuple[datetime, bool]:
+    """Start a rotation of all data keys, or continue an unfinished one; return its start, and true if continued."""
     before = await _begun(pool)
     if before is not None and await _is_open(pool, before):
         return before, True
-    # all that it was about has been done since, as by sealing what a stopped rotation had left
+    # a stopped rotation may have been completed since, for example by `reseal`
     await end_rotation(pool, ring)
     await ring.of(_BEGUN)
     begun = await _begun(pool)
@@ -331,50 +315,32 @@ async def begin_rotation(pool: PoolOfDataKeyRotation, ring: KeyRing) -> tuple[da
     return begun, False
 
 
-async def renew_all(
-    pool: PoolOfDataKeyRotation, ring: KeyRing, begun: datetime, report: Callable[[int, int], None]
-) -> int:
-    """Give a new data key to every owner with a key from before the rotation, and return the number of owners.
-
-    Args:
-        report: Called after each owner with the number of owners done, and of all.
-    """
+async def renew_all(pool: Pool, ring: KeyRing, begun: datetime, report: Callable[[int, int], None]) -> int:
+    """Give a new data key to every owner with a key from before the rotation, and return the number of owners."""
     async with pool.connection() as conn:
         row = await (await conn.execute(_COUNT, (begun,))).fetchone()
     done, total = 0, row["owners"] if row is not None else 0
     report(done, total)
-    async for owner in _with_old_keys(pool, begun):
+    async for owner in owners_of(pool, _NEXT_OLD, begun):
         await renew(pool, ring, owner)
         done += 1
         report(done, max(done, total))
     return done
 
 
-async def end_rotation(pool: PoolOfDataKeyRotation, ring: KeyRing) -> None:
+async def end_rotation(pool: Pool, ring: KeyRing) -> None:
     """Mark the rotation as finished; the next one makes new keys."""
     async with pool.connection() as conn:
         await conn.execute(_END, (_BEGUN,))
     ring.forget(_BEGUN)
 
 
-async def _begun(pool: PoolOfDataKeyRotation) -> datetime | None:
+async def _begun(pool: Pool) -> datetime | None:
     async with pool.connection() as conn:
         row = await (await conn.execute(_NOTED, (_BEGUN,))).fetchone()
     return None if row is None else row["created_at"]
 
 
-async def _is_open(pool: PoolOfDataKeyRotation, begun: datetime) -> bool:
+async def _is_open(pool: Pool, begun: datetime) -> bool:
     async with pool.connection() as conn:
-        return await (await conn.execute(_LEFT_OF_DATA_KEY_ROTATION, (begun,))).fetchone() is not None
-
-
-async def _with_old_keys(pool: PoolOfDataKeyRotation, begun: datetime) -> AsyncIterator[str]:
-    last = ""
-    while True:
-        async with pool.connection() as conn:
-            rows = await (await conn.execute(_NEXT_OF_DATA_KEY_ROTATION, (begun, last, _OWNERS))).fetchall()
-        for row in rows:
-            yield row["owner"]
-        if len(rows) < _OWNERS:
-            return
-        last = rows[-1]["owner"]
+        return await (await conn.execute(_ROTATION_LEFT, (begun,))).fetchone() is not None

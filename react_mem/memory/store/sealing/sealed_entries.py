@@ -1,6 +1,7 @@
 """Sealed rows: of the index (words and vector, sealed separately), and of items (a value with a readable skeleton).
 
-A vector that could not be computed yet is added later without sealing the words again.
+A vector that could not be computed yet is added later without sealing the words again. Opening a value that
+was changed, moved, or sealed with an unknown key raises SealError.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import json
 import struct
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ def sealed_row(key: OwnerKey, row: IndexRow) -> IndexRow:
     stored, item = key.keyed(row.key), row.key.encode("utf-8", "surrogatepass")
     words = (row.words or "{}")[1:-1]
     numbers = np.array(words.split(",") if words else [], dtype=np.int64).astype(">i4").tobytes()
-    said_at = NO_TIME if row.said_at is None else _sent(row.said_at)
+    said_at = NO_TIME if row.said_at is None else microseconds(row.said_at) - _EPOCH
     facts = _FACTS.pack(row.length, -1 if row.place is None else row.place, said_at, len(item))
     plain = facts + item + numbers
     return IndexRow(
@@ -60,22 +60,13 @@ def sealed_row(key: OwnerKey, row: IndexRow) -> IndexRow:
 
 
 def sealed_vector(key: OwnerKey, prefix: str, stored: str, field_name: str, embedding: bytes) -> bytes:
-    """Return a vector sealed, in half precision.
-
-    Args:
-        stored: The key of the row.
-        embedding: A `vector` in binary form.
-    """
+    """Return a `vector` in binary form sealed, in half precision; `stored` is the key of its row."""
     halves = np.frombuffer(embedding, dtype=">f4", offset=4).astype(">f2").tobytes()
     return key.seal(halves, _bound(prefix, stored, _VECTOR, field_name))
 
 
 def resealed_row(key: OwnerKey, row: IndexRow) -> IndexRow:
-    """Return a sealed index row, sealed again with the current data key. Blocking: some 20 us.
-
-    Raises:
-        SealError: If it does not open.
-    """
+    """Return a sealed index row, sealed again with the current data key. Blocking: some 20 us."""
     parts = []
     for part, sealed in ((_WORDS, row.sealed), (_VECTOR, row.sealed_vector)):
         bound = _bound(row.prefix, row.key, part, row.field_name)
@@ -84,11 +75,7 @@ def resealed_row(key: OwnerKey, row: IndexRow) -> IndexRow:
 
 
 def opened_vector(key: OwnerKey, prefix: str, stored: str, field_name: str, sealed: bytes) -> bytes:
-    """Return a sealed vector as a `vector` in binary form.
-
-    Raises:
-        SealError: If it does not open.
-    """
+    """Return a sealed vector as a `vector` in binary form."""
     halves = np.frombuffer(key.open(sealed, _bound(prefix, stored, _VECTOR, field_name)), dtype=">f2")
     return struct.pack(">HH", len(halves), 0) + halves.astype(">f4").tobytes()
 
@@ -99,9 +86,6 @@ def opened_rows(key: OwnerKey, rows: Sequence[dict[str, Any]], own_keys: Callabl
     Args:
         rows: Rows of `owner_texts.changes_statement`, sealed or plain.
         own_keys: Returns the known plain keys of a namespace.
-
-    Raises:
-        SealError: If one does not open.
     """
     for row in rows:
         if row.get("is_sealed") and not row.get("present"):
@@ -127,8 +111,7 @@ def _open(key: OwnerKey, row: dict[str, Any]) -> None:
             json.loads(row["keys"]), json.loads(row["field_names"]), sealed, vectors, strict=True
         )
     ]
-    # rows are written by the order of their keys, and equals are taken in the order in which they lie: of those that
-    # are sealed, the order of keys is nobody's
+    # ties are broken by the order of rows, which plain rows have by key: sort by the plain key here too
     found.sort(key=lambda one: (one[0], one[3]))
     halves = [
         None if vector is None else key.open(vector, _bound(prefix, stored, _VECTOR, name))
@@ -188,10 +171,6 @@ def _split(packed: bytes | None, sizes: bytes) -> list[bytes | None]:
     return found
 
 
-def _sent(at: datetime) -> int:
-    return microseconds(at) - _EPOCH
-
-
 def _bound(prefix: str, stored: str, part: str, field_name: str) -> bytes:
     return f"{prefix}\0{stored}/{part}/{field_name}".encode("utf-8", "surrogatepass")
 
@@ -228,10 +207,7 @@ def has_skeleton(prefix: str) -> bool:
 
 
 def skeleton_of(prefix: str, value: Mapping[str, Any], keyed: Callable[[str], str]) -> dict[str, Any]:
-    """Return the fields of a value that stay readable for the database, with hashed ids.
-
-    Args:
-        keyed: The keyed hash of an id.
+    """Return the fields of a value that stay readable for the database, with ids hashed by `keyed`.
 
     >>> skeleton_of("memory.ann.semantic", {"kind": "fact", "text": "tea", "source_ids": ["m1:0"]}, str.upper)
     {'kind': 'fact', 'source_ids': ['M1']}
@@ -265,7 +241,7 @@ def _links(name: str, named: Any, keyed: Callable[[str], str]) -> dict[str, Any]
     }
 
 
-# Sealed items: a row of `store` under a keyed id, its value a skeleton and what is sealed.
+# Sealed items: a row of `store` under a keyed id; its value is a skeleton and the sealed value.
 
 SEALED = ":sealed"
 """Field of the sealed value. The colon keeps it apart from a field `sealed` of an application."""
@@ -288,10 +264,6 @@ def sealed_value(
         item: The item's plain key.
         value: The value, already storable as PostgreSQL's JSON (see `stored_text.storable`).
         version: The data key; by default the current one.
-
-    Raises:
-        TypeError: If it contains anything but JSON.
-        ValueError: If it contains NaN or an infinity.
     """
     stored = key.keyed(item)
     plain = _canonical([item, value]).encode()
@@ -300,33 +272,13 @@ def sealed_value(
 
 
 def opened_value(key: OwnerKey, prefix: str, stored: str, value: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return an item's plain key and its opened value.
-
-    Args:
-        stored: The key of its row.
-
-    Raises:
-        SealError: If it does not open.
-    """
-    return opened_text(key, prefix, stored, value[SEALED])
-
-
-def opened_text(key: OwnerKey, prefix: str, stored: str, sealed: str) -> tuple[str, dict[str, Any]]:
-    """Return an item's plain key and its opened value from the text in the field `SEALED`.
-
-    Raises:
-        SealError: If it does not open.
-    """
-    item, value = json.loads(opened_json(key, prefix, stored, sealed))
-    return item, value
+    """Return an item's plain key and its opened value; `stored` is the key of its row."""
+    item, opened = json.loads(opened_json(key, prefix, stored, value[SEALED]))
+    return item, opened
 
 
 def opened_json(key: OwnerKey, prefix: str, stored: str, sealed: str) -> bytes:
-    """Return the opened JSON of the text in the field `SEALED`, for `items_of_json`.
-
-    Raises:
-        SealError: If it does not open.
-    """
+    """Return the opened JSON of the text in the field `SEALED`, for `items_of_json`."""
     try:
         data = b64decode(sealed, validate=True)
     except ValueError:
