@@ -110,7 +110,7 @@ async def _put(store: BaseStore, user_id: str, one: Attachment) -> None:
         PutOp(attachments_namespace(user_id, _PIECES), key, {"data": piece}, index=False)
         for key, piece in zip(_keys(one.ref, one.size), one.pieces, strict=True)
     ]
-    # last: what has a size is there as a whole
+    # last: a stored size means a complete attachment
     changes.append(PutOp(attachments_namespace(user_id, _SIZES), one.ref, {"bytes": one.size}, index=False))
     for start in range(0, len(changes), _PIECES_AT_ONCE):
         await write(store, changes[start : start + _PIECES_AT_ONCE])
@@ -148,7 +148,7 @@ async def unattached(store: BaseStore, user_id: str, items: Iterable[Item], chan
             named |= refs_in(after.get((item.namespace, item.key), item.value) or {})
     gone: list[Change] = []
     for item in await _kept(store, user_id):
-        # one that no message ever named is of a turn that is being stored, or was when its process died
+        # an attachment without any message belongs to an unfinished turn, or to one of a dead process
         if item.key not in named and (item.key in before or now() - with_zone(item.updated_at) > _STORED_BY):
             gone.append(PutOp(item.namespace, item.key, None))
             pieces = _keys(item.key, int(item.value["bytes"]))

@@ -251,7 +251,7 @@ KNOWN: Mapping[str, Calibration] = MappingProxyType(
 """Calibrations of known models, which need not be measured when a database is first opened."""
 
 
-# The vectors of what is asked: of searches' queries, and of recalls' questions, which do without if need be.
+# Vectors of searches' queries, and of recalls' questions, which do without if necessary.
 
 _QUESTION_SECONDS = 3.0
 """Seconds that a read waits for question vectors, of the five of a turn; without them it searches by words alone."""
@@ -291,7 +291,7 @@ async def question_vectors(
         async with asyncio.timeout(seconds):
             made = await asyncio.gather(*(embedding.embeddings.aembed_query(storable(text)) for text in texts))
         vectors = {text: _numbers(embedding, each) for text, each in zip(texts, made, strict=True)}
-    except Exception as error:  # whatever the provider's client raises, or makes of a question
+    except Exception as error:  # any error of the provider's client, or a bad vector
         what = f"no answer in {seconds:.0f} seconds" if isinstance(error, TimeoutError) else cause_of(error)
         cause = f"the question cannot be embedded ({what})"
         log.warning("memory is searched without vectors: %s", cause)
@@ -332,7 +332,7 @@ class RecentRankings:
             return None
         with self._lock:
             kept = self._kept.get((id(texts), asked))
-        # another index may have come to lie where the one that was asked lay
+        # another index may have the id of a deleted one
         hit = kept is not None and kept[0]() is texts
         telemetry.count("cache.lookups", cache="search", hit="yes" if hit else "no")
         return RankedHits(texts, kept[1]) if kept is not None and hit else None

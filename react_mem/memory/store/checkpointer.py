@@ -46,12 +46,12 @@ from react_mem.memory.store.group_commit import GroupCommit, GroupCursor, GroupR
 from react_mem.memory.store.serialisation import Plain, StrictSerializer, sealing_serializer
 from react_mem.memory.store.thread_owners import OWNER_OF_THREAD
 
-# History of a thread's channels that are stored as what was written to them, read in one statement.
+# History of a thread's delta channels (stored as their writes), read in one statement.
 
 _SAME = "thread_id = %(thread)s AND checkpoint_ns = %(ns)s"
 
-# Each table by its key, one row or one checkpoint at a time: joins of a thread's rows are planned from what threads
-# have on average. A blob says more than what is inline, which is then a mark.
+# Each table by its key, one row or one checkpoint at a time: joins of a thread's rows would be planned by the average
+# thread. A blob has precedence over an inline value, which is then a mark.
 _HISTORY = f"""
     WITH RECURSIVE chain AS (
         SELECT wanted.channel, c.checkpoint_id AS target, c.checkpoint_id, c.parent_checkpoint_id AS parent, 0 AS place,
@@ -206,7 +206,7 @@ class ThreadSaver(AsyncPostgresSaver):
         sealed = {name: Plain(value) for name, value in values.items() if _is_content(value) and name in versions}
         of_sealed = {name: str(versions[name]) for name in sealed}
         thread = config["configurable"]["thread_id"], config["configurable"]["checkpoint_ns"]
-        # also those that have not changed: they may be from a time without a key
+        # also unchanged ones: they may be from before there was a key
         new_versions = {**self._sealed.lacking(thread, of_sealed), **new_versions}
         checkpoint = {**checkpoint, "channel_values": {**values, **sealed}}
         stored = await super().aput(config, checkpoint, metadata, new_versions)

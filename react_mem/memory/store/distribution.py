@@ -23,11 +23,11 @@ from react_mem.memory.store.checkpointer import check_distributable
 from react_mem.memory.store.migration_steps import patiently
 from react_mem.memory.store.wall import drop_policies, drop_privileges
 
-# Samples that the planner keeps of what was said, on the nodes of a cluster: there are to be none.
+# The planner's statistics must hold no content, on no node of a cluster.
 
 Connection = AsyncConnection[DictRow]
 
-# The coordinator's table says what is done: where a column is still sampled there, some shard may be.
+# The coordinator's own table records the progress: it is changed after all shards.
 _SAMPLED = """
     SELECT c.relname AS name, a.attname AS column, current_setting('server_version_num')::int >= 180000 AS clears
     FROM pg_class c JOIN pg_dist_partition p ON p.logicalrelid = c.oid
@@ -45,7 +45,7 @@ _CLEAR = """
     SELECT pg_clear_attribute_stats(n.nspname, c.relname, '{column}', FALSE)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = '%s'::regclass
 """
-# Before PostgreSQL 18 only a superuser clears what there is; who is none waits until the rows are gone.
+# Before PostgreSQL 18 only a superuser can clear statistics; otherwise they stay until the rows are gone.
 _CLEAR_BEFORE = """
     DELETE FROM pg_statistic s USING pg_attribute a
     WHERE s.starelid = '%s'::regclass AND a.attrelid = s.starelid AND a.attnum = s.staattnum AND a.attname = '{column}'
@@ -56,11 +56,7 @@ log = logging.getLogger(__name__)
 
 
 async def drop_samples(conn: Connection) -> list[str]:
-    """Stop the planner's statistics of columns with content, on every node, and return the columns that had some.
-
-    Args:
-        conn: An autocommit connection to the coordinator of a distributed database.
-    """
+    """Stop the planner's statistics of columns with content, on every node, and return the columns that had some."""
     done = []
     for row in await (await conn.execute(_SAMPLED)).fetchall():
         table, column = row["name"], row["column"]
@@ -87,7 +83,6 @@ async def _on_shards(conn: Connection, table: str, command: str) -> bool:
     return False
 
 
-ConnectionOfDistribution = AsyncConnection[DictRow]
 Report = Callable[[str], None]
 Count = Callable[[int, int], None]
 
@@ -135,7 +130,7 @@ _UNIQUE = """
         AND c.relname = ANY(%s::text[])
     GROUP BY i.indexrelid, c.relname
 """
-# What reads one owner's rows is run where they are; on distributed tables a plan for any owner cannot be made.
+# Functions about one owner run on the owner's node; Citus cannot make a generic plan for any owner.
 _FUNCTIONS = """
     SELECT p.oid::regprocedure::text AS name, p.proargnames[1] AS owner, p.proconfig::text[] AS config, EXISTS (
         SELECT FROM pg_dist_object o WHERE o.objid = p.oid AND o.distribution_argument_index IS NOT NULL
@@ -147,14 +142,7 @@ _FUNCTIONS = """
 
 
 class _Table(NamedTuple):
-    """State of a table.
-
-    Args:
-        distributed: Whether it is distributed or on all nodes.
-        method: Citus's letter for the method.
-        column: The column of the distribution.
-        left_behind: Bytes of the coordinator's old rows, which nobody reads any more.
-    """
+    """State of a table; `left_behind` counts the bytes of the coordinator's old rows, which nobody reads any more."""
 
     name: str
     distributed: bool
@@ -169,7 +157,7 @@ class _Table(NamedTuple):
         return by == TABLES[self.name]
 
 
-async def is_distributed(conn: ConnectionOfDistribution) -> bool:
+async def is_distributed(conn: Connection) -> bool:
     """Return true if this database's memories are on the nodes of a cluster."""
     row = await (await conn.execute(_IS_DISTRIBUTED)).fetchone()
     if row is None or not row["citus"]:
@@ -177,24 +165,17 @@ async def is_distributed(conn: ConnectionOfDistribution) -> bool:
     return any(table.name == "store" and table.distributed for table in await _tables(conn))
 
 
-async def keep_distributed(conn: ConnectionOfDistribution) -> None:
+async def keep_distributed(conn: Connection) -> None:
     """Distribute the new tables of a distributed database; do nothing to any other."""
     if await is_distributed(conn):
         await distribute_tables(conn, lambda done: None)
 
 
-async def distribute_tables(
-    conn: ConnectionOfDistribution, report: Report, count: Count = lambda done, total: None
-) -> None:
-    """Distribute all tables that are not yet, with their functions and statistics. Writes wait until then.
+async def distribute_tables(conn: Connection, report: Report, count: Count = lambda done, total: None) -> None:
+    """Distribute all remaining tables, together or none, with their functions and statistics. Writes wait meanwhile.
 
-    Args:
-        conn: An autocommit connection to the coordinator of a suitable cluster: see `distribute`.
-        report: Called with each step that was necessary.
-        count: Called with the number of distributed tables and of all: all are distributed together or none.
-
-    Raises:
-        StorageError: If a table cannot be distributed; the message names the reason.
+    It runs on an autocommit connection to the coordinator of a suitable cluster: see `distribute`. A StorageError
+    names the reason why a table cannot be distributed.
     """
     tables = await _tables(conn)
     for table in tables:
@@ -220,18 +201,18 @@ async def distribute_tables(
         ) from error
 
 
-async def _tables(conn: ConnectionOfDistribution) -> list[_Table]:
+async def _tables(conn: Connection) -> list[_Table]:
     rows = await (await conn.execute(_STATE, (list(TABLES),))).fetchall()
     found = {row["name"]: _Table(**row) for row in rows}
     return [found[name] for name in TABLES if name in found]
 
 
-async def _queue(conn: ConnectionOfDistribution) -> None:
+async def _queue(conn: Connection) -> None:
     """Wait for concurrent distributions, as of processes that start at the same time; all of them run on this node."""
     await conn.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
 
 
-async def _drop_what_one_server_has(conn: ConnectionOfDistribution, report: Report) -> None:
+async def _drop_what_one_server_has(conn: Connection, report: Report) -> None:
     async def drop() -> list[str]:
         triggers = await (await conn.execute(_TRIGGERS, (list(TABLES),))).fetchall()
         indexes = await (await conn.execute(_UNIQUE, (list(TABLES),))).fetchall()
@@ -246,7 +227,7 @@ async def _drop_what_one_server_has(conn: ConnectionOfDistribution, report: Repo
         report(f"dropped what only one server has: {', '.join(dropped)}")
 
 
-async def _distribute(conn: ConnectionOfDistribution, report: Report, count: Count) -> None:
+async def _distribute(conn: Connection, report: Report, count: Count) -> None:
     done: list[str] = []
     async with conn.transaction():
         await _queue(conn)
@@ -266,7 +247,7 @@ async def _distribute(conn: ConnectionOfDistribution, report: Report, count: Cou
         report(line)
 
 
-async def _distribute_one(conn: ConnectionOfDistribution, name: str) -> str:
+async def _distribute_one(conn: Connection, name: str) -> str:
     column = TABLES[name]
     if column == REFERENCE:
         await conn.execute("SELECT create_reference_table(%s::regclass)", (name,))
@@ -280,7 +261,7 @@ async def _distribute_one(conn: ConnectionOfDistribution, name: str) -> str:
     return f"{name}: {row['rows'] if row else 0:,} rows by {column}"
 
 
-async def _send_functions(conn: ConnectionOfDistribution, report: Report) -> None:
+async def _send_functions(conn: Connection, report: Report) -> None:
     sent = []
     async with conn.transaction():
         await _queue(conn)
@@ -305,7 +286,7 @@ async def _send_functions(conn: ConnectionOfDistribution, report: Report) -> Non
         report(f"{name}: run where the owner's rows are")
 
 
-async def _give_back(conn: ConnectionOfDistribution, report: Report) -> None:
+async def _give_back(conn: Connection, report: Report) -> None:
     for name in [table.name for table in await _tables(conn) if table.left_behind]:
         async with conn.transaction():
             await _queue(conn)

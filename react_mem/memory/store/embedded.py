@@ -142,8 +142,8 @@ class _Cluster:
         """Restart the server if it has died."""
         if self._is_ready():
             return
-        # Who uses the server starts it again, one at a time, and the others find it started: the supervisor of the dead
-        # one is gone with it, and no supervisor shuts down what somebody uses.
+        # One user restarts the server while the others wait: the dead server's supervisor is gone with it, and no
+        # supervisor shuts down a used server.
         with self._alone():
             if not self._is_ready():
                 log.warning("the embedded database in %s had stopped; it is started again", self.home)
@@ -247,7 +247,7 @@ class _Cluster:
 
     def _build(self) -> None:
         for leftover in self.home.glob("building-*"):
-            # Of a start that was killed, whose initdb may still be writing; what stays is removed the next time.
+            # From a killed start, with an initdb that may still be writing; the rest is removed the next time.
             shutil.rmtree(leftover, ignore_errors=True)
         building = Path(tempfile.mkdtemp(prefix="building-", dir=self.home))
         self._own(building)

@@ -40,7 +40,7 @@ _NAMED: LiteralString = f"""(
 )"""
 """Condition: the checkpoint names the user, under whatever key, and no other user."""
 
-# Of the threads whose metadata names nobody: those that no record is of either.
+# Threads without a user in their metadata and without a record.
 _NOBODYS: LiteralString = f"""
     WITH nobodys AS MATERIALIZED (
         SELECT thread_id FROM {{checkpoints}} UNION SELECT thread_id FROM {{blobs}}
@@ -53,7 +53,7 @@ _NOBODYS: LiteralString = f"""
     LIMIT {{most}}
 """  # noqa: S608 - of literals
 
-# What is in a column, value by value: a name is not to be looked for within others.
+# Value by value: a name must not match within other values.
 _STATISTICS: LiteralString = """
     SELECT t.* FROM pg_stats AS t WHERE t::text LIKE ANY(%(patterns)s) OR EXISTS (
         SELECT FROM unnest(t.most_common_vals::text::text[] || t.histogram_bounds::text::text[]) AS seen
@@ -110,7 +110,7 @@ class Traces:
         plain = [
             json.dumps({"user_id": self.user_id}, ensure_ascii=False, separators=(",", s))[1:-1] for s in (":", ": ")
         ]
-        # as text, a row doubles what its columns have of these
+        # a row as text doubles these characters
         in_rows = [form.replace("\\", "\\\\").replace('"', '""') for form in plain]
         named = [*plain, *in_rows, f"memory.{self.owner}."]
         return _patterns([*(named if self.whole else []), *self.threads, *phrases(self.said)])

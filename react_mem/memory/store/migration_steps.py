@@ -108,7 +108,7 @@ async def run_steps(conn: Connection, number: int, text: str) -> None:
     for place, step in list(enumerate(steps_of(text)))[found["step"] :]:
         run = {"batches": _run_batches, "index": _build, "transaction": _run_at_once}[step.kind]
         await run(conn, number, place, step.text)
-    # the row stays: who comes late finds that nothing is left
+    # the row stays: a late process finds nothing left to do
     await conn.execute("INSERT INTO memory_migrations (v) VALUES (%s) ON CONFLICT DO NOTHING", (number,))
 
 

@@ -152,14 +152,14 @@ async def _apply_theirs(conn: Connection, dims: int, *, checkpoints: bool) -> No
         await _apply(conn, "checkpoint_migrations", enumerate(AsyncPostgresSaver.MIGRATIONS))
     await _apply(conn, "store_migrations", enumerate(STORE_MIGRATIONS))
     await _create_extension(conn)
-    # The stock store's three, but for the index, which ours would drop.
+    # LangGraph's three, without its index, which ours would drop.
     vectors = ("SELECT 'the extension'", of_dims(_VECTORS_TABLE, dims), "SELECT 'none'")
     await _apply(conn, "vector_migrations", enumerate(vectors))
 
 
 def of_dims(statement: str, dims: int) -> str:
     """Return SQL with `{dims}` and `{inline}` filled in for vectors of some dimensions."""
-    # 1,500 bytes for what is not a vector: a piece of text has 100 words, of 8 bytes each
+    # 1,500 bytes beside the vector: a piece of text has 100 words, of 8 bytes each
     return statement.replace("{dims}", str(int(dims))).replace("{inline}", str(min(8_160, 2 * int(dims) + 1_500)))
 
 

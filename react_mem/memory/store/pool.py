@@ -60,7 +60,7 @@ class KeptConnection:
         try:
             conn = await self._take(timeout)
             with inside():
-                async with conn:  # what was begun is ended, with the pool's own rules; it stays open
+                async with conn:  # ends an open transaction by the pool's own rules; the connection stays open
                     yield conn
         finally:
             self.is_used = False
@@ -101,7 +101,7 @@ class KeptConnection:
     async def _give_back_later(self) -> None:
         while True:
             left = self._used_at + _KEPT_SECONDS - time.monotonic()
-            # who uses it now sees to it afterwards
+            # the current use sees to it afterwards
             if self.is_used or left <= 0:
                 break
             await asyncio.sleep(left)
@@ -154,7 +154,7 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
         self._made: WeakSet[AsyncConnection[DictRow]] = WeakSet()
         self._waits: set[asyncio.Timeout] = set()
         watched = type("WatchedConnection", (_WatchedConnection,), {"made_by": self})
-        # no attempts in the background that grow rare: who needs a connection has one made
+        # no background attempts at growing intervals: each caller makes a connection if necessary
         super().__init__(url, connection_class=watched, reconnect_timeout=0, open=False, **options)
         self._share = PoolShare(self.max_size)
         self._kept: WeakKeyDictionary[WorkAtHand, KeptConnection] = WeakKeyDictionary()
@@ -186,7 +186,7 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
             await conn.close()
             raise
         except REFUSALS:
-            # the tables may have been distributed meanwhile, which leaves no wall
+            # the tables may have been distributed meanwhile, which ends row-level security
             if self.has_wall and self._look_for_wall is not None and not conn.closed:
                 if conn.info.transaction_status != TransactionStatus.IDLE:
                     await conn.rollback()

@@ -201,7 +201,7 @@ class PromptVersions:
             return Prompt(default)
         item = await self._store.aget(_namespace(name), _key(head.active))
         text = str(item.value.get("text", "")) if item is not None else ""
-        # what the store holds may be older than the file, whose placeholders are what the code fills in
+        # a stored version may be older than the file, and the code fills in the file's placeholders
         if problem := problem_of(text, default):
             log.warning("version %d of the prompt %r is not used: %s", head.active, name, problem)
             return Prompt(default, problem=f"version {head.active} of the prompt {name!r} is not used: {problem}")
@@ -242,7 +242,7 @@ def problem_of(text: str, default: str) -> str:
         return f"it has {len(text)} characters, and {MAX_CHARS} are allowed"
     wanted = dict.fromkeys(_PLACEHOLDER.findall(default))
     if not wanted:
-        # nothing is filled in, so that braces are what they are
+        # nothing is filled in, so braces are literal
         return ""
     try:
         given = [

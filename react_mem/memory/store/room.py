@@ -198,7 +198,7 @@ async def _take(store: BaseStore, user_id: str, quotas: QuotaSettings, *, needed
     limits: dict[str, int | None] = quotas.model_dump()
 
     async def counted(before: dict[str, Any] | None) -> tuple[None, Sequence[Change]]:
-        # not by the owner's revision, which is that of memories: a count changes none
+        # without the owner's revision: a count changes no memory
         day, used = _used(before)
         for name in needed:
             limit = limits[name]
@@ -218,7 +218,7 @@ def _used(value: dict[str, Any] | None) -> tuple[date, dict[str, int]]:
     if value is None:
         return today, {}
     day = date.fromisoformat(value["day"])
-    # the clocks of two processes differ around midnight: whoever is behind does not begin the new day anew
+    # the clocks of two processes differ around midnight: a slow one must not reset the new day
     if day not in (today, today + _DAY):
         return today, {}
     return day, {name: number for name, number in value.items() if name != "day"}

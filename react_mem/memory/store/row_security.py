@@ -74,9 +74,8 @@ _POLICIES = (
         "(SELECT NULLIF(current_setting('react_mem.owners', TRUE), '')::text[])::text[]))"
     ),
 )
-# Behind a policy no index is used whose operators could tell of rows, and what a record is linked with is found by such
-# an index. So this runs as the owner of the tables, and admits the namespaces of the owners named: whatever it finds is
-# in one of these.
+# Under a policy PostgreSQL uses only indexes with leakproof operators, and the index of links has none. So this runs as
+# the owner of the tables, and admits only namespaces of the named owners: all rows that it finds are in one of these.
 _LINKED_WITHIN = SQL("""
     CREATE OR REPLACE FUNCTION {within}(owner text, spaces text[], ids text[], most bigint) RETURNS json
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$
@@ -89,9 +88,8 @@ _LINKED_WITHIN = SQL("""
     $$
 """)
 _LINKED = ("memory_linked", "memory_linked_sealed")
-# So does what is found by the index of conversations (see `schema/0025_listed_fields.sql`; the other of these is used
-# behind a policy, as it is for what its own condition says). It is told as the places of rows in the table: a listing
-# reads these, behind the policy as before.
+# The same for the index of conversations (see `schema/0025_listed_fields.sql`; the other index there is usable under a
+# policy). It returns the addresses of rows (ctid), and a listing reads these rows under the policy.
 _SESSIONS_WITHIN = SQL("""
     CREATE OR REPLACE FUNCTION memory_sessions_within(whose text, sessions text[]) RETURNS tid[]
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$
@@ -111,7 +109,7 @@ _FUNCTIONS = {
 }
 """SECURITY DEFINER functions for the role, with their argument types."""
 
-# As the role, which sees nothing yet: that every table is the one the login sees, with policies in force.
+# Run as the role: every table must be the one that the login role sees, with policies in force.
 _BECOME: LiteralString = "SELECT set_config('role', %s, TRUE), set_config('react_mem.owners', '', TRUE)"
 _OPEN = """
     SELECT t.name FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::boolean[]) AS t (name, oid, privilege, owned)

@@ -106,7 +106,7 @@ class CheckpointCipher:
 
 
 def _why_not(form: str) -> str:
-    # what a row says is shown only where it is a word of LangGraph's
+    # the row's own word is shown only if it is one of LangGraph's
     shown = form if form in ("json", "pickle") else "an unknown form"
     return (
         f"A checkpoint holds a value as {shown}, which is not read: to read it may run code. A thread that LangGraph "

@@ -36,7 +36,7 @@ class ServerProcesses:
         if lines and lines[0].strip().lstrip("-").isdigit():
             candidates = iter([abs(int(lines[0]))])
         elif self.pid_file.exists():
-            candidates = iter(psutil.pids())  # half a pid file names nobody: look at everybody
+            candidates = iter(psutil.pids())  # an incomplete pid file: look at all processes
         else:
             return None
         for pid in candidates:
@@ -45,7 +45,7 @@ class ServerProcesses:
                 if (
                     process.status() != psutil.STATUS_ZOMBIE
                     and process.name().startswith("postgres")
-                    # One that was killed has no arguments any more while it ends, and its socket still accepts.
+                    # A killed one has no arguments any more while it ends, and its socket still accepts.
                     and (not (arguments := process.cmdline()) or str(self.data) in arguments)
                 ):
                     return pid
@@ -73,7 +73,7 @@ class ServerProcesses:
             if time.monotonic() > deadline:
                 return False
             for pid in orphans:
-                _signal(pid, signal.SIGQUIT)  # at once; the recovery makes good what it was doing
+                _signal(pid, signal.SIGQUIT)  # at once; crash recovery repairs the data
             time.sleep(POLL)
         return True
 
@@ -82,7 +82,7 @@ class ServerProcesses:
 
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                # its title says what it does, not where; PostgreSQL's processes work in their data folder
+                # the title has no path, but PostgreSQL's processes run in their data folder
                 if (
                     process.name().startswith("postgres")
                     and process.status() != psutil.STATUS_ZOMBIE
@@ -117,7 +117,7 @@ _SERVER_SETTINGS = {
     "jit": "off",  # compiling costs more than these short queries take
     "wal_level": "minimal",  # nobody replicates from here
     "max_wal_senders": "0",
-    "log_min_error_statement": "panic",  # statements carry what users said
+    "log_min_error_statement": "panic",  # statements contain content
     "timezone": "UTC",
     "log_timezone": "UTC",
 }
@@ -145,6 +145,3 @@ def _shared_buffers() -> int:
     with contextlib.suppress(OSError, ValueError):  # a container's share, where there is one
         memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
     return max(_LEAST_BUFFERS, min(memory // 4, _MOST_BUFFERS))
-
-
-# Run a server for as long as some process holds a shared lock on a file. POSIX.

@@ -15,7 +15,7 @@ from react_mem.memory.model.namespaces import PENDING, ROOT, decode, owner_names
 from react_mem.memory.model.states import MAX_FAILURES
 from react_mem.memory.store.migrations import table_exists
 
-# An owner's rows are a range of prefixes, whatever the database's collation; those of all owners are one, too.
+# The rows of one owner, or of all, are a range of prefixes in any collation.
 _RECORDS = """
     SELECT value ->> 'kind' AS kind, count(*) AS count, sum(pg_column_size(value))::bigint AS bytes
     FROM store WHERE prefix ~>=~ %(first)s AND prefix ~<~ %(past)s AND split_part(prefix, '.', 3) = ANY(%(scopes)s)

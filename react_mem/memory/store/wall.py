@@ -91,7 +91,7 @@ def has_wall(conn: AsyncConnection[DictRow]) -> bool:
     return bool(getattr(conn, "has_wall", False))
 
 
-# Taking the wall down: the tables of a cluster have no policies, and its nodes know no role that nobody logs in as.
+# Removal: the tables of a cluster have no policies, and its nodes do not have the application role.
 
 Connection = AsyncConnection[DictRow]
 
@@ -114,7 +114,7 @@ _USED_SCHEMA = """
     WHERE r.rolname = %s AND n.nspname = current_schema()
 """
 _PROPAGATE: LiteralString = "SELECT set_config('citus.enable_ddl_propagation', %s, TRUE)"
-# What the role reads through.
+# The role's SECURITY DEFINER functions.
 _FUNCTIONS: LiteralString = r"""
     SELECT p.oid::regprocedure::text AS name FROM pg_proc p
     WHERE p.pronamespace = current_schema()::regnamespace AND p.proname ~ '^memory_\w+_within$' AND p.prosecdef
@@ -137,7 +137,7 @@ async def drop_privileges(conn: Connection) -> None:
         name: LiteralString = row["name"]
         await conn.execute(SQL("DROP FUNCTION {}").format(SQL(name)))
     role = Identifier(APPLICATION_ROLE)
-    # here alone: the nodes may not have the role, which one server made before it was a coordinator
+    # on the coordinator only: the nodes may not have the role
     await conn.execute(_PROPAGATE, ("off",))
     for row in await (await conn.execute(_GRANTED, (APPLICATION_ROLE,))).fetchall():
         await conn.execute(SQL("REVOKE ALL ON {} FROM {}").format(Identifier(row["name"]), role))

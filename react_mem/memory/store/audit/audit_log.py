@@ -230,7 +230,7 @@ class AuditLog:
             if keyed and not row["keyed"]:
                 raise AuditBroken(f"The audit log is broken: entry {seq} is without the key that those before it have.")
             keyed, stored = row["keyed"], bytes(row["hash"])
-            # of the entry up to which it was verified before, the hash is compared below
+            # the entry `after` itself has no predecessor here: its hash is compared below
             follows = stored if before is None else link(before, seq, _entry(row), self._key if keyed else None)
             if follows != stored:
                 raise AuditBroken(f"The audit log is broken: entry {seq} was changed, or one before it was.")

@@ -60,8 +60,10 @@ class KeyRing:
             return known
         async with lock_of(("memory_keys",), owner):
             found = await self.find([owner])
-            while owner not in found:  # a user who is forgotten in between
-                await self._make(owner)
+            while owner not in found:  # again if the user is forgotten in between
+                made = await self.wrapped(owner, DataKey(secrets.randbits(32), os.urandom(_SECRET_BYTES)))
+                async with self._pool.connection() as conn:
+                    await conn.execute(_MAKE, made)
                 found = await self.find([owner])
             return found[owner]
 
@@ -75,7 +77,9 @@ class KeyRing:
             async with self._pool.connection() if conn is None else nullcontext(conn) as reading:
                 rows = await (await reading.execute(_READ, (missing,))).fetchall()
             for owner, key in (await _owner_keys(rows, self.master)).items():
-                found[owner] = self._keep(key)
+                found[owner] = self._known[owner] = key
+                while len(self._known) > _KEPT:
+                    self._known.popitem(last=False)
         return found
 
     async def wrapped(self, owner: str, key: DataKey) -> tuple[str, int, bytes, str]:
@@ -103,21 +107,10 @@ class KeyRing:
             await _unwrapped(row, self.master)
         await self.of(_CHECK)
 
-    async def _make(self, owner: str) -> None:
-        made = await self.wrapped(owner, DataKey(secrets.randbits(32), os.urandom(_SECRET_BYTES)))
-        async with self._pool.connection() as conn:
-            await conn.execute(_MAKE, made)
-
     def _at_hand(self, owner: str) -> OwnerKey | None:
         if (known := self._known.get(owner)) is not None:
             self._known.move_to_end(owner)
         return known
-
-    def _keep(self, key: OwnerKey) -> OwnerKey:
-        self._known[key.owner] = key
-        while len(self._known) > _KEPT:
-            self._known.popitem(last=False)
-        return key
 
 
 async def read_keys(conn: AsyncConnection[DictRow], master: MasterKey, owners: Collection[str]) -> dict[str, OwnerKey]:

@@ -22,8 +22,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from react_mem.errors import EncryptionKeyError, StorageError
-from react_mem.memory.store.keys.owner_key import KEY_BYTES as KEY_BYTES_OF_MASTER_KEY
-from react_mem.memory.store.keys.owner_key import derived_key
+from react_mem.memory.store.keys.owner_key import KEY_BYTES, derived_key
 from react_mem.memory.store.variable_names import check_names
 
 KEY, FILE, FUNCTION, FORMER = (
@@ -50,42 +49,22 @@ class KeyService(Protocol):
         """Return the wrapped bytes, or raise."""
 
 
-class KeyWrapper(Protocol):
-    """One master key, in this process or in a key service."""
-
-    @property
-    def id(self) -> str:
-        """Return its name, which reveals nothing about the key."""
-
-    async def wrap(self, secret: bytes, bound: bytes) -> bytes:
-        """Return a secret wrapped and bound to associated data."""
-
-    async def unwrap(self, wrapped: bytes, bound: bytes) -> bytes:
-        """Return a wrapped secret.
-
-        Raises:
-            EncryptionKeyError: If another key wrapped it, or it is bound to other data.
-        """
-
-
 class LocalMasterKey:
     """A master key of 32 bytes in this process."""
 
     def __init__(self, key: bytes) -> None:
-        if len(key) != KEY_BYTES_OF_MASTER_KEY:
-            raise EncryptionKeyError(
-                f"A master key has {KEY_BYTES_OF_MASTER_KEY} bytes, and this one has {len(key)}. {_MAKE_ONE}"
-            )
+        if len(key) != KEY_BYTES:
+            raise EncryptionKeyError(f"A master key has {KEY_BYTES} bytes, and this one has {len(key)}. {_MAKE_ONE}")
         self.id = derived_key(key, "id")[:8].hex()
         self._cipher = AESGCM(derived_key(key, "wrap"))
 
     async def wrap(self, secret: bytes, bound: bytes) -> bytes:
-        """Return a secret wrapped."""
+        """Return a secret wrapped and bound to associated data."""
         nonce = os.urandom(_NONCE_BYTES)
         return nonce + self._cipher.encrypt(nonce, secret, bound)
 
     async def unwrap(self, wrapped: bytes, bound: bytes) -> bytes:
-        """Return a wrapped secret."""
+        """Return a wrapped secret; raise EncryptionKeyError if another key wrapped it, or it is bound to other data."""
         try:
             return self._cipher.decrypt(wrapped[:_NONCE_BYTES], wrapped[_NONCE_BYTES:], bound)
         except (InvalidTag, ValueError):
@@ -104,12 +83,12 @@ class ServiceMasterKey:
         return self._service.key_id
 
     async def wrap(self, secret: bytes, bound: bytes) -> bytes:
-        """Return a secret wrapped."""
-        # not every service binds what it wraps to anything
+        """Return a secret wrapped and bound to associated data."""
+        # not every service supports associated data
         return await self._asked(self._service.wrap, secret + _digest(bound))
 
     async def unwrap(self, wrapped: bytes, bound: bytes) -> bytes:
-        """Return a wrapped secret."""
+        """Return a wrapped secret; raise EncryptionKeyError if the service fails, or it is bound to other data."""
         plain = await self._asked(self._service.unwrap, wrapped)
         secret, digest = plain[:-_DIGEST_BYTES], plain[-_DIGEST_BYTES:]
         if digest != _digest(bound):
@@ -119,11 +98,14 @@ class ServiceMasterKey:
     async def _asked(self, call: Any, given: bytes) -> bytes:
         try:
             return bytes(await call(given))
-        except Exception as error:  # whatever the service's own library raises
+        except Exception as error:  # any error of the service's library
             raise EncryptionKeyError(
                 f"The key service with the master key {self.id!r} failed ({type(error).__name__}). See that it can be "
                 "reached and that this process may wrap and unwrap with that key."
             ) from error
+
+
+KeyWrapper = LocalMasterKey | ServiceMasterKey
 
 
 class MasterKey:
@@ -148,11 +130,7 @@ class MasterKey:
         return await self._current.wrap(secret, bound)
 
     async def unwrap(self, wrapped: bytes, bound: bytes, by: str) -> bytes:
-        """Return a secret wrapped by the key of the id `by`.
-
-        Raises:
-            EncryptionKeyError: If that key is not set, or the wrapped secret is damaged.
-        """
+        """Return a secret wrapped by the key of the id `by`; raise EncryptionKeyError if it is not set, or damaged."""
         if by not in self._known:
             raise EncryptionKeyError(
                 f"This database is encrypted under the master key {by!r}, and set is {', '.join(sorted(self._known))}. "
@@ -191,11 +169,7 @@ def make_master_key(
 
 
 def master_key_from_env(environ: Mapping[str, str] = os.environ) -> MasterKey | None:
-    """Return the master key of the environment, or None if none is set. Blocking: it may read a file.
-
-    Raises:
-        EncryptionKeyError: If a setting cannot be used; the message names the variable and the cure.
-    """
+    """Return the master key of the environment: see `make_master_key`."""
     check_names(environ)
     key, file, function, former = (environ.get(name, "").strip() for name in (KEY, FILE, FUNCTION, FORMER))
     return make_master_key(key, Path(file) if file else None, function, former)
@@ -203,7 +177,7 @@ def master_key_from_env(environ: Mapping[str, str] = os.environ) -> MasterKey | 
 
 def new_master_key() -> str:
     """Return a new random master key in base64."""
-    return base64.b64encode(os.urandom(KEY_BYTES_OF_MASTER_KEY)).decode()
+    return base64.b64encode(os.urandom(KEY_BYTES)).decode()
 
 
 _MAKE_ONE = "Make one with `react-mem keys new`, and keep it where the database's backups are not."
@@ -240,17 +214,12 @@ def _wrapper(name: str, text: str) -> KeyWrapper:
 
 def _local(name: str, text: str) -> LocalMasterKey:
     try:
-        if len(text) == 2 * KEY_BYTES_OF_MASTER_KEY:
-            return LocalMasterKey(bytes.fromhex(text))
-        standard = text.replace("-", "+").replace("_", "/")
-        return LocalMasterKey(base64.b64decode(standard + "=" * (-len(text) % 4), validate=True))
+        return LocalMasterKey(_raw(text))
     except EncryptionKeyError as error:
         raise EncryptionKeyError(f"{name}: {error}") from None
     except (ValueError, binascii.Error):
-        # without its text, which may be a key with one character wrong
-        raise EncryptionKeyError(
-            f"{name}: a master key is {KEY_BYTES_OF_MASTER_KEY} bytes in base64 or hex. {_MAKE_ONE}"
-        ) from None
+        # without its text, which may be a key with a typo
+        raise EncryptionKeyError(f"{name}: a master key is {KEY_BYTES} bytes in base64 or hex. {_MAKE_ONE}") from None
 
 
 def _service(name: str, path: str) -> KeyService:
@@ -263,7 +232,7 @@ def _service(name: str, path: str) -> KeyService:
         for part in attribute.split("."):
             make = getattr(make, part)
         service = make()
-    except Exception as error:  # a module of somebody else's, and its function
+    except Exception as error:  # any error of the user's module
         raise EncryptionKeyError(f"{wanted}; it fails with {type(error).__name__}.") from error
     if not isinstance(service, KeyService) or not all(
         inspect.iscoroutinefunction(call) for call in (service.wrap, service.unwrap)
@@ -275,11 +244,10 @@ def _service(name: str, path: str) -> KeyService:
     return service
 
 
-# The key that an operator has receipts signed with (Ed25519), in place of one that the database keeps.
+# The operator's signing key for receipts (Ed25519), in place of the database's own.
 
 RECEIPT_KEY, RECEIPT_KEY_FILE = "MEMORY_RECEIPT_KEY", "MEMORY_RECEIPT_KEY_FILE"
 
-KEY_BYTES = 32
 _MOST_BYTES = 10_000
 _WANTED = (
     "an Ed25519 private key is wanted: PEM without a passphrase, as `openssl genpkey -algorithm ed25519 -out FILE` "
@@ -290,9 +258,7 @@ _WANTED = (
 def make_receipt_key(text: str | None, file: Path | None) -> Ed25519PrivateKey | None:
     """Return the operator's signing key for receipts, or None if none is set. Blocking: it may read a file.
 
-    Raises:
-        StorageError: If it cannot be used; the message names the variable and the cure, and contains nothing of
-            the key.
+    A StorageError names the variable and the cure, and contains nothing of the key.
     """
     if text and file is not None:
         raise StorageError(f"{RECEIPT_KEY} and {RECEIPT_KEY_FILE} say the same; keep one of them.")
@@ -319,7 +285,7 @@ def _read(name: str, text: str) -> Ed25519PrivateKey:
         else:
             key = Ed25519PrivateKey.from_private_bytes(_raw(text))
     except (ValueError, TypeError, UnsupportedAlgorithm, binascii.Error):
-        # without its text, which may be a key with one character wrong
+        # without its text, which may be a key with a typo
         raise StorageError(f"{name} holds no key that can be used; {_WANTED}.") from None
     if not isinstance(key, Ed25519PrivateKey):
         raise StorageError(f"{name} holds a key of another kind ({type(key).__name__.lstrip('_')}); {_WANTED}.")
