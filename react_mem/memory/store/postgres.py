@@ -1,17 +1,16 @@
-"""`MemoryStore`: LangGraph's Postgres store, exact for one owner, with atomic batches.
+"""`MemoryStore`: LangGraph's PostgreSQL store with searches that are exact for one owner, and with atomic batches.
 
-It keeps the stock store's tables and semantics. What differs, and why:
+The tables and the semantics are those of the stock store. The differences, with their reasons:
 
-- A search is exact within its namespace (see `search`), and one that has outgrown that gets an index of its own (see
-  `namespace_indexes`); all searches of a batch are one statement, and a query is embedded as a query, once, however
-  many searches share it.
-- A text whose vector cannot be made is found by its words, and its vector is made up for (see `vectors`).
-- A long text is found by each of its pieces, not by its beginning alone.
-- The writes of a batch are one transaction, in statements of bounded size, without a parameter an item.
-- Updating an item removes the vectors of what it no longer says.
+- A search is exact within its namespace (see `searches`); a large namespace gets an index of its own (see
+  `large_namespaces`). All searches of a batch are one statement, and each distinct query is embedded once.
+- A text without a vector is found by its words, and gets the vector later (see `vectors`).
+- A long text is indexed in pieces, not by its beginning alone.
+- The writes of a batch are one transaction, in statements of bounded size.
+- An update of an item removes the vectors of its old texts.
 - No connection is held while a model embeds, and a batch is embedded in bounded parts.
-- While a database moves to another embedding model, reading and writing go on; a process that still has the old one
-  is told so afterwards, and mixes nothing up.
+- While a database moves to another embedding model, reads and writes go on. A process with the old model gets an error
+  afterwards, and never mixes the vectors of the two.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 _AnyOp = TypeVar("_AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
 _Read = TypeVar("_Read")
 Held = tuple[str, str, dict[str, Any] | None]
-"""A row: prefix, key and value; None where there is none."""
+"""Row as prefix, key and value; the value None stands for no row."""
 
 _UNINDEXED = """
     SELECT s.key FROM store s
@@ -89,7 +88,7 @@ _UNINDEXED = """
 """
 
 _INDEX_ATTEMPTS = 3
-"""Times that a search looks for what is nearest in an index at hand, while others write; then the database does."""
+"""Attempts of a search in the cached index while others write; after them the database searches."""
 
 Known = Mapping[str, OwnerTexts]
 
@@ -97,27 +96,26 @@ log = logging.getLogger(__name__)
 
 
 class MemoryStore(LanedStore):
-    """A `BaseStore` on PostgreSQL with pgvector.
+    """`BaseStore` on PostgreSQL with pgvector.
 
-    What of a value is searchable is its `text`, or the whole value where there is none, unless `fields` or the `index`
-    of a write say otherwise.
-    NUL and lone surrogates, which PostgreSQL's jsonb refuses, are stored as U+FFFD.
+    The searchable part of a value is its `text`, or the whole value without one, unless `fields` or the `index` of a
+    write name others. NUL and lone surrogates, which jsonb refuses, are stored as U+FFFD.
 
     Args:
-        pool: Autocommit connections with `dict_row`; its tables are made by `memory.store.migrations.migrate`.
-        embedding: The model that embeds what is stored and what is searched for.
-        ttl: How items expire.
-        fields: Paths of what is searchable of a value, as in `PostgresIndexConfig`; not of the records of memory, which
-            have fields of their own.
-        index_bytes: Bytes of the owners' indexes that are kept at hand.
-        index_limit: Texts of a namespace up to which a search compares every one; from there on its candidates come
-            from an index of the database.
-        question_cache_bytes: Bytes of the vectors of questions that are kept for ten minutes.
-        search_cache_bytes: Bytes of what searches found that are kept for the same question over what has not changed.
-        attachment_bytes: Bytes that what is attached to an owner's messages may take (`memory.store.attachments`).
+        pool: Autocommit connections with `dict_row`, to a database that `memory.store.migrations.migrate` has set up.
+        embedding: The model for stored texts and for queries.
+        ttl: Expiry of items.
+        fields: Paths of the searchable parts of a value, as in `PostgresIndexConfig`; the records of memory have fields
+            of their own.
+        index_bytes: Memory for the owners' indexes, in bytes.
+        index_limit: Texts of a namespace up to which a search compares all of them; above, an index of the database
+            proposes candidates.
+        question_cache_bytes: Memory for the vectors of questions, which are cached for ten minutes.
+        search_cache_bytes: Memory for cached rankings of the same question over an unchanged index.
+        attachment_bytes: Quota of an owner's attachments, in bytes (`memory.store.attachments`).
         keys: The data keys of owners, where memory is encrypted.
-        audit: Takes what is done to whose memory, where that is wanted.
-        receipt_key: Signs receipts; without it a key of the master key, or of the database.
+        audit: The audit log; None without one.
+        receipt_key: Signs receipts; None takes a key of the master key, or of the database.
     """
 
     def __init__(
@@ -163,7 +161,7 @@ class MemoryStore(LanedStore):
         self._types: Types | None = None
 
     async def __aexit__(self, *error: Any) -> None:
-        """Stop what goes on in the background."""
+        """Stop the background work."""
         if self.audit is not None:
             await self.audit.close()
         await self.owners.close()
@@ -173,7 +171,7 @@ class MemoryStore(LanedStore):
         await super().__aexit__(*error)
 
     async def setup(self) -> None:
-        """Make the tables, or bring them up to date."""
+        """Create or upgrade the tables."""
         async with self.pool.connection() as conn:
             await migrate(conn, self.embedding, checkpoints=False)
 
@@ -213,7 +211,7 @@ class MemoryStore(LanedStore):
 
         Raises:
             InvalidVector: If the embedder makes no vector of the query.
-            TypeError: If the filter compares with something that is not JSON.
+            TypeError: If the filter compares with a value that is not JSON.
             ValueError: If the filter has an unknown operator.
         """
         check_filter(filter)  # here and not with the batch, as in `aput`
@@ -222,16 +220,12 @@ class MemoryStore(LanedStore):
         )
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations together: the reads see what was there before the writes, which succeed or fail as one.
+        """Run operations and return their results in order.
 
-        Args:
-            ops: The operations.
-
-        Returns:
-            Their results, in order.
+        The reads see the state before the writes, which succeed or fail as one.
 
         Raises:
-            ValueError: If an operation cannot be carried out as it is; then none was.
+            ValueError: If an operation is invalid; then none was carried out.
         """
         batch = list(ops)
         puts = [op for op in batch if isinstance(op, PutOp)]
@@ -251,15 +245,9 @@ class MemoryStore(LanedStore):
         return results
 
     async def arecall(self, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
-        """Run reads and recalls together: what is read in one round trip, and what the recalls find in another.
+        """Run reads and recalls, and return their results in order: one round trip for the reads, one for the recalls.
 
-        Where the questions cannot be embedded, the recalls do without vectors and say so.
-
-        Args:
-            ops: Reads and recalls, no writes.
-
-        Returns:
-            Their results, in order.
+        Where the questions cannot be embedded, the recalls search without vectors and name the cause.
         """
         batch = list(ops)
         recalls = [(index, op) for index, op in enumerate(batch) if isinstance(op, RecallOp)]
@@ -280,10 +268,9 @@ class MemoryStore(LanedStore):
         return results
 
     async def _read(self, reads: Reads, results: list[Result], recalls: Sequence[RecallOp] = ()) -> Known:
-        """Carry out reads, and return the indexes of the owners whose recalls are asked for, as they are now.
+        """Carry out reads, and return the current indexes of the owners of the recalls.
 
-        Where indexes are at hand it takes one round trip. What was looked for in one that is no longer true is looked
-        for again.
+        With cached indexes this takes one round trip. A search in an index that turned out to be stale runs again.
         """
         asked = {owner_of(op.namespace) for op in recalls}
         if self._seal is not None:
@@ -305,10 +292,9 @@ class MemoryStore(LanedStore):
         return known
 
     async def _read_sealed(self, seal: StoreSeal, reads: Reads, results: list[Result], asked: set[str]) -> Known:
-        """Carry out reads as `_read` does, where items are sealed: the keys must be those in use, too.
+        """Carry out reads like `_read` where items are encrypted, and check that the keys are current.
 
-        The database cannot look for what is nearest in sealed vectors. What was looked for while others wrote all the
-        time is what there was a moment ago.
+        The database cannot compare encrypted vectors: under constant writes a search returns the state of a moment ago.
         """
         owners = asked | reads.owners
         if any(op.query and owner_within(".".join(op.namespace_prefix)) is None for _, op in reads.searches):
@@ -345,26 +331,11 @@ class MemoryStore(LanedStore):
         return {owner: await self.owners.load(owner) for owner in sorted(owners)}
 
     async def amake_up_vectors(self, namespace: tuple[str, ...] = ()) -> int:
-        """Make the vectors that texts lack because the embedder failed when they were stored.
-
-        Args:
-            namespace: Of which namespace, and of those below it; by default of all.
-
-        Returns:
-            How many were made.
-        """
+        """Make the missing vectors of a namespace and those below it (by default of all), and return their number."""
         return await self.vectors.make_up(".".join(namespace))
 
     async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
-        """Write a batch only if an item has not changed meanwhile: what `memory.store.transactions` builds on.
-
-        Args:
-            ops: Writes.
-            guard: What must still hold.
-
-        Returns:
-            Whether it did, and everything was written; otherwise nothing was.
-        """
+        """Write a batch and return true if the guard holds, else write nothing: see `memory.store.transactions`."""
         puts = [op for op in ops if isinstance(op, PutOp)]
         writes = await self._preparing.writes(puts)
         model = self.embedding.name
@@ -381,24 +352,19 @@ class MemoryStore(LanedStore):
         return False
 
     async def _held(self, guard: Guard) -> list[Held]:
-        """Return what the row of an item may hold where a guard holds."""
+        """Return the possible rows of an item for which a guard holds."""
         held = (".".join(guard.namespace), guard.key, guard.value)
         return [held] if self._seal is None else await self._seal.held(*held)
 
     async def sweep_ttl(self) -> int:
-        """Delete what has expired; return how many items."""
+        """Delete expired items and return their number."""
         async with self.pool.connection() as conn:
             return await sweep(conn)
 
     async def aerase_if(self, ops: Sequence[PutOp], guard: Guard) -> bool:
-        """Remove all that belongs to the owner of an item, if it has not changed: see `memory.store.transactions`.
+        """Delete everything of the guard's owner if the guard holds and return true; otherwise delete nothing.
 
-        Args:
-            ops: What there was: of its namespaces the indexes may go.
-            guard: What must still hold.
-
-        Returns:
-            Whether it did, and everything was removed; otherwise nothing was.
+        The indexes of the namespaces in `ops` are dropped too where they are no longer needed.
         """
 
         candidates = await self._held(guard)
@@ -423,7 +389,7 @@ class MemoryStore(LanedStore):
         return erased
 
     async def atraces(self, traces: Traces) -> list[TracesFound]:
-        """Return what each table of the database has of something that was erased."""
+        """Return the rows that each table still has of an erased record."""
         if self.keys is not None and not traces.whole:
             # where all of an owner is erased, their key is gone too
             key = await self.keys.of(traces.owner)
@@ -432,14 +398,7 @@ class MemoryStore(LanedStore):
             return await find_traces(conn, traces)
 
     async def aunindexed(self, namespace: tuple[str, ...], kind: str, *, after: str, limit: int) -> list[str]:
-        """Return the keys of a namespace's items that the index holds nothing of, in order.
-
-        Args:
-            namespace: The namespace itself, without those below it.
-            kind: What the items' `kind` is.
-            after: The key behind which to begin.
-            limit: Keys at most.
-        """
+        """Return the keys of a namespace's items of one kind that the index lacks, in order, behind `after`."""
         owner, prefix = owner_of(namespace), ".".join(namespace)
         if self._seal is not None:
 
@@ -456,7 +415,7 @@ class MemoryStore(LanedStore):
 
     @property
     def pages_by_key(self) -> bool:
-        """Return whether pages come in the order of keys: of sealed ones the database does not know it."""
+        """Return true if pages come in the order of keys; the database does not know the order of encrypted keys."""
         return self._seal is None
 
     async def apage(self, namespace: tuple[str, ...], behind: tuple[str, str], limit: int) -> OwnedPage:
@@ -471,7 +430,7 @@ class MemoryStore(LanedStore):
             return await self.reader.page(conn, namespace, behind, limit)
 
     async def ameasure(self, user_id: str) -> Stored:
-        """Return what an owner has stored: see `memory.store.room.MeasuredStore`."""
+        """Return the size of an owner's memory: see `memory.store.room.MeasuredStore`."""
         async with self.pool.connection() as conn:
             return await self.reader.measure(conn, user_id)
 
@@ -500,14 +459,14 @@ class MemoryStore(LanedStore):
             return await self.reader.conversations(conn, namespace, behind, limit)
 
     async def arevision(self, owner: str) -> str | None:
-        """Return what changes with every write of an owner: see `memory.store.listing`."""
+        """Return a token that changes with every write of an owner: see `memory.store.listing`."""
         async with self.pool.connection() as conn:
             return await read_revision(conn, owner)
 
     async def alinked(
         self, namespaces: Sequence[tuple[str, ...]], ids: Sequence[str]
     ) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
-        """Return some records with all that their links are derived from: see `memory.store.linked`."""
+        """Return records with the fields that their links come from: see `memory.store.listing`."""
         owner = owner_of(namespaces[0])
 
         async def linked(keys: Keys) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
@@ -522,7 +481,7 @@ class MemoryStore(LanedStore):
         owner: str,
         read: Callable[[SealedReader, AsyncConnection[DictRow]], Awaitable[_Read]],
     ) -> _Read:
-        """Return what is read of one owner, whose key may be another by now."""
+        """Read with the key of one owner, and again where the key has changed meanwhile."""
 
         async def read_with(keys: Keys) -> _Read:
             async with self.pool.connection() as conn:
@@ -532,11 +491,11 @@ class MemoryStore(LanedStore):
 
     @property
     def reader(self) -> Reader:
-        """Reads from this database; whether what has expired is left out may be set on a store that is open."""
+        """The reader of this database, made anew: the handling of expired items can be set on an open store."""
         return Reader(self.indexes, self.embedding.name, self._index_limit, self._omit_expired)
 
     async def _reads(self, batch: Sequence[Op | RecallOp]) -> Reads:
-        """Return the reads of a batch, their queries embedded."""
+        """Return the reads of a batch with the vectors of their queries."""
         for op in batch:
             if not isinstance(op, RecallOp):
                 validate_op_namespace(op)

@@ -1,4 +1,4 @@
-"""Reading items: gets, searches and lists of namespaces, with the recalls beside them, in one round trip."""
+"""Reads of items: gets, searches and lists of namespaces, together with recalls in one round trip."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from react_mem.memory.store.wall import has_wall, unwalled, walled
 _Found = TypeVar("_Found", bound=Item)
 
 _ROWS_AT_ONCE = 200
-"""Rows taken from a result before others have their turn: a millisecond."""
+"""Rows read before other tasks run: a millisecond."""
 
 _DECODED_AT_ONCE = 100_000
 """Characters of JSON that are decoded on the event loop: a millisecond."""
@@ -66,20 +66,20 @@ _REFRESH = """
 
 
 class NearestTarget(Protocol):
-    """A search that may be carried out by what a process has at hand."""
+    """Search that the cached index may answer."""
 
     @property
     def nearest(self) -> Nearest | None:
-        """Return what is nearest by that; None where it is not."""
+        """Return the nearest items by the cached index; None if the database searches."""
 
 
 @dataclass(frozen=True)
 class Reads:
-    """The reads of a batch, each with its place in it.
+    """Reads of a batch, each with its position in it.
 
     Args:
-        gets: What is looked up.
-        searches: What is searched for.
+        gets: Lookups.
+        searches: Searches.
         queries: The vectors of the searches' queries.
         lists: The lists of namespaces.
         listing: Their statements.
@@ -93,13 +93,13 @@ class Reads:
 
     @property
     def owners(self) -> set[str]:
-        """The owners within whose namespaces something is searched for by a query."""
+        """The owners of the namespaces that are searched by a query."""
         paths = (".".join(op.namespace_prefix) for _, op in self.searches if op.query)
         return {owner for path in paths if (owner := owner_within(path))}
 
     @property
     def owners_read(self) -> set[str]:
-        """The owners whose items are looked up, searched for and listed, as far as that is told."""
+        """The owners of the items that are looked up, searched and listed, as far as the operations name them."""
         searched = (owner_within(".".join(op.namespace_prefix)) for _, op in self.searches)
         looked_up = (owner_of_path(".".join(op.namespace)) for _, op in self.gets)
         listed = (owner_of_list(op) for _, op in self.lists)
@@ -107,11 +107,11 @@ class Reads:
 
     @property
     def crosses_owners(self) -> bool:
-        """True if something is searched for among all owners."""
+        """True if a search spans all owners."""
         return any(owner_within(".".join(op.namespace_prefix)) is None for _, op in self.searches)
 
     def again(self, targets: Sequence[NearestTarget], owners: Container[str]) -> Reads:
-        """Return the searches that were carried out by what was at hand of some owners."""
+        """Return the searches that were answered by the cached indexes of some owners."""
         redone = [
             search
             for search, target in zip(self.searches, targets, strict=True)
@@ -125,10 +125,10 @@ class Reader:
     """Reads from one database.
 
     Args:
-        indexes: The namespaces that have indexes of their own.
+        indexes: The namespaces with indexes of their own.
         model: The embedding model's name.
-        index_limit: Vectors of a namespace up to which a search compares every one.
-        omit_expired: Whether what has expired is left out.
+        index_limit: Vectors of a namespace up to which a search compares all of them.
+        omit_expired: Whether expired items are left out.
     """
 
     indexes: NamespaceIndexes
@@ -146,15 +146,15 @@ class Reader:
         beside: Sequence[tuple[LiteralString, Any]] = (),
         owners: Collection[str] = (),
     ) -> list[list[DictRow]]:
-        """Put the results of reads where they belong, and return the rows of other statements.
+        """Fill in the results of reads, and return the rows of other statements.
 
         Args:
             conn: The connection.
-            reads: What to read.
-            results: Where to put it, one place an operation of the batch.
-            targets: How the searches are carried out, in their order.
-            beside: Statements that are sent after the others, whose rows are read in binary form.
-            owners: Whose rows those read.
+            reads: The reads.
+            results: One place an operation of the batch; filled in here.
+            targets: The plans of the searches, in their order.
+            beside: Statements that are sent last; their rows are read in binary form.
+            owners: The owners of those rows.
         """
         gets, searches = reads.gets, reads.searches
         # Everything in one round trip; a pipeline of one statement would only cost.
@@ -185,12 +185,7 @@ class Reader:
         return [await cursor.fetchall() for cursor in others]
 
     async def targets(self, reads: Reads, known: Mapping[str, OwnerTexts]) -> list[Target]:
-        """Return how the searches of a batch are carried out.
-
-        Args:
-            reads: The batch.
-            known: What is at hand of owners.
-        """
+        """Return the plans of a batch's searches, given the cached indexes of owners."""
         return [
             await self._target(number, op, reads.queries[op.query] if op.query else None, known)
             for number, (_, op) in enumerate(reads.searches)
@@ -205,7 +200,7 @@ class Reader:
         return OwnedPage(await items_of(rows), last)
 
     async def measure(self, conn: AsyncConnection[DictRow], user_id: str) -> Stored:
-        """Return what an owner has stored: see `memory.store.room.MeasuredStore`."""
+        """Return the size of an owner's memory: see `memory.store.room.MeasuredStore`."""
         scopes = [".".join((*owner_namespace(user_id), scope)) for scope in SCOPES]
         owner = owner_of_path(scopes[0])
         async with walled(conn, [owner]):
@@ -270,7 +265,7 @@ class Reader:
     async def _search_rows(
         self, conn: AsyncConnection[DictRow], reads: Reads, targets: Sequence[Target], found: Sequence[DictRow]
     ) -> list[list[DictRow]]:
-        """Return the rows of the one statement by search, and search again what it has not found all of."""
+        """Return the rows of the one statement by search, and search again where a bounded search is incomplete."""
         if any(row["model"] not in (None, self.model) for row in found):
             await check_model(conn, self.model)
         rows = [[row for row in found if row["search"] == target.number] for target in targets]
@@ -290,13 +285,13 @@ class Reader:
 def get_statement(
     prefixes: Sequence[str], keys: Sequence[str], *, omit_expired: bool, ordered: bool = False
 ) -> tuple[LiteralString, tuple[Any, ...]]:
-    """Return the statement that looks up items, and its parameters; its rows say which one they are as `place`.
+    """Return the statement that looks up items, and its parameters; `place` of a row is the position of the item.
 
     Args:
         prefixes: Their namespaces.
         keys: Their keys.
-        omit_expired: Whether what has expired is left out.
-        ordered: Whether its rows come in that order.
+        omit_expired: Whether expired items are left out.
+        ordered: Whether the rows come in the order of the positions.
     """
     owners = [owner_of_path(prefix) for prefix in prefixes]
     wanted = map(text_array, (owners, prefixes, keys, sorted(set(owners))))
@@ -304,7 +299,7 @@ def get_statement(
 
 
 def owner_of_list(op: ListNamespacesOp) -> str | None:
-    """Return to whom all namespaces belong that a list may have; None where there may be several."""
+    """Return the owner of all namespaces that a list may return; None if there may be several."""
     for condition in op.match_conditions or ():
         if condition.match_type == "prefix" and "*" not in condition.path[:2]:
             owner = owner_within(".".join(condition.path))
@@ -316,13 +311,7 @@ def owner_of_list(op: ListNamespacesOp) -> str | None:
 async def send_lists(
     conn: AsyncConnection[DictRow], reads: Reads, whose: Collection[str]
 ) -> list[AsyncCursor[DictRow]]:
-    """Send the lists of namespaces of a batch: behind the wall what is about one owner.
-
-    Args:
-        conn: A connection within `walled`.
-        reads: The batch.
-        whose: The owners whose rows the wall shows.
-    """
+    """Send the lists of namespaces of a batch: behind the wall (row security) those about one owner."""
     sent = []
     for (_, op), (query, parameters) in zip(reads.lists, reads.listing, strict=True):
         async with unwalled(conn, whose) if owner_of_list(op) is None else nullcontext():
@@ -331,14 +320,7 @@ async def send_lists(
 
 
 async def nearest_items(known: OwnerTexts, path: str, vector: Binary, count: int) -> Nearest:
-    """Return what is nearest at a path and below it, as far as is known.
-
-    Args:
-        known: What is known of an owner.
-        path: The path.
-        vector: The question's vector.
-        count: How many texts of a namespace are looked at.
-    """
+    """Return the nearest items at a path and below it in an owner's index, from `count` texts of each namespace."""
     namespaces = {prefix: known.namespaces[prefix] for prefix in known.within(path)}
     query = binary.numbers(vector)
 
@@ -357,7 +339,7 @@ async def nearest_items(known: OwnerTexts, path: str, vector: Binary, count: int
 
 
 def item_of(row: DictRow) -> Item:
-    """Return the item that a row of `store` holds."""
+    """Return the item of a row of `store`."""
     value = row["value"]
     return Item(
         namespace=tuple(row["prefix"].split(".")),
@@ -369,12 +351,12 @@ def item_of(row: DictRow) -> Item:
 
 
 async def items_of(rows: Sequence[DictRow]) -> list[Item]:
-    """Return the items that rows of `store` hold, their values as text: all of an owner takes seconds to decode."""
+    """Return the items of rows of `store` with values as text: decoding all of an owner takes seconds."""
     return await _aside(_decoded, rows)
 
 
 async def rows_of(cursor: AsyncCursor[DictRow]) -> list[DictRow]:
-    """Return the rows of a statement; between some and the next, others have their turn on the event loop."""
+    """Return the rows of a statement, and let other tasks of the event loop run between parts."""
     rows = await cursor.fetchmany(_ROWS_AT_ONCE)
     more = rows
     while len(more) == _ROWS_AT_ONCE:
@@ -385,7 +367,7 @@ async def rows_of(cursor: AsyncCursor[DictRow]) -> list[DictRow]:
 
 
 async def _aside(decode: Callable[[Sequence[DictRow]], list[_Found]], rows: Sequence[DictRow]) -> list[_Found]:
-    """Decode rows, in a thread if there is much in them."""
+    """Decode rows, in a thread if they are large."""
     if sum(len(row["value"]) for row in rows) < _DECODED_AT_ONCE:
         # as one text, which takes less than each by itself
         for row, value in zip(rows, json.loads(f"[{','.join([row['value'] for row in rows])}]"), strict=True):
@@ -403,18 +385,13 @@ def _ranked(rows: Sequence[DictRow]) -> list[SearchItem]:
 
 
 def rank_of(row: DictRow) -> tuple[float, str, str]:
-    """Return the place of a row among those of a search: nearest first, or else latest; what has no score last."""
+    """Return the sort key of a row of a search: by score, or without one by time; rows without a number come last."""
     rank = -row["updated_at"].timestamp() if row["score"] is None else -row["score"]
     return math.inf if math.isnan(rank) else rank, row["prefix"], row["key"]
 
 
 async def refresh(conn: AsyncConnection[DictRow], rows: Sequence[DictRow]) -> None:
-    """Let items that expire live on from now.
-
-    Args:
-        conn: A connection.
-        rows: The rows of `store`.
-    """
+    """Renew the time to live of the items of rows that expire."""
     expiring = [row for row in rows if row["ttl_minutes"] is not None]
     if expiring:
         prefixes = [row["prefix"] for row in expiring]

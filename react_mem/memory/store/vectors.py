@@ -1,7 +1,7 @@
-"""Vectors of what is stored: made, checked, and made up for where they could not be made when it was stored.
+"""Vectors of stored texts: made, checked, and made later where the embedder failed.
 
-A text whose vector fails is indexed by its words at once, so that it is found. Its row has no vector until the embedder
-works again: then the store makes up for it behind what goes on, and so does maintenance.
+A text without a vector is indexed by its words at once, so that it is found. When the embedder works again, the store
+makes the missing vectors in the background, and so does maintenance.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ _AT_ONCE = 100
 """Texts a call of the embedding model: within every provider's limit."""
 _SECONDS = 10.0
 _SECONDS_A_TEXT = 1.0
-"""Seconds that a write waits for the vectors of a service. The model of this process is waited for: it is slow on a
-busy machine, and what is given up would have to be computed again."""
+"""Seconds that a write waits for the vectors of a service. The local model has no timeout: it is slow on a busy
+machine, and a cancelled computation would have to start over.
+"""
 _RETRY_SECONDS = 60.0
-"""Until what could not be embedded is embedded again, and until a service that hung is asked again."""
+"""Pause before failed texts are embedded again, and before a service that hung is asked again."""
 _LARGEST = 65_504
 _SMALLEST = 2.0**-24
 """The largest and the smallest number in half precision, in which vectors are compared."""
@@ -71,21 +72,17 @@ log = logging.getLogger(__name__)
 
 @runtime_checkable
 class MakesUpVectors(Protocol):
-    """A store that can make the vectors which failed when texts were stored."""
+    """Store that can make missing vectors later."""
 
     async def amake_up_vectors(self, namespace: Namespace = ()) -> int:
-        """Make the vectors that texts of a namespace, or of one below it, lack; return how many were made."""
+        """Make the missing vectors of a namespace and those below it, and return their number."""
 
 
 def checked_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
     """Return a vector in binary form.
 
-    Args:
-        model: What made it.
-        numbers: What it made.
-
     Raises:
-        InvalidVector: If the database could not store it, or could compare nothing with it.
+        InvalidVector: If the database could not store it, or if it is zero, which has no cosine.
     """
     vector = finite_vector(model, numbers)
     if max(abs(number) for number in numbers) < _SMALLEST:
@@ -94,11 +91,7 @@ def checked_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
 
 
 def finite_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
-    """Return a vector in binary form, of which it does not matter whether anything is near to it.
-
-    Args:
-        model: What made it.
-        numbers: What it made.
+    """Return a vector in binary form; it may be zero.
 
     Raises:
         InvalidVector: If the database could not take it.
@@ -127,13 +120,7 @@ def _opened(rows: Sequence[DictRow], keys: Keys) -> list[DictRow]:
 
 
 class DocumentVectors:
-    """The vectors of a store's texts.
-
-    Args:
-        pool: Connections to its database.
-        model: The model that makes them.
-        seal: Opens what is sealed, and seals them.
-    """
+    """Vectors of a store's texts, with a cache of recent ones."""
 
     def __init__(self, pool: Pool, model: EmbeddingModel, *, seal: StoreSeal | None = None) -> None:
         self._pool = pool
@@ -146,22 +133,20 @@ class DocumentVectors:
         self._hangs_until = 0.0
 
     async def close(self) -> None:
-        """Stop making up for what failed; it stays findable by its words, and without a vector."""
+        """Cancel the background work; texts without vectors stay findable by their words."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
 
     async def settle(self) -> None:
-        """Wait until nothing is being made up for."""
+        """Wait for the end of the background work."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
     async def of(self, texts: Sequence[str], revised: Sequence[PlacedEntry] = ()) -> dict[str, bytes | None]:
-        """Return the vector of each distinct text; None for those that cannot be embedded now.
+        """Return the vector of each distinct text; None for a text that cannot be embedded now.
 
-        Args:
-            texts: The texts.
-            revised: Entries among them that may stand in the database already, with their vectors.
+        `revised` are the entries among them that may be in the database already, with their vectors.
         """
         vectors = {text: self._recent.get(text) for text in texts}
         if wanted := [placed for placed in revised if vectors[placed[2].text] is None]:
@@ -187,24 +172,17 @@ class DocumentVectors:
         return await read({}) if self._seal is None else await self._seal.with_keys(by_owner(wanted), read)
 
     def forget_recent(self) -> None:
-        """Forget what was embedded a while ago, as when an owner is forgotten."""
+        """Clear the cache of recent vectors, as when an owner is forgotten."""
         self._recent.clear()
 
     def make_up_soon(self) -> None:
-        """Have what lacks a vector embedded in the background, if something does and the embedder has had a rest."""
+        """Start making missing vectors in the background, if there are any and the embedder has had a pause."""
         if self._lacking and (self._task is None or self._task.done()) and time.monotonic() >= self._not_before:
             # not within the turn that happened to write: it waits for nothing of this
             self._task = asyncio.create_task(self._make_up_behind(), context=Context())
 
     async def make_up(self, path: str = "") -> int:
-        """Make the vectors that texts lack.
-
-        Args:
-            path: Of which namespace, its labels joined by dots, and of those below it; empty for all there are.
-
-        Returns:
-            How many were made.
-        """
+        """Make the missing vectors at a path and below it (empty for all), and return their number."""
         made, place = 0, ("", "", "", "")
         while True:
             parameters = Parameters()
@@ -271,7 +249,7 @@ class DocumentVectors:
         return len(filled)
 
     async def _made(self, texts: Sequence[str]) -> tuple[dict[str, bytes | None], str]:
-        """Return the vectors of distinct texts, and why some are None."""
+        """Return the vectors of distinct texts, and the cause of each None."""
         vectors: dict[str, bytes | None] = dict.fromkeys(texts)
         cause = ""
         for start in range(0, len(texts), _AT_ONCE):

@@ -24,7 +24,7 @@ from react_mem.memory.store.wall import confine, walled
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 
 _STATEMENT_ROWS = 1_000
-"""Rows a statement: with 384 dimensions 2 MB. More are not faster, and would be in memory twice at once."""
+"""Rows a statement: with 384 dimensions 2 MB. More are not faster, and would be in memory twice."""
 
 # Whoever writes takes its owners' rows first. A new one begins at the clock (see schema/0021_owner.sql).
 _REVISE = """
@@ -74,7 +74,7 @@ INDEX_ROWS: LiteralString = """
         %s::timestamptz[], %b::bytea[], %b::bytea[]
     ) AS new (owner, prefix, key, field_name, embedding, words, length, place, said_at, sealed, sealed_vector)
 """
-"""Rows as `index_columns` gives them."""
+"""Rows in the form of `index_columns`."""
 # Stamped with the owner's revision, which this transaction has raised. A whole vector (`embedding`) is one that
 # LangGraph's own store, or an older version, has written: of the text that there was.
 _UPSERT_ROWS = f"""
@@ -111,19 +111,19 @@ _WITH_KEY = "SELECT w.written, memory_need_key(%s, %s) FROM ({write} OFFSET 0) w
 
 
 class IndexRow(NamedTuple):
-    """A row of `store_vectors`: one piece of an item's text, and what it is found by.
+    """Row of `store_vectors`: one piece of an item's text with its search data.
 
     Args:
         prefix: The item's namespace.
         key: The item's key.
-        field_name: Which of its texts, and which piece of it.
+        field_name: The field of the text, with the number of the piece.
         embedding: A `vector` in binary form.
         words: The numbers of its words and marks, as an array's text.
         length: The number of words.
-        place: Where in its conversation it stands.
-        said_at: When it was said.
-        sealed: All of that, and the item's own key, sealed; then there is nothing of it in plain.
-        sealed_vector: The vector, sealed.
+        place: The position in its conversation.
+        said_at: The time of the utterance.
+        sealed: All other fields and the item's own key, encrypted; then no field is in plain text.
+        sealed_vector: The vector, encrypted.
     """
 
     prefix: str
@@ -142,14 +142,7 @@ _INDEX_COLUMNS = len(IndexRow._fields)
 
 
 class ItemRow(NamedTuple):
-    """A row of `store`.
-
-    Args:
-        prefix: The item's namespace.
-        key: The item's key.
-        value: JSON.
-        ttl: Minutes to live.
-    """
+    """Row of `store`: the value as JSON, the time to live in minutes."""
 
     prefix: str
     key: str
@@ -163,10 +156,10 @@ class Writes:
 
     Args:
         deletes: (prefix, key).
-        items: What is stored.
-        rows: What the index holds of `items`.
-        in_plain: (prefix, key) of rows in plain, from before there was a key, which go where there are any.
-        sealed_with: The keys that all of it is sealed with.
+        items: The items to store.
+        rows: The index rows of `items`.
+        in_plain: (prefix, key) of unencrypted rows from before there was a key, which are deleted.
+        sealed_with: The keys of the encrypted parts.
     """
 
     deletes: list[tuple[str, str]] = field(default_factory=list)
@@ -177,17 +170,17 @@ class Writes:
 
     @property
     def owners(self) -> set[str]:
-        """The owners that it writes for."""
+        """The owners of the written items."""
         return {*by_owner(self.deletes), *by_owner(self.items)}
 
     @property
     def removes(self) -> bool:
-        """True if rows of the index may go with what is deleted."""
+        """True if the deletes may remove rows of the index."""
         return any(not is_bookkeeping(tuple(prefix.split("."))) for prefix, _ in self.deletes)
 
     @property
     def is_small(self) -> bool:
-        """True if it is of one owner, and little, and has no vectors."""
+        """True if the batch is of one owner, fits one statement and has no vectors."""
         written = len(self.deletes) + len(self.items)
         return (
             0 < written <= _STATEMENT_ROWS >= len(self.rows)
@@ -197,26 +190,26 @@ class Writes:
 
 
 class Types(NamedTuple):
-    """The oid of pgvector's type, which differs from database to database."""
+    """Object id (oid) of pgvector's type, which differs between databases."""
 
     vector: int
 
 
 async def read_types(conn: AsyncConnection[DictRow]) -> Types:
-    """Ask the database for its oid."""
+    """Read the database's oids."""
     row = await (await conn.execute("SELECT 'vector'::regtype::oid AS vector")).fetchone()
     assert row is not None  # noqa: S101 - a SELECT without FROM has one row
     return Types(**row)
 
 
 async def write(conn: AsyncConnection[DictRow], writes: Writes, types: Types, model: str) -> bool:
-    """Carry out all writes, or none; as of `write_if`, the answer is that it is done.
+    """Carry out all writes or none, and return true.
 
     Args:
         conn: An autocommit connection, or one in a transaction.
-        writes: What to write.
+        writes: The batch.
         types: The database's oids.
-        model: What made the embeddings.
+        model: The model of the embeddings.
 
     Raises:
         EmbeddingMismatch: If the database has moved on to another model.
@@ -259,14 +252,9 @@ async def write_if(
     model: str,
     held: tuple[str, str, dict[str, Any] | None],
 ) -> bool:
-    """Carry out all writes if an item still holds a value; tell whether it did.
+    """Carry out all writes if an item still holds a value, and return true if so.
 
-    Args:
-        conn: An autocommit connection.
-        writes: What to write.
-        types: The database's oids.
-        model: What made the embeddings.
-        held: (prefix, key, value) of the item; None for nothing.
+    `held` is the item's prefix, key and value; None for no row.
     """
     prefix, key, value = held
     owner = owner_of_path(prefix)
@@ -285,11 +273,9 @@ async def write_if(
 
 
 async def erase_if(conn: AsyncConnection[DictRow], held: tuple[str, str, dict[str, Any] | None]) -> bool:
-    """Remove all that belongs to an owner if an item of theirs still holds a value; tell whether it did.
+    """Delete everything of an owner if an item of theirs still holds a value, and return true if so.
 
-    Args:
-        conn: An autocommit connection.
-        held: (prefix, key, value) of the item; None for nothing.
+    `held` is the item's prefix, key and value; None for no row.
     """
     prefix, key, value = held
     owner = owner_of_path(prefix)
@@ -310,14 +296,12 @@ async def erase_if(conn: AsyncConnection[DictRow], held: tuple[str, str, dict[st
 
 
 async def revise(conn: AsyncConnection[DictRow], owners: Collection[str], *, removes: bool) -> None:
-    """Raise the revision of owners, whom nobody else writes from now on until the transaction ends.
-
-    From then on it sees their rows alone.
+    """Raise the revision of owners, which locks them until the transaction ends and confines it to their rows.
 
     Args:
-        conn: A connection in a transaction, which has written nothing yet.
+        conn: A connection in a transaction that has written nothing yet.
         owners: The owners.
-        removes: Whether rows of the index may go.
+        removes: Whether rows of the index may be removed.
     """
     await confine(conn, owners)
     # in one order, so that two writers of the same owners do not wait for each other
@@ -328,12 +312,12 @@ async def revise(conn: AsyncConnection[DictRow], owners: Collection[str], *, rem
 
 
 async def leave(conn: AsyncConnection[DictRow], owners: Sequence[str]) -> None:
-    """Leave nothing of owners who have no items any more, in a transaction that has raised their revisions."""
+    """Delete the rows of owners without items, in a transaction that has raised their revisions."""
     await conn.execute(*_of(_LEAVE, owners, [], []))
 
 
 def _of(statement: str, owners: Sequence[str], *values: Sequence[Any]) -> tuple[bytes, list[Any]]:
-    """Return a statement about owners, and its parameters: those before each place where it says of whom, and they."""
+    """Return a statement with its condition on the owners, and its parameters."""
     alone = len(owners) == 1
     whose = owners[0] if alone else list(owners)
     text = statement.replace("{of}", "= %s" if alone else "= ANY(%s::text[])")
@@ -371,7 +355,7 @@ async def _send(conn: AsyncConnection[DictRow], writes: Writes, types: Types, mo
 
 
 def by_owner(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
-    """Return rows that begin with a prefix, by the owner of that, in order."""
+    """Return rows that begin with a prefix, grouped by owner, in order."""
     found: dict[str, list[_Row]] = {}
     for row in rows:
         found.setdefault(owner_of_path(row[0]), []).append(row)
@@ -383,14 +367,14 @@ def _item(row: ItemRow | IndexRow) -> tuple[str, str]:
 
 
 def index_row(prefix: str, key: str, entry: Entry, embedding: bytes | None) -> IndexRow:
-    """Return the row of an entry of an item."""
+    """Return the index row of an entry."""
     numbers = sorted({term_number(term) for term in entry.terms})
     words = f"{{{','.join(map(str, numbers))}}}"
     return IndexRow(prefix, key, entry.field_name, embedding, words, entry.length, entry.place, entry.said_at)
 
 
 def index_rows(entries: Sequence[tuple[str, str, Entry]], vectors: Mapping[str, bytes | None]) -> list[IndexRow]:
-    """Return the rows of entries, each with the prefix and the key of its item. Blocking: each has many words."""
+    """Return the index rows of entries with the prefix and key of their items. Blocking: each entry has many words."""
     return [index_row(prefix, key, entry, vectors[entry.text]) for prefix, key, entry in entries]
 
 
