@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, LiteralString, NamedTuple, Protocol, runtime_checkable
+from typing import Any, LiteralString, NamedTuple
 
 from langgraph.store.base import Item
 from psycopg import AsyncConnection
@@ -100,16 +100,6 @@ class ListedConversations(NamedTuple):
     conversations: list[PlacedConversation]
     total: int
     more: bool
-
-
-@runtime_checkable
-class ConversationsStore(Protocol):
-    """Store that lists an owner's conversations page by page."""
-
-    async def aconversations(
-        self, namespace: Namespace, behind: ConversationPlace | None, limit: int
-    ) -> ListedConversations | None:
-        """Return the next conversations behind a place (None: the first); None if the caller has to read everything."""
 
 
 async def read_conversations(

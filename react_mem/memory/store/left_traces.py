@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, LiteralString, Protocol, runtime_checkable
+from typing import Any, LiteralString
 
 from psycopg import AsyncConnection, Error
 from psycopg.rows import DictRow
@@ -130,14 +130,6 @@ class TracesFound:
     name: str
     rows: int = 0
     problem: str = ""
-
-
-@runtime_checkable
-class TracedStore(Protocol):
-    """A store that can look through all that its database has."""
-
-    async def atraces(self, traces: Traces) -> list[TracesFound]:
-        """Return what each table has of something that was erased, and what is not looked at."""
 
 
 async def find_traces(conn: AsyncConnection[DictRow], traces: Traces) -> list[TracesFound]:

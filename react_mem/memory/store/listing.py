@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, LiteralString, NamedTuple, Protocol, runtime_checkable
+from typing import Any, LiteralString, NamedTuple
 
 from langgraph.store.base import BaseStore, Item
 from langgraph.store.memory import InMemoryStore
@@ -20,6 +20,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from react_mem.memory.model.namespaces import Namespace, meta_namespace, owner_namespace, owner_of
+from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.owned import WHOLE, everything
 from react_mem.memory.store.sealing.sealed_entries import opened_text
@@ -118,26 +119,13 @@ class Listed(NamedTuple):
     more: bool
 
 
-@runtime_checkable
-class ListedStore(Protocol):
-    """Store that lists an owner's records page by page, and has a revision of each owner."""
-
-    async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed | None:
-        """Return the next records behind a place (None for the first page); None where the caller has to read all."""
-
-    async def arevision(self, owner: str) -> str | None:
-        """Return a token that changes with every write of an owner; None if unknown."""
-
-
 async def listed(store: BaseStore, user_id: str, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed:
     """Return the next of an owner's records behind a place (None for the first page), the latest first.
 
     A store that cannot list reads all of the owner's records for each page.
     """
-    if isinstance(store, ListedStore):
-        found = await store.alisted(wanted, behind, limit)
-        if found is not None:
-            return found
+    if (found := await capabilities(store).alisted(wanted, behind, limit)) is not None:
+        return found
     items = await everything(store, user_id)
     return await asyncio.to_thread(_listed, items, wanted, behind, limit)
 
@@ -147,10 +135,8 @@ async def revision_of(store: BaseStore, user_id: str) -> str:
 
     On a store without revisions it comes from memory's own steps and from the last write.
     """
-    if isinstance(store, ListedStore):
-        known = await store.arevision(owner_of(owner_namespace(user_id)))
-        if known is not None:
-            return known
+    if (known := await capabilities(store).arevision(owner_of(owner_namespace(user_id)))) is not None:
+        return known
     done = await store.aget(meta_namespace(user_id), REVISION, refresh_ttl=False)
     # PostgreSQL answers with what was written last, LangGraph's InMemoryStore with what was written first
     room = WHOLE if isinstance(store, InMemoryStore) else 1
@@ -277,20 +263,10 @@ _WITHIN: Mapping[LiteralString, LiteralString] = {
 """The same statements behind a wall: see `row_security`."""
 
 
-@runtime_checkable
-class LinkedStore(Protocol):
-    """Store that finds the links of records without reading all of an owner's."""
-
-    async def alinked(
-        self, namespaces: Sequence[Namespace], ids: Sequence[str]
-    ) -> list[tuple[Namespace, dict[str, Any]]]:
-        """Return records by id with the fields that their links come from, without texts."""
-
-
 async def read_linked(
     conn: AsyncConnection[DictRow], namespaces: Sequence[Namespace], ids: Sequence[str], key: OwnerKey | None = None
 ) -> list[tuple[Namespace, dict[str, Any]]]:
-    """Return records by id with the fields that their links come from: see `LinkedStore`.
+    """Return records by id with the fields that their links come from.
 
     `key` is the owner's key, where records may be encrypted.
 

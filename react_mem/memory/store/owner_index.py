@@ -319,7 +319,7 @@ telemetry.observe("owner_index.bytes", lambda: ((each.nbytes, {}) for each in li
 telemetry.observe("owner_index.owners", lambda: ((len(each), {}) for each in list(_opened)))
 
 
-# Pages of all that an owner has, by the places of its rows: see `memory.store.owned.PagedStore`.
+# Pages of all that an owner has, by the places of its rows.
 
 _PAGE: LiteralString = """
     SELECT s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at FROM store s

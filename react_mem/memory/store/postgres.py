@@ -46,7 +46,8 @@ from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.namespaces import is_bookkeeping, owner_of, owner_within
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
 from react_mem.memory.store.audit.audit_log import AuditLog, note_writes
-from react_mem.memory.store.calibration import RecentRankings, query_vectors, question_vectors
+from react_mem.memory.store.calibration import Calibration, RecentRankings, query_vectors, question_vectors
+from react_mem.memory.store.capabilities import Capabilities
 from react_mem.memory.store.conversation_listing import ConversationPlace, ListedConversations
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.group_commit import LanedStore, PreparedWrites
@@ -95,7 +96,7 @@ Known = Mapping[str, OwnerTexts]
 log = logging.getLogger(__name__)
 
 
-class MemoryStore(LanedStore):
+class MemoryStore(LanedStore, Capabilities):
     """`BaseStore` on PostgreSQL with pgvector.
 
     The searchable part of a value is its `text`, or the whole value without one, unless `fields` or the `index` of a
@@ -117,6 +118,9 @@ class MemoryStore(LanedStore):
         audit: The audit log; None without one.
         receipt_key: Signs receipts; None takes a key of the master key, or of the database.
     """
+
+    recalls = True
+    guards = True
 
     def __init__(
         self,
@@ -142,6 +146,8 @@ class MemoryStore(LanedStore):
         self.attachment_bytes = attachment_bytes
         self.keys = keys
         self._seal = seal = StoreSeal(keys) if keys is not None else None
+        # the database does not know the order of encrypted keys
+        self.pages_by_key = seal is None
         self.audit = audit
         self.receipt_key = receipt_key
         self.scale = Scale(pool, embedding)
@@ -159,6 +165,11 @@ class MemoryStore(LanedStore):
         )
         self._index_limit = index_limit
         self._types: Types | None = None
+
+    @property
+    def calibration(self) -> Calibration:
+        """The meaning of the model's cosines."""
+        return self.scale.calibration
 
     async def __aexit__(self, *error: Any) -> None:
         """Stop the background work."""
@@ -260,9 +271,8 @@ class MemoryStore(LanedStore):
             return await self._read(await self._reads(batch), cast("list[Result]", results), asked)
 
         (vectors, failure), known = await asyncio.gather(question_vectors(self.embedding, asked), read())
-        calibration = self.scale.calibration
         causes = {Arm.VECTOR: failure} if failure else {}
-        answers = await self._recalls.answer(asked, vectors, known, calibration)
+        answers = await self._recalls.answer(asked, vectors, known, self.calibration)
         for (index, op), answer in zip(recalls, answers, strict=True):
             results[index] = answer.without({arm: cause for arm, cause in causes.items() if arm in op.arms})
         return results
@@ -284,7 +294,8 @@ class MemoryStore(LanedStore):
             before = known
             taken = [await self.owners.take(each, changed) for each, changed in zip(known.values(), rows, strict=True)]
             known = {each.owner: each for each in taken}
-            reads = reads.again(targets, {owner for owner in known if known[owner] is not before[owner]})
+            stale = {owner for owner in known if known[owner] is not before[owner]}
+            reads = reads.again([each.nearest for each in targets], stale)
             if not reads.searches:
                 return known
         async with self.pool.connection() as conn:
@@ -321,7 +332,8 @@ class MemoryStore(LanedStore):
             before = known
             taken = [await self.owners.take(each, changed) for each, changed in zip(known.values(), rows, strict=True)]
             known = {each.owner: each for each in taken}
-            reads = reads.again(targets, {owner for owner in known if known[owner] is not before[owner]})
+            stale = {owner for owner in known if known[owner] is not before[owner]}
+            reads = reads.again([each.nearest for each in targets], stale)
             if not reads.searches:
                 break
         return known
@@ -413,13 +425,8 @@ class MemoryStore(LanedStore):
             rows = await found.fetchall()
         return [row["key"] for row in rows]
 
-    @property
-    def pages_by_key(self) -> bool:
-        """Return true if pages come in the order of keys; the database does not know the order of encrypted keys."""
-        return self._seal is None
-
     async def apage(self, namespace: tuple[str, ...], behind: tuple[str, str], limit: int) -> OwnedPage:
-        """Return the next items of a namespace and those below it: see `memory.store.owned.PagedStore`."""
+        """Return the next items of a namespace and those below it."""
         if self._seal is not None:
 
             async def page(reader: SealedReader, conn: AsyncConnection[DictRow]) -> OwnedPage:
@@ -430,11 +437,11 @@ class MemoryStore(LanedStore):
             return await self.reader.page(conn, namespace, behind, limit)
 
     async def ameasure(self, user_id: str) -> Stored:
-        """Return the size of an owner's memory: see `memory.store.room.MeasuredStore`."""
+        """Return the size of an owner's memory."""
         async with self.pool.connection() as conn:
             return await self.reader.measure(conn, user_id)
 
-    async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed | None:
+    async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed:
         """Return the next of an owner's records, the latest first: see `memory.store.listing`."""
         if self._seal is not None:
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, LiteralString, Protocol, TypeVar
+from typing import Any, LiteralString, TypeVar
 
 from langgraph.store.base import GetOp, Item, ListNamespacesOp, Result, SearchItem, SearchOp
 from psycopg import AsyncConnection, AsyncCursor
@@ -65,14 +65,6 @@ _REFRESH = """
 """
 
 
-class NearestTarget(Protocol):
-    """Search that the cached index may answer."""
-
-    @property
-    def nearest(self) -> Nearest | None:
-        """Return the nearest items by the cached index; None if the database searches."""
-
-
 @dataclass(frozen=True)
 class Reads:
     """Reads of a batch, each with its position in it.
@@ -110,12 +102,12 @@ class Reads:
         """True if a search spans all owners."""
         return any(owner_within(".".join(op.namespace_prefix)) is None for _, op in self.searches)
 
-    def again(self, targets: Sequence[NearestTarget], owners: Container[str]) -> Reads:
+    def again(self, nearest: Iterable[Nearest | None], owners: Container[str]) -> Reads:
         """Return the searches that were answered by the cached indexes of some owners."""
         redone = [
             search
-            for search, target in zip(self.searches, targets, strict=True)
-            if target.nearest is not None and target.nearest.owner in owners
+            for search, found in zip(self.searches, nearest, strict=True)
+            if found is not None and found.owner in owners
         ]
         return Reads((), redone, self.queries)
 
@@ -194,13 +186,13 @@ class Reader:
     async def page(
         self, conn: AsyncConnection[DictRow], namespace: Sequence[str], behind: tuple[str, str], limit: int
     ) -> OwnedPage:
-        """Return the next items of an owner's namespace and those below it: see `memory.store.owned.PagedStore`."""
+        """Return the next items of an owner's namespace and those below it."""
         rows = await read_page(conn, namespace, behind, limit, omit_expired=self.omit_expired)
         last = place_behind(rows, behind)
         return OwnedPage(await items_of(rows), last)
 
     async def measure(self, conn: AsyncConnection[DictRow], user_id: str) -> Stored:
-        """Return the size of an owner's memory: see `memory.store.room.MeasuredStore`."""
+        """Return the size of an owner's memory."""
         scopes = [".".join((*owner_namespace(user_id), scope)) for scope in SCOPES]
         owner = owner_of_path(scopes[0])
         async with walled(conn, [owner]):

@@ -14,9 +14,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
-from langgraph.store.base import BaseStore, Op, PutOp
+from langgraph.store.base import BaseStore, PutOp
 from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
@@ -24,6 +24,7 @@ from psycopg_pool import AsyncConnectionPool
 from react_mem.memory import telemetry
 from react_mem.memory.model.namespaces import Namespace, meta_namespace
 from react_mem.memory.model.receipt import Change, write
+from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.process_state import kept_with, lock_of
 from react_mem.memory.store.wall import REFUSALS
 
@@ -77,35 +78,14 @@ class Guard:
     value: dict[str, Any] | None
 
 
-@runtime_checkable
-class GuardedStore(Protocol):
-    """Store that can write a batch on condition that an item has not changed."""
-
-    async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
-        """Write the batch and return true if the guard holds; otherwise write nothing."""
-
-
-@runtime_checkable
-class ErasingStore(Protocol):
-    """Store that can delete everything of an owner at once."""
-
-    async def aerase_if(self, ops: Sequence[PutOp], guard: Guard) -> bool:
-        """Delete everything of the guard's owner and return true if the guard holds; otherwise delete nothing.
-
-        Args:
-            ops: The deletes; the indexes of their namespaces may be dropped.
-            guard: The precondition.
-        """
-
-
 async def compare_and_set(store: BaseStore, guard: Guard, value: dict[str, Any] | None) -> bool:
     """Replace an unindexed item if the guard holds, and return true if so; the value None deletes it.
 
     On a store without guarded writes it is atomic only among callers on this event loop.
     """
     change = PutOp(guard.namespace, guard.key, value, index=False)
-    if isinstance(store, GuardedStore):
-        return await store.abatch_if([change], guard)
+    if capabilities(store).guards:
+        return await capabilities(store).abatch_if([change], guard)
     lock = lock_of(guard.namespace, guard.key)
     async with lock:
         item = await store.aget(guard.namespace, guard.key, refresh_ttl=False)
@@ -173,15 +153,12 @@ async def transact_on(
             without a read; the guarded write finds out if it has changed.
         erases: Whether the writes delete everything of the item's owner.
     """
-    write_if: Callable[[Sequence[PutOp], Guard], Awaitable[bool]] | None = None
-    if erases and isinstance(store, ErasingStore):
-        write_if = store.aerase_if
-    elif isinstance(store, GuardedStore):
-        write_if = store.abatch_if
+    can = capabilities(store)
+    write_if = can.aerase_if if erases else can.abatch_if
     lock = lock_of(namespace, key)
     async with lock:
         for attempt in range(MAX_TRIES):
-            seen = seen_revision(store, namespace) if unread and isinstance(store, GuardedStore) else None
+            seen = seen_revision(store, namespace) if unread and can.guards else None
             before = dict(seen) if seen is not None else None
             if before is None:
                 item = await store.aget(namespace, key)
@@ -189,7 +166,7 @@ async def transact_on(
             result, changes = await step(before)
             if not changes:
                 return result
-            if write_if is None:
+            if not can.guards:
                 await write(store, changes)
                 return result
             with telemetry.span("write") as measured:

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Sequence
 from contextvars import Context
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
@@ -19,7 +19,6 @@ from psycopg_pool import AsyncConnectionPool
 
 from react_mem.errors import InvalidVector
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.model.namespaces import Namespace
 from react_mem.memory.store import serialisation as binary
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import need_keys
@@ -68,14 +67,6 @@ _FILL = """
 """
 
 log = logging.getLogger(__name__)
-
-
-@runtime_checkable
-class MakesUpVectors(Protocol):
-    """Store that can make missing vectors later."""
-
-    async def amake_up_vectors(self, namespace: Namespace = ()) -> int:
-        """Make the missing vectors of a namespace and those below it, and return their number."""
 
 
 def checked_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:

@@ -214,7 +214,7 @@ class SealedReader:
     async def page(
         self, conn: AsyncConnection[DictRow], namespace: Sequence[str], behind: tuple[str, str], limit: int
     ) -> OwnedPage:
-        """Return the next items of an owner's namespace and those below it: see `memory.store.owned.PagedStore`."""
+        """Return the next items of an owner's namespace and those below it."""
         rows = await read_page(conn, namespace, behind, limit, omit_expired=self.omit_expired)
         last = place_behind(rows, behind)
         return OwnedPage([item_of(row) for row in await self._opened(conn, rows)], last)
