@@ -11,7 +11,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph.store.base import Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.store.capabilities import Capabilities
+from react_mem.memory.store.capabilities import StoreCapabilities
 from react_mem.memory.store.transactions import Guard
 from tests.support.databases import WordEmbeddings
 
@@ -135,7 +135,7 @@ class GatedStore(InMemoryStore):
         return {key: item.value for key, item in self._data[namespace].items()}
 
 
-class GuardedGatedStore(GatedStore, Capabilities):
+class GuardedGatedStore(GatedStore, StoreCapabilities):
     """One that can write a batch only if an item has not changed, as `MemoryStore` can."""
 
     guards = True

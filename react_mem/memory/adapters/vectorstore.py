@@ -45,7 +45,7 @@ from react_mem.memory.model.namespaces import ROOT
 from react_mem.memory.model.receipt import write
 from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.store.attachments import limit_of
-from react_mem.memory.store.capabilities import Capabilities, capabilities
+from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
 from react_mem.memory.store.conversation_listing import ConversationPlace, ListedConversations
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted
 from react_mem.memory.store.transactions import Guard
@@ -60,7 +60,7 @@ _SPARE = 4
 log = logging.getLogger(__name__)
 
 
-class VectorIndexedStore(BaseStore, Capabilities):
+class VectorIndexedStore(BaseStore, StoreCapabilities):
     """A store whose search is a vector store's: make one by `with_vector_index`.
 
     Args:

@@ -21,7 +21,7 @@ from react_mem.memory.model.namespaces import ABANDONED, ROOT, Namespace
 from react_mem.memory.model.receipt import write
 from react_mem.memory.retrieval.stock_recall import recall_stock
 from react_mem.memory.store.attachments import limit_of
-from react_mem.memory.store.capabilities import Capabilities, capabilities
+from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import Guard
 
@@ -50,7 +50,7 @@ async def recall(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result 
     ]
 
 
-class DividedStore(BaseStore, Capabilities):
+class DividedStore(BaseStore, StoreCapabilities):
     """Stores of single scopes as one: make one by `divided`.
 
     Args:

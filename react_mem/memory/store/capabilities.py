@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from react_mem.memory.store.transactions import Guard
 
 
-class Capabilities:
+class StoreCapabilities:
     """Base of a store with such operations. The default of each says that the store lacks it: None, or nothing to do.
 
     Attributes:
@@ -95,9 +95,9 @@ class Capabilities:
         return 0
 
 
-_NONE = Capabilities()
+_NONE = StoreCapabilities()
 
 
-def capabilities(store: BaseStore) -> Capabilities:
+def capabilities(store: BaseStore) -> StoreCapabilities:
     """Return the operations of a store beside LangGraph's interface."""
-    return store if isinstance(store, Capabilities) else _NONE
+    return store if isinstance(store, StoreCapabilities) else _NONE

@@ -47,7 +47,7 @@ from react_mem.memory.model.namespaces import is_bookkeeping, owner_of, owner_wi
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
 from react_mem.memory.store.audit.audit_log import AuditLog, note_writes
 from react_mem.memory.store.calibration import Calibration, RecentRankings, query_vectors, question_vectors
-from react_mem.memory.store.capabilities import Capabilities
+from react_mem.memory.store.capabilities import StoreCapabilities
 from react_mem.memory.store.conversation_listing import ConversationPlace, ListedConversations
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.group_commit import LanedStore, PreparedWrites
@@ -71,7 +71,6 @@ from react_mem.memory.store.storage_settings import CACHE_BYTES, INDEX_BYTES, IN
 from react_mem.memory.store.stored_text import check_identity, to_json
 from react_mem.memory.store.transactions import Guard, until_no_deadlock
 from react_mem.memory.store.vectors import DocumentVectors
-from react_mem.memory.store.wall import walled
 from react_mem.memory.store.writes import Types, Writes, erase_if, read_types, write, write_if
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
@@ -79,14 +78,6 @@ _AnyOp = TypeVar("_AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
 _Read = TypeVar("_Read")
 Held = tuple[str, str, dict[str, Any] | None]
 """Row as prefix, key and value; the value None stands for no row."""
-
-_UNINDEXED = """
-    SELECT s.key FROM store s
-    WHERE s.owner = %s AND s.prefix = %s AND s.value ->> 'kind' = %s AND s.key > %s AND NOT EXISTS (
-        SELECT FROM store_vectors v WHERE v.owner = s.owner AND v.prefix = s.prefix AND v.key = s.key
-    )
-    ORDER BY s.key LIMIT %s
-"""
 
 _INDEX_ATTEMPTS = 3
 """Attempts of a search in the cached index while others write; after them the database searches."""
@@ -96,7 +87,7 @@ Known = Mapping[str, OwnerTexts]
 log = logging.getLogger(__name__)
 
 
-class MemoryStore(LanedStore, Capabilities):
+class MemoryStore(LanedStore, StoreCapabilities):
     """`BaseStore` on PostgreSQL with pgvector.
 
     The searchable part of a value is its `text`, or the whole value without one, unless `fields` or the `index` of a
@@ -411,30 +402,16 @@ class MemoryStore(LanedStore, Capabilities):
 
     async def aunindexed(self, namespace: tuple[str, ...], kind: str, *, after: str, limit: int) -> list[str]:
         """Return the keys of a namespace's items of one kind that the index lacks, in order, behind `after`."""
-        owner, prefix = owner_of(namespace), ".".join(namespace)
-        if self._seal is not None:
-
-            async def unindexed(reader: SealedReader, conn: AsyncConnection[DictRow]) -> list[str]:
-                return await reader.unindexed(conn, prefix, kind, after=after, limit=limit)
-
-            return await self._opened(self._seal, owner, unindexed)
-        async with self.pool.connection() as conn:
-            asked = (owner, prefix, kind, after, limit)
-            async with walled(conn, [owner]):
-                found = await conn.execute(_UNINDEXED, asked)
-            rows = await found.fetchall()
-        return [row["key"] for row in rows]
+        path = ".".join(namespace)
+        return await self._of_owner(
+            owner_of(namespace), lambda reader, conn: reader.unindexed(conn, path, kind, after=after, limit=limit)
+        )
 
     async def apage(self, namespace: tuple[str, ...], behind: tuple[str, str], limit: int) -> OwnedPage:
         """Return the next items of a namespace and those below it."""
-        if self._seal is not None:
-
-            async def page(reader: SealedReader, conn: AsyncConnection[DictRow]) -> OwnedPage:
-                return await reader.page(conn, namespace, behind, limit)
-
-            return await self._opened(self._seal, owner_of(namespace), page)
-        async with self.pool.connection() as conn:
-            return await self.reader.page(conn, namespace, behind, limit)
+        return await self._of_owner(
+            owner_of(namespace), lambda reader, conn: reader.page(conn, namespace, behind, limit)
+        )
 
     async def ameasure(self, user_id: str) -> Stored:
         """Return the size of an owner's memory."""
@@ -443,27 +420,17 @@ class MemoryStore(LanedStore, Capabilities):
 
     async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed:
         """Return the next of an owner's records, the latest first: see `memory.store.listing`."""
-        if self._seal is not None:
-
-            async def page(reader: SealedReader, conn: AsyncConnection[DictRow]) -> Listed:
-                return await reader.listed(conn, wanted, behind, limit)
-
-            return await self._opened(self._seal, owner_of(wanted.namespaces[0]), page)
-        async with self.pool.connection() as conn:
-            return await self.reader.listed(conn, wanted, behind, limit)
+        return await self._of_owner(
+            owner_of(wanted.namespaces[0]), lambda reader, conn: reader.listed(conn, wanted, behind, limit)
+        )
 
     async def aconversations(
         self, namespace: tuple[str, ...], behind: ConversationPlace | None, limit: int
     ) -> ListedConversations | None:
         """Return the next of an owner's conversations: see `memory.store.conversation_listing`."""
-        if self._seal is not None:
-
-            async def page(reader: SealedReader, conn: AsyncConnection[DictRow]) -> ListedConversations | None:
-                return await reader.conversations(conn, namespace, behind, limit)
-
-            return await self._opened(self._seal, owner_of(namespace), page)
-        async with self.pool.connection() as conn:
-            return await self.reader.conversations(conn, namespace, behind, limit)
+        return await self._of_owner(
+            owner_of(namespace), lambda reader, conn: reader.conversations(conn, namespace, behind, limit)
+        )
 
     async def arevision(self, owner: str) -> str | None:
         """Return a token that changes with every write of an owner: see `memory.store.listing`."""
@@ -482,13 +449,13 @@ class MemoryStore(LanedStore, Capabilities):
 
         return await linked({}) if self._seal is None else await self._seal.with_keys([owner], linked)
 
-    async def _opened(
-        self,
-        seal: StoreSeal,
-        owner: str,
-        read: Callable[[SealedReader, AsyncConnection[DictRow]], Awaitable[_Read]],
+    async def _of_owner(
+        self, owner: str, read: Callable[[Reader | SealedReader, AsyncConnection[DictRow]], Awaitable[_Read]]
     ) -> _Read:
-        """Read with the key of one owner, and again where the key has changed meanwhile."""
+        """Read items of one owner, and again where the owner's key has changed meanwhile."""
+        if (seal := self._seal) is None:
+            async with self.pool.connection() as conn:
+                return await read(self.reader, conn)
 
         async def read_with(keys: Keys) -> _Read:
             async with self.pool.connection() as conn:

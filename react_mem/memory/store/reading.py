@@ -56,6 +56,13 @@ _MEASURE = """
         coalesce(sum(octet_length(s.value::text)), 0)::bigint AS bytes
     FROM store s WHERE s.owner = %s
 """
+_UNINDEXED = """
+    SELECT s.key FROM store s
+    WHERE s.owner = %s AND s.prefix = %s AND s.value ->> 'kind' = %s AND s.key > %s AND NOT EXISTS (
+        SELECT FROM store_vectors v WHERE v.owner = s.owner AND v.prefix = s.prefix AND v.key = s.key
+    )
+    ORDER BY s.key LIMIT %s
+"""
 # Seconds are added, not an interval: a cluster runs in an update what means the same in every time zone.
 _REFRESH = """
     UPDATE store s SET expires_at = to_timestamp(extract(epoch FROM now())::float8 + s.ttl_minutes * 60)
@@ -190,6 +197,15 @@ class Reader:
         rows = await read_page(conn, namespace, behind, limit, omit_expired=self.omit_expired)
         last = place_behind(rows, behind)
         return OwnedPage(await items_of(rows), last)
+
+    async def unindexed(
+        self, conn: AsyncConnection[DictRow], prefix: str, kind: str, *, after: str, limit: int
+    ) -> list[str]:
+        """Return the keys of a namespace's items of one kind that the index lacks: see `MemoryStore.aunindexed`."""
+        owner = owner_of_path(prefix)
+        async with walled(conn, [owner]):
+            found = await conn.execute(_UNINDEXED, (owner, prefix, kind, after, limit))
+        return [row["key"] for row in await found.fetchall()]
 
     async def measure(self, conn: AsyncConnection[DictRow], user_id: str) -> Stored:
         """Return the size of an owner's memory."""

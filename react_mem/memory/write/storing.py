@@ -30,7 +30,7 @@ from react_mem.memory.model.records import Message, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.rights.forgotten import TurnUnsaid, read_forgotten
 from react_mem.memory.store.attachments import MAX_ATTACHMENT, limit_of
-from react_mem.memory.store.capabilities import Capabilities, capabilities
+from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
 from react_mem.memory.store.room import make_room
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.work.items import Work, announce, put_work
@@ -281,7 +281,7 @@ async def _store(
     return turn
 
 
-async def _write_if(store: Capabilities, changes: Sequence[Change], guard: Guard) -> bool:
+async def _write_if(store: StoreCapabilities, changes: Sequence[Change], guard: Guard) -> bool:
     with telemetry.span("write") as measured:
         measured.set(changes=len(changes))
         return await store.abatch_if(changes, guard)

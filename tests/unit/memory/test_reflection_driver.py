@@ -19,7 +19,7 @@ from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.receipt import Change, delete, put, write
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect.driver import MAX_CALLS, Asked, Checked, Gathered, Report, Strategy, run
-from react_mem.memory.store.capabilities import Capabilities
+from react_mem.memory.store.capabilities import StoreCapabilities
 from react_mem.memory.store.transactions import Guard
 from tests.support.scripted_model import ScriptedModel
 from tests.unit.concepts.facts import fact
@@ -128,7 +128,7 @@ async def test_nothing_comes_of_what_was_forgotten_while_the_model_thought() -> 
 
 
 async def test_a_run_that_lost_a_race_reports_once() -> None:
-    class Contended(InMemoryStore, Capabilities):
+    class Contended(InMemoryStore, StoreCapabilities):
         """Another writer is faster, once."""
 
         __slots__ = ("lost",)
