@@ -76,15 +76,10 @@ def unread_keys(known: OwnerTexts, prefix: str, without: Container[str]) -> list
     return list(keys)
 
 
-def unread_statement(owner: str, prefix: str, keys: list[str]) -> tuple[LiteralString, tuple[str, str, list[str]]]:
-    """Return the statement that reads the unindexed texts of items, and its parameters."""
-    return _UNREAD, (owner, prefix, keys)
-
-
 def with_words(known: OwnerTexts, prefix: str, rows: Sequence[DictRow]) -> OwnerTexts:
     """Return an index with the words of unindexed texts. Blocking: some 0.1 ms a text.
 
-    `rows` is the answer to `unread_statement`, in binary form.
+    `rows` is the answer to `_UNREAD`, in binary form.
     """
     texts = known.namespaces[prefix]
     for row in rows:  # one, or none where the items have gone
@@ -215,7 +210,7 @@ class OwnerIndexes:
     async def _read_words(self, known: OwnerTexts, prefix: str) -> OwnerTexts:
         gone: set[str] = set()
         while keys := unread_keys(known, prefix, gone):
-            rows = await self._ask(known.owner, unread_statement(known.owner, prefix, keys))
+            rows = await self._ask(known.owner, (_UNREAD, (known.owner, prefix, keys)))
             gone |= set(keys).difference(*(json.loads(row["keys"]) for row in rows))
             known = await asyncio.to_thread(with_words, known, prefix, rows)
             self._keep(known)

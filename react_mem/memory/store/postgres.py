@@ -71,13 +71,11 @@ from react_mem.memory.store.storage_settings import CACHE_BYTES, INDEX_BYTES, IN
 from react_mem.memory.store.stored_text import check_identity, to_json
 from react_mem.memory.store.transactions import Guard, until_no_deadlock
 from react_mem.memory.store.vectors import DocumentVectors
-from react_mem.memory.store.writes import Types, Writes, erase_if, read_types, write, write_if
+from react_mem.memory.store.writes import Held, Writes, erase_if, read_vector_oid, write
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 _AnyOp = TypeVar("_AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
 _Read = TypeVar("_Read")
-Held = tuple[str, str, dict[str, Any] | None]
-"""Row as prefix, key and value; the value None stands for no row."""
 
 _INDEX_ATTEMPTS = 3
 """Attempts of a search in the cached index while others write; after them the database searches."""
@@ -155,7 +153,7 @@ class MemoryStore(LanedStore, StoreCapabilities):
             seal,
         )
         self._index_limit = index_limit
-        self._types: Types | None = None
+        self._vector_oid: int | None = None
 
     @property
     def calibration(self) -> Calibration:
@@ -242,7 +240,7 @@ class MemoryStore(LanedStore, StoreCapabilities):
                     await check_model(conn, self.embedding.name)
                 raise
         if puts:
-            await self._written(writes, lambda conn, types, sent: write(conn, sent, types, self.embedding.name))
+            await self._write(writes)
             note_writes(self, puts)
         return results
 
@@ -341,15 +339,8 @@ class MemoryStore(LanedStore, StoreCapabilities):
         """Write a batch and return true if the guard holds, else write nothing: see `memory.store.transactions`."""
         puts = [op for op in ops if isinstance(op, PutOp)]
         writes = await self._preparing.writes(puts)
-        model = self.embedding.name
         for held in await self._held(guard):
-
-            def write_held(
-                conn: AsyncConnection[DictRow], types: Types, sent: Writes, held: Held = held
-            ) -> Awaitable[bool]:
-                return write_if(conn, sent, types, model, held)
-
-            if await self._written(writes, write_held):
+            if await self._write(writes, held):
                 note_writes(self, puts)
                 return True
         return False
@@ -478,16 +469,18 @@ class MemoryStore(LanedStore, StoreCapabilities):
         listing = self._get_batch_list_namespaces_queries(lists)
         return Reads(gets, searches, queries, lists, listing)
 
-    async def _written(
-        self, writes: Writes, carry_out: Callable[[AsyncConnection[DictRow], Types, Writes], Awaitable[bool]]
-    ) -> bool:
+    async def _write(self, writes: Writes, held: Held | None = None) -> bool:
         async def send() -> bool:
             sent = await self._seal.sealed(writes) if self._seal is not None else writes
 
             async def write_all(conn: AsyncConnection[DictRow]) -> bool:
-                if not await carry_out(conn, await self._read_types(conn), sent):
+                if self._vector_oid is None:
+                    self._vector_oid = await read_vector_oid(conn)
+                if not await write(conn, sent, self._vector_oid, self.embedding.name, held):
                     return False
-                await self._after_deletes(conn, writes)
+                prefixes = {prefix for prefix, _ in writes.deletes}
+                if indexed := [each for each in prefixes if not is_bookkeeping(tuple(each.split(".")))]:
+                    await self.indexes.shrunk(conn, indexed)
                 return True
 
             return await until_no_deadlock(self.pool, write_all)
@@ -496,16 +489,6 @@ class MemoryStore(LanedStore, StoreCapabilities):
             return False
         self.vectors.make_up_soon()
         return True
-
-    async def _after_deletes(self, conn: AsyncConnection[DictRow], writes: Writes) -> None:
-        prefixes = {prefix for prefix, _ in writes.deletes}
-        if indexed := [prefix for prefix in prefixes if not is_bookkeeping(tuple(prefix.split(".")))]:
-            await self.indexes.shrunk(conn, indexed)
-
-    async def _read_types(self, conn: AsyncConnection[DictRow]) -> Types:
-        if self._types is None:
-            self._types = await read_types(conn)
-        return self._types
 
 
 def _of_type(batch: Sequence[Op | RecallOp], kind: type[_AnyOp]) -> list[tuple[int, _AnyOp]]:

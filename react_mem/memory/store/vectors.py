@@ -30,7 +30,7 @@ from react_mem.memory.store.searches import Parameters, in_namespace
 from react_mem.memory.store.stored_text import entries_of_fields
 from react_mem.memory.store.stored_vectors import PlacedEntry, RecentVectors, stored_vectors
 from react_mem.memory.store.wall import walled_within
-from react_mem.memory.store.writes import by_owner, columns, read_types, revise
+from react_mem.memory.store.writes import by_owner, columns, read_vector_oid, revise
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
@@ -231,10 +231,10 @@ class DocumentVectors:
                 owned = by_owner(filled)
                 await revise(conn, owned, removes=False)
                 await need_keys(conn, [keys[owner] for owner in owned if owner in keys])
-                types = await read_types(conn)
+                vector_oid = await read_vector_oid(conn)
                 for owner, rows_of_owner in owned.items():
                     *identities, embeddings, sealed_ones = columns(rows_of_owner, 6)
-                    embedded = binary.array(types.vector, embeddings)
+                    embedded = binary.array(vector_oid, embeddings)
                     await conn.execute(_FILL, [*identities, embedded, sealed_ones, owner])
                 await check_model(conn, self._model.name)
         return len(filled)

@@ -22,6 +22,8 @@ from react_mem.memory.store.stored_text import to_json
 from react_mem.memory.store.wall import confine, walled
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
+Held = tuple[str, str, dict[str, Any] | None]
+"""Row as prefix, key and value; the value None stands for no row."""
 
 _STATEMENT_ROWS = 1_000
 """Rows a statement: with 384 dimensions 2 MB. More are not faster, and would be in memory twice."""
@@ -189,42 +191,49 @@ class Writes:
         )
 
 
-class Types(NamedTuple):
-    """Object id (oid) of pgvector's type, which differs between databases."""
-
-    vector: int
-
-
-async def read_types(conn: AsyncConnection[DictRow]) -> Types:
-    """Read the database's oids."""
+async def read_vector_oid(conn: AsyncConnection[DictRow]) -> int:
+    """Return the object id of pgvector's type, which differs between databases."""
     row = await (await conn.execute("SELECT 'vector'::regtype::oid AS vector")).fetchone()
     assert row is not None  # noqa: S101 - a SELECT without FROM has one row
-    return Types(**row)
+    return int(row["vector"])
 
 
-async def write(conn: AsyncConnection[DictRow], writes: Writes, types: Types, model: str) -> bool:
-    """Carry out all writes or none, and return true.
+async def write(
+    conn: AsyncConnection[DictRow], writes: Writes, vector_oid: int, model: str, held: Held | None = None
+) -> bool:
+    """Carry out all writes or none, and return true if done.
 
     Args:
         conn: An autocommit connection, or one in a transaction.
         writes: The batch.
-        types: The database's oids.
+        vector_oid: The object id of pgvector's type.
         model: The model of the embeddings.
+        held: An item that must be unchanged; None writes in any case.
 
     Raises:
         EmbeddingMismatch: If the database has moved on to another model.
     """
-    if writes.is_small:
-        return await _write_at_once(conn, writes, None)
-    async with _of_model(conn, model), conn.pipeline(), conn.transaction():
-        await revise(conn, writes.owners, removes=writes.removes)
-        await _send(conn, writes, types, model)
-    return True
+    owners = writes.owners if held is None else {*writes.owners, owner_of_path(held[0])}
+    if writes.is_small and len(owners) == 1:
+        return await _write_at_once(conn, writes, held)
+    done = False
+    # with a held item three round trips: its present value, then everything else, and whether the model is the same
+    async with _of_model(conn, model), conn.pipeline(), conn.transaction() as transaction:
+        await revise(conn, owners, removes=writes.removes)
+        if held is not None and not await _is_unchanged(conn, held):
+            raise Rollback(transaction)
+        await _send(conn, writes, vector_oid, model)
+        done = True
+    return done
 
 
-async def _write_at_once(
-    conn: AsyncConnection[DictRow], writes: Writes, held: tuple[str, str, dict[str, Any] | None] | None
-) -> bool:
+async def _is_unchanged(conn: AsyncConnection[DictRow], held: Held) -> bool:
+    prefix, key, value = held
+    row = await (await conn.execute(_HOLDS, (owner_of_path(prefix), prefix, key))).fetchone()
+    return bool((row["value"] if row else None) == value)
+
+
+async def _write_at_once(conn: AsyncConnection[DictRow], writes: Writes, held: Held | None) -> bool:
     [owner] = {*writes.owners, *([owner_of_path(held[0])] if held else [])}
     prefix, key, value = held or (None, None, None)
     wanted = to_json(value) if value is not None else None
@@ -245,46 +254,13 @@ async def _write_at_once(
     return bool(row and row["written"])
 
 
-async def write_if(
-    conn: AsyncConnection[DictRow],
-    writes: Writes,
-    types: Types,
-    model: str,
-    held: tuple[str, str, dict[str, Any] | None],
-) -> bool:
-    """Carry out all writes if an item still holds a value, and return true if so.
-
-    `held` is the item's prefix, key and value; None for no row.
-    """
-    prefix, key, value = held
-    owner = owner_of_path(prefix)
-    if writes.is_small and writes.owners <= {owner}:
-        return await _write_at_once(conn, writes, held)
-    held_value = False
-    # three round trips: what is held now, then everything else, and whether the model is still the same
-    async with _of_model(conn, model), conn.pipeline(), conn.transaction() as transaction:
-        await revise(conn, {owner, *writes.owners}, removes=writes.removes)
-        row = await (await conn.execute(_HOLDS, (owner, prefix, key))).fetchone()
-        held_value = (row["value"] if row else None) == value
-        if not held_value:
-            raise Rollback(transaction)
-        await _send(conn, writes, types, model)
-    return held_value
-
-
-async def erase_if(conn: AsyncConnection[DictRow], held: tuple[str, str, dict[str, Any] | None]) -> bool:
-    """Delete everything of an owner if an item of theirs still holds a value, and return true if so.
-
-    `held` is the item's prefix, key and value; None for no row.
-    """
-    prefix, key, value = held
-    owner = owner_of_path(prefix)
-    held_value = False
+async def erase_if(conn: AsyncConnection[DictRow], held: Held) -> bool:
+    """Delete everything of an owner if an item of theirs is unchanged, and return true if so."""
+    owner = owner_of_path(held[0])
+    done = False
     async with conn.pipeline(), conn.transaction() as transaction:
         await revise(conn, {owner}, removes=True)
-        row = await (await conn.execute(_HOLDS, (owner, prefix, key))).fetchone()
-        held_value = (row["value"] if row else None) == value
-        if not held_value:
+        if not await _is_unchanged(conn, held):
             raise Rollback(transaction)
         # the rows of the index first: by the items they would go one by one
         await conn.execute("DELETE FROM store_vectors WHERE owner = %s", (owner,))
@@ -292,7 +268,8 @@ async def erase_if(conn: AsyncConnection[DictRow], held: tuple[str, str, dict[st
         # what of it is in a backup or has not been vacuumed yet opens no more (crypto-shredding)
         await conn.execute("DELETE FROM memory_keys WHERE owner = %s", (owner,))
         await leave(conn, [owner])
-    return held_value
+        done = True
+    return done
 
 
 async def revise(conn: AsyncConnection[DictRow], owners: Collection[str], *, removes: bool) -> None:
@@ -334,7 +311,7 @@ async def _of_model(conn: AsyncConnection[DictRow], model: str) -> AsyncIterator
         raise
 
 
-async def _send(conn: AsyncConnection[DictRow], writes: Writes, types: Types, model: str) -> None:
+async def _send(conn: AsyncConnection[DictRow], writes: Writes, vector_oid: int, model: str) -> None:
     await need_keys(conn, writes.sealed_with)
     items = sorted(writes.items, key=_item)
     rows = sorted(writes.rows, key=_item)
@@ -347,7 +324,7 @@ async def _send(conn: AsyncConnection[DictRow], writes: Writes, types: Types, mo
         kept = _with_owners(rows[first:last], _INDEX_COLUMNS)[:4]
         await conn.execute(*_of(_DELETE_STALE_ROWS, owners, written[:3], kept))
         for entries in _parts(rows[first:last]):
-            await conn.execute(*_of(_UPSERT_ROWS, list(by_owner(entries)), index_columns(entries, types)))
+            await conn.execute(*_of(_UPSERT_ROWS, list(by_owner(entries)), index_columns(entries, vector_oid)))
     if writes.deletes:
         await leave(conn, list(by_owner(writes.deletes)))
     if rows:
@@ -366,22 +343,20 @@ def _item(row: ItemRow | IndexRow) -> tuple[str, str]:
     return row.prefix, row.key
 
 
-def index_row(prefix: str, key: str, entry: Entry, embedding: bytes | None) -> IndexRow:
-    """Return the index row of an entry."""
-    numbers = sorted({term_number(term) for term in entry.terms})
-    words = f"{{{','.join(map(str, numbers))}}}"
-    return IndexRow(prefix, key, entry.field_name, embedding, words, entry.length, entry.place, entry.said_at)
-
-
 def index_rows(entries: Sequence[tuple[str, str, Entry]], vectors: Mapping[str, bytes | None]) -> list[IndexRow]:
     """Return the index rows of entries with the prefix and key of their items. Blocking: each entry has many words."""
-    return [index_row(prefix, key, entry, vectors[entry.text]) for prefix, key, entry in entries]
+    rows = []
+    for prefix, key, entry in entries:
+        numbers = ",".join(map(str, sorted({term_number(term) for term in entry.terms})))
+        embedding, words = vectors[entry.text], f"{{{numbers}}}"
+        rows.append(IndexRow(prefix, key, entry.field_name, embedding, words, entry.length, entry.place, entry.said_at))
+    return rows
 
 
-def index_columns(rows: Sequence[IndexRow], types: Types) -> list[Any]:
+def index_columns(rows: Sequence[IndexRow], vector_oid: int) -> list[Any]:
     """Return rows as the parameters of `INDEX_ROWS`."""
     owner, prefix, key, name, embedding, *others = _with_owners(rows, _INDEX_COLUMNS)
-    return [owner, prefix, key, name, binary.array(types.vector, embedding), *others]
+    return [owner, prefix, key, name, binary.array(vector_oid, embedding), *others]
 
 
 def columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:
