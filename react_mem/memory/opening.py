@@ -139,7 +139,7 @@ def refuse_unaudited(store: BaseStore, settings: StorageSettings | None = None) 
     said = os.environ.get("MEMORY_AUDIT", "").strip()
     # not all of the environment: who brings a store may have named no database
     wanted = (settings or StorageSettings.model_validate({"audit": said} if said else {})).audit
-    if wanted and getattr(store, "audit", None) is None:
+    if wanted and capabilities(store).audit is None:
         raise StorageError(
             f"MEMORY_AUDIT=1 is set, and a {type(store).__name__} keeps no audit log: nobody could say who did what. "
             "Open the database by settings, without a store of your own, or unset it."

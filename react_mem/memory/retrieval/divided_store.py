@@ -62,12 +62,11 @@ class DividedStore(BaseStore, StoreCapabilities):
 
     def __init__(self, first: BaseStore, parts: Mapping[MemoryScope, BaseStore]) -> None:
         self.first = first
-        self.guards = capabilities(first).guards
+        can = capabilities(first)
+        self.guards, self.audit, self.receipt_key = can.guards, can.audit, can.receipt_key
         self._parts = {str(scope): store for scope, store in parts.items()}
         self._stores = list({id(store): store for store in (first, *parts.values())}.values())
         self.attachment_bytes = limit_of(first)
-        self.audit = getattr(first, "audit", None)
-        self.receipt_key = getattr(first, "receipt_key", None)
         self.supports_ttl = all(store.supports_ttl for store in self._stores)
         # of LangGraph's async stores; sync code has to know where they are used
         loops = (getattr(store, name, None) for store in self._stores for name in ("loop", "_loop"))

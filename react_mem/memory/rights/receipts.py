@@ -299,11 +299,11 @@ def public_half(key: Ed25519PrivateKey) -> str:
 
 async def _private_key(store: BaseStore) -> Ed25519PrivateKey:
     """Return the key of the server: the operator's, else of the master key, else one that is made once and kept."""
-    given = getattr(store, "receipt_key", None)
-    if isinstance(given, Ed25519PrivateKey):
-        return given
-    if (keys := capabilities(store).keys) is not None:
-        return Ed25519PrivateKey.from_private_bytes(await keys.derive(_PURPOSE))
+    can = capabilities(store)
+    if can.receipt_key is not None:
+        return can.receipt_key
+    if can.keys is not None:
+        return Ed25519PrivateKey.from_private_bytes(await can.keys.derive(_PURPOSE))
     kept = await _kept(store)
     if kept is None:
         made = {"private_key": base64.b64encode(secrets.token_bytes(_KEY_BYTES)).decode()}

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from langgraph.store.base import BaseStore, Op, PutOp, Result
 
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.namespaces import Namespace
 
 if TYPE_CHECKING:
+    from react_mem.memory.store.audit.audit_log import AuditLog
     from react_mem.memory.store.calibration import Calibration
     from react_mem.memory.store.conversation_listing import ConversationPlace, ListedConversations
     from react_mem.memory.store.embeddings import EmbeddingModel
@@ -31,6 +33,8 @@ class StoreCapabilities:
         pages_by_key: True if `apage` follows the order of the items' keys.
         embedding: The embedding model; None if unknown.
         keys: The data keys of owners; None where nothing is encrypted.
+        audit: The audit log; None without one.
+        receipt_key: Signs receipts; None takes a key that memory makes.
     """
 
     __slots__ = ()
@@ -40,6 +44,8 @@ class StoreCapabilities:
     pages_by_key: bool = True
     embedding: EmbeddingModel | None = None
     keys: KeyRing | None = None
+    audit: AuditLog | None = None
+    receipt_key: Ed25519PrivateKey | None = None
 
     @property
     def calibration(self) -> Calibration | None:

@@ -10,12 +10,14 @@ from typing import Any, cast
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
+from langgraph.store.base import BaseStore
 
 from react_mem.errors import EmbeddingUnavailable
 from react_mem.installation import pip_install
 from react_mem.memory import telemetry
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of, scrub
+from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.e5.encoder import load_engine
 from react_mem.memory.store.embedding_queue import EmbeddingQueue, SharedQuestions
 from react_mem.memory.store.stored_vectors import RecentVectors
@@ -168,10 +170,10 @@ def load_embedding_model(spec: str) -> EmbeddingModel:
     return EmbeddingModel(spec, _KNOWN_DIMS.get(spec) or _ask_dims(spec, embeddings), embeddings)
 
 
-def embedding_of(store: object) -> str | None:
+def embedding_of(store: BaseStore) -> str | None:
     """Return the name of a store's embedding model; None if unknown."""
-    model = getattr(store, "embedding", None)
-    return model.name if isinstance(model, EmbeddingModel) else None
+    model = capabilities(store).embedding
+    return model.name if model is not None else None
 
 
 def means_same_embedding(spec: str, name: str | None) -> bool:

@@ -35,6 +35,7 @@ from react_mem.memory.store.audit.audit_entries import (
     link,
     who_acts,
 )
+from react_mem.memory.store.capabilities import capabilities
 
 FLUSH_SECONDS = 1.0
 """Seconds that entries wait for others, which are then one entry where they are alike."""
@@ -339,8 +340,7 @@ def note(store: BaseStore, owner: str, action: AuditAction, counts: Mapping[str,
         action: What was done.
         counts: How many records, by kind.
     """
-    audit = getattr(store, "audit", None)
-    if isinstance(audit, AuditLog):
+    if (audit := capabilities(store).audit) is not None:
         audit.record(owner, action, {kind: count for kind, count in counts.items() if count})
 
 
@@ -363,7 +363,7 @@ def note_writes(store: BaseStore, puts: Iterable[PutOp]) -> None:
         store: The store.
         puts: What was written and removed.
     """
-    if not isinstance(getattr(store, "audit", None), AuditLog):
+    if capabilities(store).audit is None:
         return
     counts: dict[tuple[str, AuditAction], Counter[str]] = {}
     for put in puts:
