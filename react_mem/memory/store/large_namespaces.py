@@ -212,8 +212,6 @@ def _index_name(prefix: str, kind: str = _PREFIX) -> str:
     return kind + hashlib.sha256(prefix.encode()).hexdigest()[:16]
 
 
-PoolOfLargeNamespaces = AsyncConnectionPool[AsyncConnection[DictRow]]
-
 _COUNTED = 20_000
 """Texts up to which occurrences of a word are counted: beyond, a word says little anyway."""
 
@@ -287,7 +285,7 @@ _READ: LiteralString = f"""
 class LargeNamespaces:
     """Recalls in namespaces that are too large for a process."""
 
-    def __init__(self, pool: PoolOfLargeNamespaces, indexes: NamespaceIndexes) -> None:
+    def __init__(self, pool: Pool, indexes: NamespaceIndexes) -> None:
         self._pool = pool
         self._indexes = indexes
         self._sizes: dict[str, tuple[float, int, float]] = {}

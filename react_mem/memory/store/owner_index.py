@@ -24,7 +24,6 @@ from react_mem.memory import telemetry
 from react_mem.memory.index.entries import Entry, term_number
 from react_mem.memory.index.segments import NO_PLACE, NO_TIME, TextColumns
 from react_mem.memory.index.weights import microseconds
-from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.store.owner_texts import (
     COLUMNS,
     SIZES,
@@ -312,34 +311,3 @@ _opened: WeakSet[OwnerIndexes] = WeakSet()
 
 telemetry.observe("owner_index.bytes", lambda: ((each.nbytes, {}) for each in list(_opened)))
 telemetry.observe("owner_index.owners", lambda: ((len(each), {}) for each in list(_opened)))
-
-
-# Pages of all that an owner has, by the places of its rows.
-
-_PAGE: LiteralString = """
-    SELECT s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at FROM store s
-    WHERE s.owner = %s AND (s.prefix = %s OR starts_with(s.prefix, %s)) AND (s.prefix, s.key) > (%s, %s)
-        AND (NOT %s OR s.expires_at IS NULL OR s.expires_at > now())
-    ORDER BY s.prefix, s.key LIMIT %s
-"""
-
-
-async def read_page(
-    conn: AsyncConnection[DictRow],
-    namespace: Sequence[str],
-    behind: tuple[str, str],
-    limit: int,
-    *,
-    omit_expired: bool,
-) -> list[DictRow]:
-    """Return the next rows of an owner's namespace and those below it, values as text, behind a namespace and key."""
-    path = ".".join(namespace)
-    asked = (owner_of_path(path), path, f"{path}.", *behind, omit_expired, limit)
-    async with walled(conn, asked[:1]):
-        page = await conn.execute(_PAGE, asked)
-    return await page.fetchall()
-
-
-def place_behind(rows: Sequence[DictRow], before: tuple[str, str]) -> tuple[str, str]:
-    """Return the place of the last of some rows; without rows, the one before."""
-    return (rows[-1]["prefix"], rows[-1]["key"]) if rows else before

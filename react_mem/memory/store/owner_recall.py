@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from langgraph.store.base import Item
@@ -36,19 +36,19 @@ from react_mem.memory.store.wall import walled
 
 # A recall that fails, asked again arm by arm: one that raises costs what it would have found, not the read.
 
-Found = TypeVar("Found")
-
 log = logging.getLogger(__name__)
 
 
-def arm_by_arm(ask: Callable[[RecallOp], Found], op: RecallOp, failure: Exception) -> tuple[Found, dict[Arm, str]]:
+def _arm_by_arm(
+    ask: Callable[[RecallOp], RankedHits], op: RecallOp, failure: Exception
+) -> tuple[RankedHits, dict[Arm, str]]:
     """Return the result of a recall by the arms that do not raise, and the causes of the others.
 
     A failing arm costs only its own results. Where no arm is to blame, `failure` is raised.
     """
     causes: dict[Arm, str] = {}
     kept: frozenset[Arm] = frozenset()
-    found: list[Found] = []
+    found: list[RankedHits] = []
     for arm in (arm for arm in Arm if arm in op.arms):
         trial = kept | {arm}
         try:
@@ -138,7 +138,7 @@ class _AskedRecall:
             if corpus is None:
                 recent.add(texts, asked, ranking)
         except Exception as error:  # whatever is computed of a question
-            ranking, causes = arm_by_arm(ask, self.op, error)
+            ranking, causes = _arm_by_arm(ask, self.op, error)
             self.missing |= causes
         self.shown.begin(ranking)
 

@@ -50,7 +50,7 @@ from react_mem.memory.store.calibration import Calibration, RecentRankings, quer
 from react_mem.memory.store.capabilities import StoreCapabilities
 from react_mem.memory.store.conversation_listing import ConversationPlace, ListedConversations
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.group_commit import LanedStore, PreparedWrites
+from react_mem.memory.store.group_commit import LanedStore
 from react_mem.memory.store.keys.key_ring import KeyRing
 from react_mem.memory.store.large_namespaces import LargeNamespaces, NamespaceIndexes
 from react_mem.memory.store.left_traces import Traces, TracesFound, find_traces
@@ -63,15 +63,15 @@ from react_mem.memory.store.owner_recall import OwnerRecall
 from react_mem.memory.store.owner_texts import OwnerTexts
 from react_mem.memory.store.reading import Reader, Reads
 from react_mem.memory.store.room import Stored
-from react_mem.memory.store.scale import Scale, sweep
+from react_mem.memory.store.scale import Scale
 from react_mem.memory.store.sealing.sealed_reader import SealedReader, owners_of_queries
 from react_mem.memory.store.sealing.store_seal import Keys, StoreSeal
 from react_mem.memory.store.searches import check_filter
 from react_mem.memory.store.storage_settings import CACHE_BYTES, INDEX_BYTES, INDEX_LIMIT
 from react_mem.memory.store.stored_text import check_identity, to_json
 from react_mem.memory.store.transactions import Guard, until_no_deadlock
-from react_mem.memory.store.vectors import DocumentVectors
-from react_mem.memory.store.writes import Held, Writes, erase_if, read_vector_oid, write
+from react_mem.memory.store.vectors import DocumentVectors, PreparedWrites
+from react_mem.memory.store.writes import Held, Writes, erase_if, read_vector_oid, sweep, write
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 _AnyOp = TypeVar("_AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)

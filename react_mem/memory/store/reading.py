@@ -27,8 +27,7 @@ from react_mem.memory.store.conversation_listing import (
 from react_mem.memory.store.large_namespaces import INDEX_SCAN, NamespaceIndexes
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted, page_of, read_listed
 from react_mem.memory.store.model_guard import check_model
-from react_mem.memory.store.owned import OwnedPage
-from react_mem.memory.store.owner_index import place_behind, read_page
+from react_mem.memory.store.owned import OwnedPage, read_page
 from react_mem.memory.store.owner_texts import AT_ONCE, OwnerTexts
 from react_mem.memory.store.room import SCOPES, Stored
 from react_mem.memory.store.searches import Nearest, Target, candidates, search_statement
@@ -194,8 +193,7 @@ class Reader:
         self, conn: AsyncConnection[DictRow], namespace: Sequence[str], behind: tuple[str, str], limit: int
     ) -> OwnedPage:
         """Return the next items of an owner's namespace and those below it."""
-        rows = await read_page(conn, namespace, behind, limit, omit_expired=self.omit_expired)
-        last = place_behind(rows, behind)
+        rows, last = await read_page(conn, namespace, behind, limit, omit_expired=self.omit_expired)
         return OwnedPage(await items_of(rows), last)
 
     async def unindexed(

@@ -14,7 +14,6 @@ from psycopg_pool import AsyncConnectionPool
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.store.calibration import KNOWN, Calibration, calibrate
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.writes import leave, revise
 
 _STORED = "SELECT calibration FROM memory_embedding WHERE name = %s AND calibration IS NOT NULL"
 _STORE = "UPDATE memory_embedding SET calibration = %s::jsonb WHERE name = %s"
@@ -95,20 +94,3 @@ class Scale(MeasuredScale):
         if self._known is not None:
             async with self._pool.connection() as conn:
                 await conn.execute(_STORE, (self._known.model_dump_json(), self._name))
-
-
-# Deleting what has expired, of one owner after the other.
-
-_EXPIRED = "SELECT DISTINCT s.owner FROM store s WHERE s.expires_at < now() ORDER BY s.owner"
-_SWEEP = "DELETE FROM store s WHERE s.owner = %s AND s.expires_at < now()"
-
-
-async def sweep(conn: AsyncConnection[DictRow]) -> int:
-    """Delete expired items, owner by owner, and return their number. Takes an autocommit connection."""
-    swept = 0
-    for row in await (await conn.execute(_EXPIRED)).fetchall():
-        async with conn.transaction():
-            await revise(conn, [row["owner"]], removes=True)
-            swept += (await conn.execute(_SWEEP, (row["owner"],))).rowcount
-            await leave(conn, [row["owner"]])
-    return swept

@@ -113,8 +113,6 @@ def _unchanged(
     return found
 
 
-# Vectors that were made a while ago: a text that is written again, as when only a mark of its record changes, and a
-
 _SECONDS = 600.0
 """Lifetime of a vector: records are revised soon if at all, and forgotten texts do not stay for long."""
 

@@ -110,6 +110,9 @@ _WRITE_WORDS = f"""
 """
 # The key is asked for once the owner's row is taken: what stands above in a query is computed after what is below.
 _WITH_KEY = "SELECT w.written, memory_need_key(%s, %s) FROM ({write} OFFSET 0) w"
+# Of one owner after the other.
+_EXPIRED = "SELECT DISTINCT s.owner FROM store s WHERE s.expires_at < now() ORDER BY s.owner"
+_SWEEP = "DELETE FROM store s WHERE s.owner = %s AND s.expires_at < now()"
 
 
 class IndexRow(NamedTuple):
@@ -291,6 +294,17 @@ async def revise(conn: AsyncConnection[DictRow], owners: Collection[str], *, rem
 async def leave(conn: AsyncConnection[DictRow], owners: Sequence[str]) -> None:
     """Delete the rows of owners without items, in a transaction that has raised their revisions."""
     await conn.execute(*_of(_LEAVE, owners, [], []))
+
+
+async def sweep(conn: AsyncConnection[DictRow]) -> int:
+    """Delete expired items, owner by owner, and return their number. Takes an autocommit connection."""
+    swept = 0
+    for row in await (await conn.execute(_EXPIRED)).fetchall():
+        async with conn.transaction():
+            await revise(conn, [row["owner"]], removes=True)
+            swept += (await conn.execute(_SWEEP, (row["owner"],))).rowcount
+            await leave(conn, [row["owner"]])
+    return swept
 
 
 def _of(statement: str, owners: Sequence[str], *values: Sequence[Any]) -> tuple[bytes, list[Any]]:

@@ -21,8 +21,7 @@ from react_mem.memory.store.conversation_listing import (
 )
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted, page_of, read_listed
 from react_mem.memory.store.model_guard import check_model
-from react_mem.memory.store.owned import OwnedPage
-from react_mem.memory.store.owner_index import place_behind, read_page
+from react_mem.memory.store.owned import OwnedPage, read_page
 from react_mem.memory.store.owner_texts import EVERY, OwnerTexts
 from react_mem.memory.store.reading import (
     Reads,
@@ -215,8 +214,7 @@ class SealedReader:
         self, conn: AsyncConnection[DictRow], namespace: Sequence[str], behind: tuple[str, str], limit: int
     ) -> OwnedPage:
         """Return the next items of an owner's namespace and those below it."""
-        rows = await read_page(conn, namespace, behind, limit, omit_expired=self.omit_expired)
-        last = place_behind(rows, behind)
+        rows, last = await read_page(conn, namespace, behind, limit, omit_expired=self.omit_expired)
         return OwnedPage([item_of(row) for row in await self._opened(conn, rows)], last)
 
     async def listed(
