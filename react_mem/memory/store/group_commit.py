@@ -16,13 +16,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Generic, Self, TypeVar, cast
 
-from langgraph.store.base import GetOp, Item, SearchItem, SearchOp
-from langgraph.store.postgres.aio import AsyncPostgresStore
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
-
-from react_mem.memory.store.priority import is_behind
 
 _CALLERS = 64
 """Callers of a batch at most: after a failure each caller's statements run again alone."""
@@ -230,59 +226,3 @@ class GroupRead(_Group[Sequence[_Select]]):
                 await select.run(conn)
         for select in selects:
             await select.take()
-
-
-# Reads of work behind turns, beside those of turns; and the end of what LangGraph gathers them with.
-
-_CLOSING_SECONDS = 2.0
-"""Seconds that waiting operations have when the store is closed."""
-
-
-class LanedStore(AsyncPostgresStore):
-    """Store that gathers single reads of background work and of turns separately."""
-
-    async def __aexit__(self, *error: Any) -> None:
-        """End the task that gathers single operations, after the waiting ones: else it is destroyed in its wait."""
-        await super().__aexit__(*error)
-        gathering, self._task = self._task, None
-        if gathering is None or gathering.done():
-            return
-        # it ends at an entry that is nothing; the first may be gathered with operations that wait
-        waiting: asyncio.Queue[Any] = self._aqueue
-        waiting.put_nowait(None)
-        waiting.put_nowait(None)
-        _, hanging = await asyncio.wait([gathering], timeout=_CLOSING_SECONDS)
-        if hanging:
-            gathering.cancel()
-            await asyncio.wait([gathering])
-        self._aqueue = asyncio.Queue()
-
-    async def aget(self, namespace: tuple[str, ...], key: str, *, refresh_ttl: bool | None = None) -> Item | None:
-        """Return an item."""
-        if not is_behind():
-            return await super().aget(namespace, key, refresh_ttl=refresh_ttl)
-        [found] = await self.abatch([GetOp(namespace, key, self._refreshes(refresh_ttl))])
-        return cast("Item | None", found)
-
-    async def asearch(
-        self,
-        namespace_prefix: tuple[str, ...],
-        /,
-        *,
-        query: str | None = None,
-        filter: dict[str, Any] | None = None,
-        limit: int = 10,
-        offset: int = 0,
-        refresh_ttl: bool | None = None,
-    ) -> list[SearchItem]:
-        """Search a namespace and those below it."""
-        refreshes = self._refreshes(refresh_ttl)
-        if not is_behind():
-            return await super().asearch(
-                namespace_prefix, query=query, filter=filter, limit=limit, offset=offset, refresh_ttl=refreshes
-            )
-        [found] = await self.abatch([SearchOp(namespace_prefix, filter, limit, offset, query, refreshes)])
-        return cast("list[SearchItem]", found)
-
-    def _refreshes(self, wanted: bool | None) -> bool:
-        return (self.ttl_config or {}).get("refresh_on_read", True) if wanted is None else wanted

@@ -30,7 +30,6 @@ from langgraph.store.base import (
     Op,
     PutOp,
     Result,
-    SearchItem,
     SearchOp,
     TTLConfig,
     validate_op_namespace,
@@ -50,7 +49,6 @@ from react_mem.memory.store.calibration import Calibration, RecentRankings, quer
 from react_mem.memory.store.capabilities import StoreCapabilities
 from react_mem.memory.store.conversation_listing import ConversationPlace, ListedConversations
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.group_commit import LanedStore
 from react_mem.memory.store.keys.key_ring import KeyRing
 from react_mem.memory.store.large_namespaces import LargeNamespaces, NamespaceIndexes
 from react_mem.memory.store.left_traces import Traces, TracesFound, find_traces
@@ -61,12 +59,12 @@ from react_mem.memory.store.owned import OwnedPage
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_recall import OwnerRecall
 from react_mem.memory.store.owner_texts import OwnerTexts
+from react_mem.memory.store.priority import LanedStore
 from react_mem.memory.store.reading import Reader, Reads
 from react_mem.memory.store.room import Stored
 from react_mem.memory.store.scale import Scale
 from react_mem.memory.store.sealing.sealed_reader import SealedReader, owners_of_queries
 from react_mem.memory.store.sealing.store_seal import Keys, StoreSeal
-from react_mem.memory.store.searches import check_filter
 from react_mem.memory.store.storage_settings import CACHE_BYTES, INDEX_BYTES, INDEX_LIMIT
 from react_mem.memory.store.stored_text import check_identity, to_json
 from react_mem.memory.store.transactions import Guard, until_no_deadlock
@@ -195,29 +193,6 @@ class MemoryStore(LanedStore, StoreCapabilities):
         if value is not None:
             to_json(dict(value))
         await super().aput(namespace, key, cast("Mapping[str, Any]", value), index, ttl=ttl)
-
-    async def asearch(
-        self,
-        namespace_prefix: tuple[str, ...],
-        /,
-        *,
-        query: str | None = None,
-        filter: dict[str, Any] | None = None,
-        limit: int = 10,
-        offset: int = 0,
-        refresh_ttl: bool | None = None,
-    ) -> list[SearchItem]:
-        """Search a namespace and those below it, by a query or else the latest first.
-
-        Raises:
-            InvalidVector: If the embedder makes no vector of the query.
-            TypeError: If the filter compares with a value that is not JSON.
-            ValueError: If the filter has an unknown operator.
-        """
-        check_filter(filter)  # here and not with the batch, as in `aput`
-        return await super().asearch(
-            namespace_prefix, query=query, filter=filter, limit=limit, offset=offset, refresh_ttl=refresh_ttl
-        )
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations and return their results in order.

@@ -12,6 +12,12 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from typing import Any, cast
+
+from langgraph.store.base import GetOp, Item, SearchItem, SearchOp
+from langgraph.store.postgres.aio import AsyncPostgresStore
+
+from react_mem.memory.store.searches import check_filter
 
 _CROWD = 4
 """Turns at once above which work waits: both run on one event loop, however fast the database is."""
@@ -159,3 +165,66 @@ def inside() -> Iterator[None]:
         yield
     finally:
         _admitted.reset(before)
+
+
+# Single reads of background work, which wait for no reads of turns.
+
+_CLOSING_SECONDS = 2.0
+"""Seconds that waiting operations have when the store is closed."""
+
+
+class LanedStore(AsyncPostgresStore):
+    """Store that gathers single reads of background work and of turns separately."""
+
+    async def __aexit__(self, *error: Any) -> None:
+        """End the task that gathers single operations, after the waiting ones: else it is destroyed in its wait."""
+        await super().__aexit__(*error)
+        gathering, self._task = self._task, None
+        if gathering is None or gathering.done():
+            return
+        # it ends at an entry that is nothing; the first may be gathered with operations that wait
+        waiting: asyncio.Queue[Any] = self._aqueue
+        waiting.put_nowait(None)
+        waiting.put_nowait(None)
+        _, hanging = await asyncio.wait([gathering], timeout=_CLOSING_SECONDS)
+        if hanging:
+            gathering.cancel()
+            await asyncio.wait([gathering])
+        self._aqueue = asyncio.Queue()
+
+    async def aget(self, namespace: tuple[str, ...], key: str, *, refresh_ttl: bool | None = None) -> Item | None:
+        """Return an item."""
+        if not is_behind():
+            return await super().aget(namespace, key, refresh_ttl=refresh_ttl)
+        [found] = await self.abatch([GetOp(namespace, key, self._refreshes(refresh_ttl))])
+        return cast("Item | None", found)
+
+    async def asearch(
+        self,
+        namespace_prefix: tuple[str, ...],
+        /,
+        *,
+        query: str | None = None,
+        filter: dict[str, Any] | None = None,
+        limit: int = 10,
+        offset: int = 0,
+        refresh_ttl: bool | None = None,
+    ) -> list[SearchItem]:
+        """Search a namespace and those below it, by a query or else the latest first.
+
+        Raises:
+            InvalidVector: If the embedder makes no vector of the query.
+            TypeError: If the filter compares with a value that is not JSON.
+            ValueError: If the filter has an unknown operator.
+        """
+        check_filter(filter)  # not with the batch, which holds searches of other callers too
+        refreshes = self._refreshes(refresh_ttl)
+        if not is_behind():
+            return await super().asearch(
+                namespace_prefix, query=query, filter=filter, limit=limit, offset=offset, refresh_ttl=refreshes
+            )
+        [found] = await self.abatch([SearchOp(namespace_prefix, filter, limit, offset, query, refreshes)])
+        return cast("list[SearchItem]", found)
+
+    def _refreshes(self, wanted: bool | None) -> bool:
+        return (self.ttl_config or {}).get("refresh_on_read", True) if wanted is None else wanted
