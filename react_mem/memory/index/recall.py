@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
-from langgraph.store.base import Item, Op, Result, SearchItem
+from langgraph.store.base import Item, SearchItem
 
 from react_mem.memory.index.entries import meets, passage_of
 from react_mem.memory.index.question import Question
@@ -99,14 +99,6 @@ class Recall:
     def without(self, causes: Mapping[Arm, str]) -> Recall:
         """Return the same, with more arms that could not be asked, and why."""
         return replace(self, missing={**self.missing, **causes}) if causes else self
-
-
-@runtime_checkable
-class RecallStore(Protocol):
-    """A store whose batches take recalls, in the same round trip as its other operations."""
-
-    async def arecall(self, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
-        """Run reads and recalls together; return their results, in order."""
 
 
 # Facts whose own last day has passed: they are read as history, though nobody has ended them.

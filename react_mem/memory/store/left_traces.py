@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, LiteralString, Protocol, runtime_checkable
+from typing import Any, LiteralString
 
 from psycopg import AsyncConnection, Error
 from psycopg.rows import DictRow
@@ -128,14 +128,6 @@ class TracesFound:
     name: str
     rows: int = 0
     problem: str = ""
-
-
-@runtime_checkable
-class TracedStore(Protocol):
-    """A store that can search its whole database for traces."""
-
-    async def atraces(self, traces: Traces) -> list[TracesFound]:
-        """Return the traces of erased data by table, and the places that were not searched."""
 
 
 async def find_traces(conn: AsyncConnection[DictRow], traces: Traces) -> list[TracesFound]:

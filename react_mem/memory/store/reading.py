@@ -1,10 +1,10 @@
-"""Reading items: gets, searches and lists of namespaces, with the recalls beside them, in one round trip."""
+"""Reads of items: gets, searches and lists of namespaces, together with recalls in one round trip."""
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -28,8 +28,7 @@ from react_mem.memory.store.conversation_listing import (
 from react_mem.memory.store.large_namespaces import INDEX_SCAN, NamespaceIndexes
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted, page_of, read_listed
 from react_mem.memory.store.model_guard import check_model
-from react_mem.memory.store.owned import OwnedPage
-from react_mem.memory.store.owner_index import place_behind, read_page
+from react_mem.memory.store.owned import OwnedPage, read_page
 from react_mem.memory.store.owner_texts import AT_ONCE, OwnerTexts
 from react_mem.memory.store.room import SCOPES, Stored
 from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, both_keys
@@ -42,7 +41,7 @@ Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 Statement = tuple[LiteralString | bytes, Any]
 
 _ROWS_AT_ONCE = 200
-"""Rows taken from a result before others have their turn: a millisecond."""
+"""Rows read before other tasks run: a millisecond."""
 
 _GET: LiteralString = """
     SELECT wanted.place, s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at, s.ttl_minutes
@@ -79,11 +78,11 @@ _REFRESH = """
 
 @dataclass(frozen=True)
 class Reads:
-    """The reads of a batch, each with its place in it.
+    """Reads of a batch, each with its position in it.
 
     Args:
-        gets: What is looked up.
-        searches: What is searched for.
+        gets: Lookups.
+        searches: Searches.
         queries: The vectors of the searches' queries.
         lists: The lists of namespaces.
         listing: Their statements.
@@ -97,13 +96,13 @@ class Reads:
 
     @property
     def owners(self) -> set[str]:
-        """The owners within whose namespaces something is searched for by a query."""
+        """The owners of the namespaces that are searched by a query."""
         paths = (".".join(op.namespace_prefix) for _, op in self.searches if op.query)
         return {owner for path in paths if (owner := owner_within(path))}
 
     @property
     def owners_read(self) -> set[str]:
-        """The owners whose items are looked up, searched for and listed, as far as that is told."""
+        """The owners of the items that are looked up, searched and listed, as far as the operations name them."""
         searched = (owner_within(".".join(op.namespace_prefix)) for _, op in self.searches)
         looked_up = (owner_of_path(".".join(op.namespace)) for _, op in self.gets)
         listed = (owner_of_list(op) for _, op in self.lists)
@@ -111,15 +110,15 @@ class Reads:
 
     @property
     def crosses_owners(self) -> bool:
-        """True if something is searched for among all owners."""
+        """True if a search spans all owners."""
         return any(owner_within(".".join(op.namespace_prefix)) is None for _, op in self.searches)
 
-    def again(self, targets: Sequence[Target], owners: Container[str]) -> Reads:
-        """Return the searches that were carried out by what was at hand of some owners."""
+    def again(self, nearest: Iterable[Nearest | None], owners: Container[str]) -> Reads:
+        """Return the searches that were answered by the cached indexes of some owners."""
         redone = [
             search
-            for search, target in zip(self.searches, targets, strict=True)
-            if target.nearest is not None and target.nearest.owner in owners
+            for search, found in zip(self.searches, nearest, strict=True)
+            if found is not None and found.owner in owners
         ]
         return Reads((), redone, self.queries)
 
@@ -131,9 +130,9 @@ class Reader:
     Args:
         codec: The codec of rows.
         keys: The keys of the owners that are read.
-        indexes: The namespaces that have indexes of their own.
+        indexes: The namespaces with indexes of their own.
         model: The embedding model's name.
-        index_limit: Vectors of a namespace up to which a search compares every one.
+        index_limit: Vectors of a namespace up to which a search compares all of them.
         omit_expired: Whether expired items are left out.
     """
 
@@ -208,13 +207,12 @@ class Reader:
     async def page(
         self, conn: AsyncConnection[DictRow], namespace: Sequence[str], behind: tuple[str, str], limit: int
     ) -> OwnedPage:
-        """Return the next items of an owner's namespace and those below it: see `memory.store.owned.PagedStore`."""
-        rows = await read_page(conn, namespace, behind, limit, omit_expired=self.omit_expired)
-        last = place_behind(rows, behind)
+        """Return the next items of an owner's namespace and those below it."""
+        rows, last = await read_page(conn, namespace, behind, limit, omit_expired=self.omit_expired)
         return OwnedPage(await self._items(conn, rows), last)
 
     async def measure(self, conn: AsyncConnection[DictRow], user_id: str) -> Stored:
-        """Return what an owner has stored: see `memory.store.room.MeasuredStore`."""
+        """Return the size of an owner's memory."""
         scopes = [".".join((*owner_namespace(user_id), scope)) for scope in SCOPES]
         owner = owner_of_path(scopes[0])
         async with walled(conn, [owner]):
@@ -241,7 +239,7 @@ class Reader:
     async def unindexed(
         self, conn: AsyncConnection[DictRow], prefix: str, kind: str, *, after: str, limit: int
     ) -> list[str]:
-        """Return the keys of a namespace's items without an index row: see `MemoryStore.aunindexed`."""
+        """Return the keys of a namespace's items of one kind that the index lacks: see `MemoryStore.aunindexed`."""
         owner = owner_of_path(prefix)
         stored = both_keys(self.keys, prefix, after)[0] if after else ""
         asked = {"owner": owner, "prefix": prefix, "kind": kind, "item": after, "stored": stored, "limit": limit}
@@ -324,7 +322,7 @@ class Reader:
 
 
 def owner_of_list(op: ListNamespacesOp) -> str | None:
-    """Return to whom all namespaces belong that a list may have; None where there may be several."""
+    """Return the owner of all namespaces that a list may return; None if there may be several."""
     for condition in op.match_conditions or ():
         if condition.match_type == "prefix" and "*" not in condition.path[:2]:
             owner = owner_within(".".join(condition.path))
@@ -336,13 +334,7 @@ def owner_of_list(op: ListNamespacesOp) -> str | None:
 async def send_lists(
     conn: AsyncConnection[DictRow], reads: Reads, whose: Collection[str]
 ) -> list[AsyncCursor[DictRow]]:
-    """Send the lists of namespaces of a batch: behind the wall what is about one owner.
-
-    Args:
-        conn: A connection within `walled`.
-        reads: The batch.
-        whose: The owners whose rows the wall shows.
-    """
+    """Send the lists of namespaces of a batch: behind the wall (row security) those about one owner."""
     sent = []
     for (_, op), (query, parameters) in zip(reads.lists, reads.listing, strict=True):
         async with unwalled(conn, whose) if owner_of_list(op) is None else nullcontext():
@@ -351,14 +343,7 @@ async def send_lists(
 
 
 async def nearest_items(known: OwnerTexts, path: str, vector: Binary, count: int) -> Nearest:
-    """Return what is nearest at a path and below it, as far as is known.
-
-    Args:
-        known: What is known of an owner.
-        path: The path.
-        vector: The question's vector.
-        count: How many texts of a namespace are looked at.
-    """
+    """Return the nearest items at a path and below it in an owner's index, from `count` texts of each namespace."""
     namespaces = {prefix: known.namespaces[prefix] for prefix in known.within(path)}
     query = binary.numbers(vector)
 
@@ -377,7 +362,7 @@ async def nearest_items(known: OwnerTexts, path: str, vector: Binary, count: int
 
 
 async def rows_of(cursor: AsyncCursor[DictRow]) -> list[DictRow]:
-    """Return the rows of a statement; between some and the next, others have their turn on the event loop."""
+    """Return the rows of a statement, and let other tasks of the event loop run between parts."""
     rows = await cursor.fetchmany(_ROWS_AT_ONCE)
     more = rows
     while len(more) == _ROWS_AT_ONCE:
@@ -388,18 +373,13 @@ async def rows_of(cursor: AsyncCursor[DictRow]) -> list[DictRow]:
 
 
 def rank_of(row: DictRow) -> tuple[float, str, str]:
-    """Return the place of a row among those of a search: nearest first, or else latest; what has no score last."""
+    """Return the sort key of a row of a search: by score, or without one by time; rows without a number come last."""
     rank = -row["updated_at"].timestamp() if row["score"] is None else -row["score"]
     return math.inf if math.isnan(rank) else rank, row["prefix"], row["item"].key
 
 
 async def refresh(conn: AsyncConnection[DictRow], rows: Sequence[DictRow]) -> None:
-    """Let items that expire live on from now.
-
-    Args:
-        conn: A connection.
-        rows: The rows of `store`.
-    """
+    """Renew the time to live of the items of rows that expire."""
     expiring = [row for row in rows if row["ttl_minutes"] is not None]
     if expiring:
         prefixes = [row["prefix"] for row in expiring]

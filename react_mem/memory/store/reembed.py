@@ -37,7 +37,7 @@ from react_mem.memory.store.writes import (
     columns,
     index_columns,
     index_rows,
-    read_types,
+    read_vector_oid,
     revise,
 )
 
@@ -157,10 +157,10 @@ async def _index(store: MemoryStore, items: Sequence[DictRow]) -> int:
     async with store.pool.connection() as conn, conn.transaction():
         await revise(conn, owners, removes=True)
         await need_keys(conn, keys.values())
-        types = await read_types(conn)
+        vector_oid = await read_vector_oid(conn)
         for owner, read in by_owner((item["prefix"], item["key"], item["updated_at"]) for item in items).items():
             same = columns(read, 3)
             await conn.execute(_CLEAR.encode(), [*same, owner])
-            await conn.execute(_INSERT.encode(), [*same, *index_columns(rows.get(owner, []), types), owner])
+            await conn.execute(_INSERT.encode(), [*same, *index_columns(rows.get(owner, []), vector_oid), owner])
         await check_model(conn, store.embedding.name)
     return made

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as time_of_quotas
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from langgraph.store.base import BaseStore, Item, PutOp
 from pydantic import BaseModel
@@ -31,6 +31,7 @@ from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import now
 from react_mem.memory.store.attachments import sizes
+from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.store.transactions import transact_on
@@ -54,14 +55,6 @@ class Stored:
 
     memories: int
     bytes: int
-
-
-@runtime_checkable
-class MeasuredStore(Protocol):
-    """A store that measures an owner's usage itself, without returning the items."""
-
-    async def ameasure(self, user_id: str) -> Stored:
-        """Return an owner's usage."""
 
 
 @dataclass
@@ -150,8 +143,8 @@ def forget_count(store: BaseStore, user_id: str) -> None:
 
 async def stored_of(store: BaseStore, user_id: str) -> Stored:
     """Return an owner's usage, counted now."""
-    if isinstance(store, MeasuredStore):
-        return await store.ameasure(user_id)
+    if (measured := await capabilities(store).ameasure(user_id)) is not None:
+        return measured
     items = await store.asearch(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)
     attached = await sizes(store, user_id)
     memories = sum(item.namespace[2] in SCOPES for item in items)

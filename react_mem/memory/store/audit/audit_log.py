@@ -35,6 +35,7 @@ from react_mem.memory.store.audit.audit_entries import (
     link,
     who_acts,
 )
+from react_mem.memory.store.capabilities import capabilities
 
 FLUSH_SECONDS = 1.0
 """Seconds between two writes of the buffer; equal entries within them become one."""
@@ -304,8 +305,7 @@ class AuditLog:
 
 def note(store: BaseStore, owner: str, action: AuditAction, counts: Mapping[str, int]) -> None:
     """Record an action with a store's audit log, if there is one."""
-    audit = getattr(store, "audit", None)
-    if isinstance(audit, AuditLog):
+    if (audit := capabilities(store).audit) is not None:
         audit.record(owner, action, {kind: count for kind, count in counts.items() if count})
 
 
@@ -323,7 +323,7 @@ def note_action(store: BaseStore, user_id: str, action: AuditAction, counts: Map
 
 def note_writes(store: BaseStore, puts: Iterable[PutOp]) -> None:
     """Record writes to memory with a store's audit log, if there is one; bookkeeping is left out."""
-    if not isinstance(getattr(store, "audit", None), AuditLog):
+    if capabilities(store).audit is None:
         return
     counts: dict[tuple[str, AuditAction], Counter[str]] = {}
     for put in puts:

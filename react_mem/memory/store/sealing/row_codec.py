@@ -30,13 +30,10 @@ from react_mem.memory.store.sealing.sealed_entries import (
     sealed_value,
 )
 from react_mem.memory.store.stored_text import storable
-from react_mem.memory.store.writes import ItemRow, Writes
+from react_mem.memory.store.writes import Held, ItemRow, Writes
 
 Keys = Mapping[str, OwnerKey]
 """Keys by owner; an owner without a key has no sealed row."""
-
-Held = tuple[str, str, dict[str, Any] | None]
-"""A row: prefix, key and value; None if there is none."""
 
 Result = TypeVar("Result")
 
