@@ -127,7 +127,7 @@ class HashEmbeddings(InstantEmbeddings):
 def embed_with(store: MemoryStore, embeddings: Embeddings) -> None:
     """Replace a store's embedder, keeping the name of its model."""
     store.embedding = replace(store.embedding, embeddings=embeddings)
-    store.vectors = DocumentVectors(store.pool, store.embedding)
+    store.vectors = DocumentVectors(store.pool, store.embedding, store.codec)
 
 
 class TimedEmbeddings(Embeddings):

@@ -32,6 +32,7 @@ from react_mem.memory.rights.receipts import public_half, public_key
 from react_mem.memory.rights.retention import Retained
 from react_mem.memory.store.audit.audit_entries import AuditEntry
 from react_mem.memory.store.audit.audit_log import AuditHead
+from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.checkpointer import ThreadSaver
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import KeyRing, Rewrapped, key_counts, rewrap
@@ -214,7 +215,7 @@ async def refuse_unfit_store(store: BaseStore, settings: StorageSettings | None 
         StorageError: If there is a key and the store does not seal with one, or it keeps no wanted log.
     """
     master = await asyncio.to_thread(settings.master_key if settings is not None else master_key_from_env)
-    if master is not None and (not isinstance(store, MemoryStore) or store.keys is None):
+    if master is not None and capabilities(store).keys is None:
         raise StorageError(
             f"A MEMORY_ENCRYPTION_KEY is set, and a {type(store).__name__} would keep memories in plain. Open the "
             "database by settings, without a store of your own, or unset the key."
@@ -222,7 +223,7 @@ async def refuse_unfit_store(store: BaseStore, settings: StorageSettings | None 
     said = os.environ.get("MEMORY_AUDIT", "").strip()
     # not all of the environment: who brings a store may have named no database
     wanted = (settings or StorageSettings.model_validate({"audit": said} if said else {})).audit
-    if wanted and getattr(store, "audit", None) is None:
+    if wanted and capabilities(store).audit is None:
         raise StorageError(
             f"MEMORY_AUDIT=1 is set, and a {type(store).__name__} keeps no audit log: nobody could say who did what. "
             "Open the database by settings, without a store of your own, or unset it."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph.store.base import Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
 
+from react_mem.memory.store.capabilities import StoreCapabilities
 from react_mem.memory.store.transactions import Guard
 from tests.support.databases import WordEmbeddings
 
@@ -134,10 +135,12 @@ class GatedStore(InMemoryStore):
         return {key: item.value for key, item in self._data[namespace].items()}
 
 
-class GuardedGatedStore(GatedStore):
+class GuardedGatedStore(GatedStore, StoreCapabilities):
     """One that can write a batch only if an item has not changed, as `MemoryStore` can."""
 
-    async def abatch_if(self, ops: Iterable[Op], guard: Guard) -> bool:
+    guards = True
+
+    async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
         _, puts, _ = self._prepare_ops([op for op in ops if isinstance(op, PutOp)])
         texts = self._extract_texts(puts)
         vectors = await self.embeddings.aembed_documents(list(texts)) if self.embeddings and texts else []

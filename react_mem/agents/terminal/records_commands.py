@@ -24,7 +24,7 @@ from react_mem.agents.terminal.output import Terminal, counted, read_lines
 from react_mem.agents.terminal.progress import Progress
 from react_mem.errors import MemoryCommandError
 from react_mem.integrations import audit_quality
-from react_mem.integrations.quality.quality_tally import QualityCheck, QualityFinding, QualityReport
+from react_mem.integrations.quality import QualityCheck, QualityFinding, QualityReport
 from react_mem.memory import MemoryFacade, StorageSettings
 from react_mem.memory.records import AuditActor, AuditReason, acting
 from react_mem.memory.runtime import (

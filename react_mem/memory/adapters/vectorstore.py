@@ -45,11 +45,10 @@ from react_mem.memory.model.namespaces import ROOT
 from react_mem.memory.model.receipt import write
 from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.store.attachments import limit_of
-from react_mem.memory.store.conversation_listing import ConversationPlace, ConversationsStore, ListedConversations
-from react_mem.memory.store.listing import Listed, ListedStore, ListPlace, Wanted
-from react_mem.memory.store.owned import IndexedStore
-from react_mem.memory.store.transactions import Guard, GuardedStore
-from react_mem.memory.store.vectors import MakesUpVectors
+from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
+from react_mem.memory.store.conversation_listing import ConversationPlace, ListedConversations
+from react_mem.memory.store.listing import Listed, ListPlace, Wanted
+from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.whole_store import read_all
 
 SEARCHED: frozenset[MemoryScope] = frozenset({MemoryScope.SEMANTIC})
@@ -61,7 +60,7 @@ _SPARE = 4
 log = logging.getLogger(__name__)
 
 
-class VectorIndexedStore(BaseStore):
+class VectorIndexedStore(BaseStore, StoreCapabilities):
     """A store whose search is a vector store's: make one by `with_vector_index`.
 
     Args:
@@ -70,8 +69,12 @@ class VectorIndexedStore(BaseStore):
         scopes: The scopes of memory that are searched in it; None for everything in the store.
     """
 
+    recalls = True
+
     def __init__(self, inner: BaseStore, index: VectorIndex, scopes: frozenset[MemoryScope] | None) -> None:
         self.inner = inner
+        self._can = capabilities(inner)
+        self.guards = self._can.guards
         self.index = index
         self.scopes = scopes
         self.supports_ttl = inner.supports_ttl
@@ -166,36 +169,32 @@ class VectorIndexedStore(BaseStore):
             How many the inner store has made.
         """
         await self._notes.catch_up((NOTES, *namespace))
-        return await self.inner.amake_up_vectors(namespace) if isinstance(self.inner, MakesUpVectors) else 0
+        return await self._can.amake_up_vectors(namespace)
 
     async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
-        """Return the keys of a namespace's items that the inner store's index holds nothing of, in order.
-
-        Args:
-            namespace: The namespace itself. Of one that the vector store has there are none: what it lacks is noted.
-            kind: What the items' `kind` is.
-            after: The key behind which to begin.
-            limit: Keys at most.
-        """
-        if self.covers(namespace) or not isinstance(self.inner, IndexedStore):
-            return []
-        return await self.inner.aunindexed(namespace, kind, after=after, limit=limit)
+        # the vector store's notes say what is missing there
+        return [] if self.covers(namespace) else await self._can.aunindexed(namespace, kind, after=after, limit=limit)
 
     async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed | None:
-        """Return the next of an owner's records, the latest first, as the inner store lists them."""
-        return await self.inner.alisted(wanted, behind, limit) if isinstance(self.inner, ListedStore) else None
+        return await self._can.alisted(wanted, behind, limit)
 
     async def aconversations(
         self, namespace: Namespace, behind: ConversationPlace | None, limit: int
     ) -> ListedConversations | None:
-        """Return the next of an owner's conversations, as the inner store lists them."""
-        if not isinstance(self.inner, ConversationsStore):
-            return None
-        return await self.inner.aconversations(namespace, behind, limit)
+        return await self._can.aconversations(namespace, behind, limit)
 
     async def arevision(self, owner: str) -> str | None:
-        """Return what changes with every write of an owner, as the inner store counts."""
-        return await self.inner.arevision(owner) if isinstance(self.inner, ListedStore) else None
+        return await self._can.arevision(owner)
+
+    async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
+        """Write the batch and return true if the guard holds; otherwise write nothing."""
+        puts = [op for op in ops if isinstance(op, PutOp)]
+        noted = self._notes.noted(puts)
+        others = [op for op in ops if not isinstance(op, PutOp)]
+        if not await self._can.abatch_if([*others, *_plain(puts, self.covers), *noted.values()], guard):
+            return False
+        await self._notes.follow(noted)
+        return True
 
     def _searches(self, op: SearchOp) -> bool:
         """Return whether a search concerns what the vector store has: in the namespace, or in one below it."""
@@ -298,21 +297,6 @@ class VectorIndexedStore(BaseStore):
         return [name for name in found if not is_note(name) and (all_of_them or self.covers(name))]
 
 
-class GuardedVectorIndexedStore(VectorIndexedStore):
-    """One whose inner store can write a batch only if an item has not changed."""
-
-    async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
-        """Write the batch and return True, or write nothing and return False where the guard does not hold."""
-        puts = [op for op in ops if isinstance(op, PutOp)]
-        noted = self._notes.noted(puts)
-        inner = cast("GuardedStore", self.inner)
-        others = [op for op in ops if not isinstance(op, PutOp)]
-        if not await inner.abatch_if([*others, *_plain(puts, self.covers), *noted.values()], guard):
-            return False
-        await self._notes.follow(noted)
-        return True
-
-
 @checked()
 def with_vector_index(
     store: BaseStore,
@@ -329,8 +313,7 @@ def with_vector_index(
         scopes: The scopes of memory that are searched in it; None for everything in the store.
         dialect: How it is asked, where `memory.adapters.vector_index.DIALECTS` does not know it.
     """
-    kind = GuardedVectorIndexedStore if isinstance(store, GuardedStore) else VectorIndexedStore
-    return kind(store, VectorIndex(vectors, dialect), None if scopes is None else frozenset(scopes))
+    return VectorIndexedStore(store, VectorIndex(vectors, dialect), None if scopes is None else frozenset(scopes))
 
 
 def _without_notes(op: Op, answer: Result) -> Result:

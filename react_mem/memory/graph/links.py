@@ -20,7 +20,7 @@ from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, MESSAGE, SUMMAR
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import AnyRecord, Level, with_origin, with_zone
-from react_mem.memory.store.listing import LinkedStore
+from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.owned import everything
 
 
@@ -407,8 +407,9 @@ def reader(store: BaseStore, user_id: str) -> Reader:
         if not ids:
             return {}
         found = whole
-        if isinstance(store, LinkedStore):
-            rows = await store.alinked([scope_namespace(user_id, scope) for scope in _SCOPES], sorted(ids))
+        spaces = [scope_namespace(user_id, scope) for scope in _SCOPES]
+        rows = await capabilities(store).alinked(spaces, sorted(ids))
+        if rows is not None:
             found = await asyncio.to_thread(derived, [(space[2], value) for space, value in rows], frozenset(ids))
         elif not whole:
             items = await everything(store, user_id)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
-from langgraph.store.base import Item, Op, Result, SearchItem
+from langgraph.store.base import Item, SearchItem
 
 from react_mem.memory.index.entries import meets, passage_of
 from react_mem.memory.index.question import Question
@@ -91,14 +91,6 @@ class Recall:
 
     def without(self, causes: Mapping[Arm, str]) -> Recall:
         return replace(self, missing={**self.missing, **causes}) if causes else self
-
-
-@runtime_checkable
-class RecallStore(Protocol):
-    """A store that takes recalls in its batches."""
-
-    async def arecall(self, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
-        """Run reads and recalls in one round trip; return the results in order."""
 
 
 # Facts whose own last day has passed: they are read as history, though nobody has ended them.

@@ -23,9 +23,8 @@ from react_mem.memory.reflect.entity_resolution import EntityResolution
 from react_mem.memory.reflect.knowledge.consolidator import Consolidation
 from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.retrieval.last_known import note_new_alike
-from react_mem.memory.store.owned import IndexedStore
+from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.store.vectors import MakesUpVectors
 from react_mem.memory.work.items import Work, announce, put_work
 from react_mem.memory.write.conversations import end_conversation, quiet_conversations
 from react_mem.memory.write.session import TurnReport
@@ -47,9 +46,7 @@ async def index_lost_messages(memory: MemoryFacade, user_id: str) -> int:
     Returns:
         How many there were.
     """
-    store = memory.store
-    if not isinstance(store, IndexedStore):
-        return 0
+    store = capabilities(memory.store)
     found, last = 0, ""
     namespace = scope_namespace(user_id, MemoryScope.DIALOG)
     while ids := await store.aunindexed(namespace, MESSAGE.name, after=last, limit=_BATCH):
@@ -133,8 +130,7 @@ async def repair(memory: MemoryFacade, user_id: str) -> None:
     """
     store = memory.store
     await index_lost_messages(memory, user_id)
-    if isinstance(store, MakesUpVectors):
-        await store.amake_up_vectors(owner_namespace(user_id))
+    await capabilities(store).amake_up_vectors(owner_namespace(user_id))
     await note_new_alike(store, user_id)
 
 

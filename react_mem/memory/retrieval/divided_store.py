@@ -14,15 +14,15 @@ from typing import Any, cast
 from langgraph.store.base import BaseStore, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.index.recall import Recall, RecallOp, RecallStore
+from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import ABANDONED, ROOT, Namespace
 from react_mem.memory.model.receipt import write
 from react_mem.memory.retrieval.stock_recall import recall_stock
 from react_mem.memory.store.attachments import limit_of
-from react_mem.memory.store.owned import WHOLE, IndexedStore
-from react_mem.memory.store.transactions import Guard, GuardedStore
-from react_mem.memory.store.vectors import MakesUpVectors
+from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
+from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.transactions import Guard
 
 # Recalls on any LangGraph store, by all arms, whether it takes them itself or not.
 
@@ -31,7 +31,8 @@ async def recall(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result 
     """Run reads and recalls in one batch, on any store; return their results in order."""
     if not ops:
         return []
-    answers = await (store.arecall(ops) if isinstance(store, RecallStore) else recall_stock(store, ops))
+    can = capabilities(store)
+    answers = await (can.arecall(ops) if can.recalls else recall_stock(store, ops))
     return [
         answer.without({arm: cause for arm, cause in op.question.missing.items() if arm in op.arms})
         if isinstance(op, RecallOp) and isinstance(answer, Recall)
@@ -40,21 +41,23 @@ async def recall(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result 
     ]
 
 
-class DividedStore(BaseStore):
-    """Stores of single scopes as one; make one by `divided`.
+class DividedStore(BaseStore, StoreCapabilities):
+    """Stores of single scopes as one: make one by `divided`.
 
     Args:
         first: The store of everything else.
         parts: The stores of scopes.
     """
 
+    recalls = True
+
     def __init__(self, first: BaseStore, parts: Mapping[MemoryScope, BaseStore]) -> None:
         self.first = first
+        can = capabilities(first)
+        self.guards, self.audit, self.receipt_key = can.guards, can.audit, can.receipt_key
         self._parts = {str(scope): store for scope, store in parts.items()}
         self._stores = list({id(store): store for store in (first, *parts.values())}.values())
         self.attachment_bytes = limit_of(first)
-        self.audit = getattr(first, "audit", None)
-        self.receipt_key = getattr(first, "receipt_key", None)
         self.supports_ttl = all(store.supports_ttl for store in self._stores)
         # of LangGraph's async stores; sync code has to know where they are used
         loops = (getattr(store, name, None) for store in self._stores for name in ("loop", "_loop"))
@@ -76,19 +79,30 @@ class DividedStore(BaseStore):
         """Run reads and recalls together, a concurrent batch for each store."""
         return await self._run(ops, recall)
 
-    # What our own stores can beside it
-
     async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
-        """Return the sorted keys of a namespace's items of a kind, after a key, that its store has not indexed."""
         [store] = self.stores_of(namespace)
-        if not isinstance(store, IndexedStore):
-            return []
-        return await store.aunindexed(namespace, kind, after=after, limit=limit)
+        return await capabilities(store).aunindexed(namespace, kind, after=after, limit=limit)
 
     async def amake_up_vectors(self, namespace: Namespace = ()) -> int:
-        """Compute missing vectors of a namespace and those below; return their number."""
-        able = [store for store in self.stores_of(namespace) if isinstance(store, MakesUpVectors)]
-        return sum([await store.amake_up_vectors(namespace) for store in able])
+        return sum([await capabilities(store).amake_up_vectors(namespace) for store in self.stores_of(namespace)])
+
+    async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
+        """Write the batch and return true if the guard holds; otherwise write nothing.
+
+        The store of the guarded item comes last: it says that the rest is done.
+        """
+        [last] = self.stores_of(guard.namespace)
+        others = [op for op in ops if self.stores_of(_place_of(op)) != [last]]
+        if others:
+            item = await last.aget(guard.namespace, guard.key, refresh_ttl=False)
+            if (item.value if item is not None else None) != guard.value:
+                return False
+            await self.abatch(others)
+        own = [op for op in ops if self.stores_of(_place_of(op)) == [last]]
+        if capabilities(last).guards:
+            return await capabilities(last).abatch_if(own, guard)
+        await self.abatch(own)
+        return True
 
     def stores_of(self, namespace: Namespace) -> list[BaseStore]:
         """Return the stores of a namespace and those below it."""
@@ -113,28 +127,6 @@ class DividedStore(BaseStore):
         return [share for share in shares.values() if share.ops]
 
 
-class GuardedDividedStore(DividedStore):
-    """A divided store with conditional writes in its first store."""
-
-    async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
-        """Write the batch and return True, or write nothing and return False if the guard fails.
-
-        The store of the guarded item is written last, as the mark of completion.
-        """
-        [last] = self.stores_of(guard.namespace)
-        others = [op for op in ops if self.stores_of(_place_of(op)) != [last]]
-        if others:
-            item = await last.aget(guard.namespace, guard.key, refresh_ttl=False)
-            if (item.value if item is not None else None) != guard.value:
-                return False
-            await self.abatch(others)
-        own = [op for op in ops if self.stores_of(_place_of(op)) == [last]]
-        if isinstance(last, GuardedStore):
-            return await last.abatch_if(own, guard)
-        await self.abatch(own)
-        return True
-
-
 @dataclass(frozen=True)
 class _Share:
     """One store's share of a batch, by position in the batch."""
@@ -152,7 +144,7 @@ def divided(first: BaseStore, parts: Mapping[MemoryScope, BaseStore]) -> BaseSto
     """
     if all(store is first for store in parts.values()):
         return first
-    return (GuardedDividedStore if isinstance(first, GuardedStore) else DividedStore)(first, parts)
+    return DividedStore(first, parts)
 
 
 def _place_of(op: Any) -> Namespace:

@@ -22,7 +22,8 @@ from react_mem.memory.model.records import Message, record_id
 from react_mem.memory.rights.receipts import check, read_again, receipt_of
 from react_mem.memory.rights.saying import Sayings, led_without, shown_without, texts_in
 from react_mem.memory.store.attachments import sizes
-from react_mem.memory.store.left_traces import TracedStore, Traces
+from react_mem.memory.store.capabilities import capabilities
+from react_mem.memory.store.left_traces import Traces
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.thread_owners import thread_marks, threads_of
 from react_mem.memory.work.items import forgotten_work
@@ -192,8 +193,8 @@ async def checked(
 
 async def _everywhere(store: BaseStore, traces: Traces) -> list[Check]:
     """Look through all that the store has, whosever it says it is."""
-    if isinstance(store, TracedStore):
-        return [Check(name=found.name, hits=found.rows, problem=found.problem) for found in await store.atraces(traces)]
+    if (found := await capabilities(store).atraces(traces)) is not None:
+        return [Check(name=one.name, hits=one.rows, problem=one.problem) for one in found]
     items = await store.asearch((), limit=WHOLE, refresh_ttl=False)
     theirs = [item for item in items if traces.owner in item.namespace[1:2]]
     return [check("items", [item.key for item in theirs if traces.whole or item.key in traces.keys])]

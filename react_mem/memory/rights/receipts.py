@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from react_mem.memory.graph.links import links_of
 from react_mem.memory.index.question import Question, read_question
-from react_mem.memory.index.recall import Recall, RecallOp, RecallStore
+from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.transcript import speakers_of
@@ -34,8 +34,8 @@ from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.retrieval.graph_reading import with_links
 from react_mem.memory.rights import portability
 from react_mem.memory.store.calibration import waiting_for_questions
+from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.owned import everything, set_aside
-from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.transactions import Guard, compare_and_set
 
 _ASKED = 3
@@ -159,7 +159,7 @@ async def _arms(store: BaseStore, user_id: str, hit: Says, asked: Sequence[str])
         if text.strip() and len(texts) < _ASKED:
             texts.setdefault(text[:MAX_INDEXED_CHARS])
     questions = [read_question(text, now(), speakers) for text in texts]
-    arms = sorted(ALL_ARMS) if isinstance(store, RecallStore) else [Arm.VECTOR]
+    arms = sorted(ALL_ARMS) if capabilities(store).recalls else [Arm.VECTOR]
     for arm in arms:
         yield await _arm(store, user_id, hit, questions, frozenset({arm}), str(arm))
     yield await _arm(store, user_id, hit, questions, ALL_ARMS | {Arm.GRAPH}, str(Arm.GRAPH))
@@ -299,11 +299,11 @@ def public_half(key: Ed25519PrivateKey) -> str:
 
 async def _private_key(store: BaseStore) -> Ed25519PrivateKey:
     """Return the key of the server: the operator's, else of the master key, else one that is made once and kept."""
-    given = getattr(store, "receipt_key", None)
-    if isinstance(given, Ed25519PrivateKey):
-        return given
-    if isinstance(store, MemoryStore) and store.keys is not None:
-        return Ed25519PrivateKey.from_private_bytes(await store.keys.derive(_PURPOSE))
+    can = capabilities(store)
+    if can.receipt_key is not None:
+        return can.receipt_key
+    if can.keys is not None:
+        return Ed25519PrivateKey.from_private_bytes(await can.keys.derive(_PURPOSE))
     kept = await _kept(store)
     if kept is None:
         made = {"private_key": base64.b64encode(secrets.token_bytes(_KEY_BYTES)).decode()}

@@ -37,7 +37,8 @@ from react_mem.memory.model.records import (
     written_in,
 )
 from react_mem.memory.scopes.scope import SPARE, ScopeStore, created_at
-from react_mem.memory.store.conversation_listing import ConversationPlace, ConversationsStore, PlacedConversation
+from react_mem.memory.store.capabilities import capabilities
+from react_mem.memory.store.conversation_listing import ConversationPlace, PlacedConversation
 from react_mem.memory.store.owned import WHOLE
 
 MAX_STANDING = 50
@@ -116,11 +117,10 @@ class DialogMemoryStore(ScopeStore):
             behind: The place behind which to begin; None for the first.
             limit: How many, at most.
         """
-        if isinstance(self.store, ConversationsStore):
-            found = await self.store.aconversations(self.namespace(user_id), behind, limit)
-            if found is not None:
-                told = await asyncio.to_thread(lambda: [(one.place, _told(one)) for one in found.conversations])
-                return told, found.total, found.more
+        found = await capabilities(self.store).aconversations(self.namespace(user_id), behind, limit)
+        if found is not None:
+            told = await asyncio.to_thread(lambda: [(one.place, _told(one)) for one in found.conversations])
+            return told, found.total, found.more
         held = [(ConversationPlace(one.last, one.id), one) for one in await self.conversations(user_id)]
         left = [one for one in held if behind is None or one[0] < behind]
         return left[:limit], len(held), len(left) > limit

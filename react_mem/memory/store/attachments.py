@@ -1,7 +1,8 @@
-"""Attachments of messages: an owner's images, sounds and files, each kept once, under the hash of what is in it.
+"""Attachments of messages: images, sounds and files of an owner, deduplicated by content hash.
 
-A message names them by that hash. They lie apart from memory, in pieces, so that nobody who reads, lists or searches
-memories reads them along. They are written before the messages that name them, and go with the last of these.
+A message refers to an attachment by its hash. The bytes are stored outside memory, in pieces, so that reads,
+lists and searches never load them. They are written before the messages that refer to them, and removed with
+the last of these.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ from react_mem.memory.model.records import now, with_zone
 from react_mem.memory.store.owned import WHOLE
 
 ATTACHMENT_BYTES = 50 * 2**20
-"""Bytes that an owner's attachments may take together, where nobody says otherwise."""
+"""Default limit in bytes of an owner's attachments together."""
 
 MAX_ATTACHMENT = 5 * 2**20
-"""Bytes of one attachment: a photo of a telephone, a few minutes of speech, a paper."""
+"""Most bytes of one attachment: a photo of a phone, a few minutes of speech, a paper."""
 
 _PIECE = 2**18
-"""Characters of base64 that are decoded, or made JSON, before others have their turn: less than a millisecond."""
+"""Characters of base64 that are decoded or serialised at once, in less than a millisecond."""
 
 _PIECES_AT_ONCE = 8
 
 _STORED_BY = timedelta(hours=1)
-"""Time after which nobody is still storing the message that an attachment was written for."""
+"""Age from which an attachment without a message is an orphan: no turn takes that long."""
 
 HIDDEN = "hidden"
-"""The kind of notes of what is hidden."""
+"""Kind of the notes of hidden records."""
 
 _SIZES, _PIECES = "sizes", "pieces"
 
@@ -46,13 +47,7 @@ _REF = re.compile(r"sha256:[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class Attachment:
-    """File that is attached to a message.
-
-    Args:
-        ref: Name by which messages refer to it: `sha256:` and the hash of its bytes.
-        size: How many bytes it has.
-        pieces: The bytes, as base64.
-    """
+    """Attached file: its bytes in pieces of base64, with their size and reference (`sha256:` and the hash)."""
 
     ref: str
     size: int
@@ -60,12 +55,11 @@ class Attachment:
 
     @classmethod
     def of(cls, data: str) -> Self:
-        """Return what base64 stands for, with or without line ends and padding. It takes a while; not on an event loop.
+        r"""Return the attachment of a base64 text, with or without line ends and padding. Slow; not for an event loop.
 
-        Raises:
-            ValueError: If it is not base64.
+        A ValueError says that it is not base64.
 
-        >>> Attachment.of("aGVs\\nbG8").size, Attachment.of("aGVsbG8=").pieces
+        >>> Attachment.of("aGVs\nbG8").size, Attachment.of("aGVsbG8=").pieces
         (5, ('aGVsbG8=',))
         """
         text = "".join(data.split()) if any(space in data for space in " \n\r\t") else data
@@ -81,12 +75,12 @@ class Attachment:
 
 
 def limit_of(store: BaseStore) -> int:
-    """Return how many bytes the attachments of an owner may take in a store: what the store says, else the default."""
+    """Return the most bytes that an owner's attachments may take in a store."""
     return int(getattr(store, "attachment_bytes", ATTACHMENT_BYTES))
 
 
 async def sizes(store: BaseStore, user_id: str) -> dict[str, int]:
-    """Return the sizes of an owner's attachments, by their references."""
+    """Return the sizes of an owner's attachments, by reference."""
     return {item.key: int(item.value["bytes"]) for item in await _kept(store, user_id)}
 
 
@@ -95,17 +89,9 @@ async def _kept(store: BaseStore, user_id: str) -> Sequence[Item]:
 
 
 async def attach(store: BaseStore, user_id: str, given: Iterable[Attachment]) -> set[str]:
-    """Keep attachments for which an owner has room.
+    """Store the attachments that fit within an owner's limit, and return the references of all that are stored.
 
-    Turns that are stored in the same moment do not see each other's: together they may go beyond the limit.
-
-    Args:
-        store: The store; where nothing is given, nothing is read from it.
-        user_id: The owner.
-        given: The attachments.
-
-    Returns:
-        The references of those that are kept, before or now.
+    Concurrent turns do not see each other's attachments: together they may exceed the limit.
     """
     new = list(given)
     known = await sizes(store, user_id) if new else {}
@@ -119,25 +105,19 @@ async def attach(store: BaseStore, user_id: str, given: Iterable[Attachment]) ->
 
 
 async def _put(store: BaseStore, user_id: str, one: Attachment) -> None:
-    """Write an attachment a few pieces at a time, so that nobody waits for megabytes that are sent at once."""
+    """Write an attachment a few pieces at a time, so that no other write waits for megabytes."""
     changes = [
         PutOp(attachments_namespace(user_id, _PIECES), key, {"data": piece}, index=False)
         for key, piece in zip(_keys(one.ref, one.size), one.pieces, strict=True)
     ]
-    # last: what has a size is there as a whole
+    # last: a stored size means a complete attachment
     changes.append(PutOp(attachments_namespace(user_id, _SIZES), one.ref, {"bytes": one.size}, index=False))
     for start in range(0, len(changes), _PIECES_AT_ONCE):
         await write(store, changes[start : start + _PIECES_AT_ONCE])
 
 
 async def read_attachment(store: BaseStore, user_id: str, ref: str) -> list[str] | None:
-    """Return an attachment of an owner as pieces of base64; None where they have no such.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        ref: What a message names it by.
-    """
+    """Return an owner's attachment as pieces of base64, or None if there is none."""
     size = await store.aget(attachments_namespace(user_id, _SIZES), ref, refresh_ttl=False)
     if size is None:
         return None
@@ -150,19 +130,12 @@ async def read_attachment(store: BaseStore, user_id: str, ref: str) -> list[str]
 
 
 async def bytes_of(pieces: Sequence[str]) -> bytes:
-    """Return what pieces of base64 stand for."""
+    """Return the bytes of base64 pieces."""
     return await asyncio.to_thread(lambda: b"".join(map(b64decode, pieces)))
 
 
 async def unattached(store: BaseStore, user_id: str, items: Iterable[Item], changes: Sequence[Change]) -> list[Change]:
-    """Return the removal of the attachments that no message names any more once some changes are written.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        items: Everything of the owner, with what is set aside.
-        changes: The changes; of two of one item the last counts.
-    """
+    """Return the removal of the attachments that no message refers to after some changes to all items of an owner."""
     after = {(change.namespace, change.key): change.value for change in changes}
     before: set[str] = set()
     named: set[str] = set()
@@ -175,7 +148,7 @@ async def unattached(store: BaseStore, user_id: str, items: Iterable[Item], chan
             named |= refs_in(after.get((item.namespace, item.key), item.value) or {})
     gone: list[Change] = []
     for item in await _kept(store, user_id):
-        # one that no message ever named is of a turn that is being stored, or was when its process died
+        # an attachment without any message belongs to an unfinished turn, or to one of a dead process
         if item.key not in named and (item.key in before or now() - with_zone(item.updated_at) > _STORED_BY):
             gone.append(PutOp(item.namespace, item.key, None))
             pieces = _keys(item.key, int(item.value["bytes"]))
@@ -184,20 +157,20 @@ async def unattached(store: BaseStore, user_id: str, items: Iterable[Item], chan
 
 
 async def hidden_notes(store: BaseStore, user_id: str) -> list[Item]:
-    """Return what is kept of hidden records of an owner, which may be brought back: see `memory.rights.hidden`."""
+    """Return the notes of an owner's hidden records, which can be restored: see `memory.rights.hidden`."""
     chosen = {"kind": HIDDEN}
     return list(await store.asearch(meta_namespace(user_id), filter=chosen, limit=WHOLE, refresh_ttl=False))
 
 
 async def erase_attachments(store: BaseStore, user_id: str) -> None:
-    """Remove all attachments of an owner, those among them that were only written in part."""
+    """Remove all attachments of an owner, including partly written ones."""
     left = await store.asearch(attachments_namespace(user_id), limit=WHOLE, refresh_ttl=False)
     if left:
         await store.abatch([PutOp(item.namespace, item.key, None) for item in left])
 
 
 def refs_in(value: Mapping[str, Any]) -> set[str]:
-    """Return the attachments that a record, as JSON, names.
+    """Return the attachments that a record, as JSON, refers to.
 
     >>> refs_in({"content": [{"type": "text", "text": "Hi"}, {"type": "image", "ref": "sha256:" + 64 * "0"}]}) == {
     ...     "sha256:" + 64 * "0"
@@ -212,6 +185,6 @@ def refs_in(value: Mapping[str, Any]) -> set[str]:
 
 
 def _keys(ref: str, size: int) -> list[str]:
-    """Return the keys of an attachment's pieces; one of no bytes has none."""
+    """Return the keys of an attachment's pieces; an empty one has none."""
     length = -(-size // 3) * 4
     return [f"{ref}.{number:03}" for number in range(-(-length // _PIECE))]

@@ -1,7 +1,7 @@
-"""One scale of similarity for all embedders.
+"""One scale of similarity for all embedding models, and the vectors and rankings of questions.
 
-Where the cosines of an embedder lie is its own affair: the answers to a question are found between 0.75 and 0.85 by
-one and between 0.17 and 0.5 by another. A threshold means the same for both only on a scale that is measured.
+Each model has its own range of cosines: with one, answers lie between 0.75 and 0.85, with another between 0.17
+and 0.5. A threshold means the same for both only on a measured scale.
 """
 
 from __future__ import annotations
@@ -49,38 +49,40 @@ Similarity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Scale = tuple[tuple[float, float], ...]
 Pairs = Mapping[str, Sequence[tuple[str, str]]]
-"""By language: questions, each with a text that answers it."""
+"""By language: pairs of a question and its answer."""
 
 _PAIRS_FILE = Path(__file__).with_name("calibration_pairs.json")
-"""Facts, remarks made in passing and paragraphs of longer answers; many answer without a word of the question, as
-people do. Within a language no text answers another question: all other combinations are the unrelated pairs."""
+"""Facts, casual remarks and paragraphs of longer answers; many answers share no word with their question. Within a
+language no text answers another question: all other combinations are the unrelated pairs.
+"""
 
 _QUESTIONS_AT_ONCE = 8
-"""Questions are embedded one a call: the interface has no batch for them. More at once run into rate limits."""
+"""Questions embedded in parallel, one a call, as the interface has no batch for them. More run into rate limits."""
 
 _SEPARATES_FROM = 0.75
-"""Least share of answers that lie above an unrelated text. The reference pairs: local model 0.81 (English) and 0.89
-(Vietnamese), MiniLM 0.98 and 0.57 (it does not know Vietnamese), word counts 0.55 and 0.66."""
+"""Least share of answers above an unrelated text. Reference pairs: local model 0.81 (English) and 0.89 (Vietnamese),
+MiniLM 0.98 and 0.57 (it does not know Vietnamese), word counts 0.55 and 0.66.
+"""
 
 _APART = 0.001
-"""Least distance of two points' cosines, so that the scale rises everywhere, even for an embedder without sense."""
+"""Least distance of two points' cosines, so that the scale increases strictly, even for a meaningless model."""
 
 
 class Calibration(BaseModel, frozen=True, extra="forbid"):
-    """Calibration of one embedder's cosines: a scale from 0 to 1 that rises with them.
+    """Calibration of one model's cosines: an increasing scale from 0 to 1.
 
-    It is for the cosine of a question's vector (`embed_query`) and a text's (`embed_documents`), and says:
+    It applies to the cosine of a question's vector (`embed_query`) and a text's (`embed_documents`):
 
-    - 0.5: as near as a text that has nothing to do with the question (or less, where answers are found there too);
-    - 0.7: at least nine in ten texts that answer a question are this near;
-    - 0.8: every second one is;
+    - 0.5: as near as an unrelated text (or less, if answers lie there too);
+    - 0.7: at least nine in ten answers are this near;
+    - 0.8: every second answer is;
     - 0.9: one in ten is;
     - 1.0: the same direction.
 
     Args:
-        points: The scale: (cosine, similarity), both rising from (-1, 0) to (1, 1), straight lines between them.
-        separation: For each language of the reference pairs, how often an answer lies nearer than an unrelated text:
-            1.0 always, 0.5 as if by chance. In a language with a low one, the vectors say little.
+        points: The scale: (cosine, similarity), both increasing from (-1, 0) to (1, 1), linear in between.
+        separation: For each language of the reference pairs, the share of answers nearer than an unrelated text:
+            1.0 is always, 0.5 is chance. A low share means that the vectors say little in that language.
 
     >>> scale = Calibration(points=((-1, 0), (0.8, 0.5), (0.9, 0.7), (1, 1)), separation={"en": 0.9})
     >>> round(scale.similarity(0.85), 6)
@@ -103,16 +105,11 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def separates(self) -> bool:
-        """Return whether answers stand out from unrelated texts in any language; else a threshold hardly filters."""
+        """Return true if answers stand out from unrelated texts in any language; else a threshold hardly filters."""
         return any(share >= _SEPARATES_FROM for share in self.separation.values())
 
     def similarity(self, cosine: float) -> float:
-        """Return the similarity, 0 to 1, of a question and a text.
-
-        Args:
-            cosine: The cosine of their vectors; beyond -1 and 1 (rounding) it is taken for those, and NaN (a vector
-                without direction) for similar to nothing.
-        """
+        """Return the similarity, 0 to 1, of a cosine, clamped to -1 and 1; NaN (of a zero vector) gives 0."""
         if math.isnan(cosine) or cosine <= -1:
             return 0.0
         if cosine >= 1:
@@ -123,10 +120,7 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
         return min(end, start + (end - start) * ((cosine - low) / (high - low)))
 
     def cosine(self, similarity: float) -> float:
-        """Return the cosine that means this similarity: what a search compares with.
-
-        Args:
-            similarity: From 0 to 1; beyond, it is taken for those.
+        """Return the cosine of a similarity, which is clamped to 0 and 1.
 
         >>> Calibration(points=((-1, 0), (0.8, 0.5), (0.9, 0.7), (1, 1)), separation={}).cosine(0.7)
         0.9
@@ -146,16 +140,10 @@ class Calibration(BaseModel, frozen=True, extra="forbid"):
 
 
 async def calibrate(embeddings: Embeddings) -> Calibration:
-    """Measure the scale of an embedder with the reference pairs, some eighty short texts.
+    """Measure the scale of an embedding model with the reference pairs, some eighty short texts.
 
-    Args:
-        embeddings: The embedder. What it raises is passed on.
-
-    Returns:
-        The calibration; keep it with the vectors, as they are the embedder's too.
-
-    Raises:
-        ValueError: If a vector is not of finite numbers, or vectors are missing.
+    The model's errors are passed on, and bad or missing vectors raise ValueError. Store the result with the
+    vectors.
     """
     by_language: Pairs = await asyncio.to_thread(_reference_pairs)
     pairs = [pair for of_language in by_language.values() for pair in of_language]
@@ -174,7 +162,7 @@ def reference_questions() -> list[str]:
 
 
 def reference_texts() -> list[tuple[str, str]]:
-    """Return the reference pairs of all languages, each a question and its answer. Blocking: it reads a file."""
+    """Return the reference pairs (question, answer) of all languages. Blocking: it reads a file."""
     return [pair for pairs in _reference_pairs().values() for pair in pairs]
 
 
@@ -214,7 +202,7 @@ def _scale(answering: Sequence[float], unrelated: Sequence[float]) -> Scale:
 
 
 def _rising(cosines: Sequence[float]) -> list[float]:
-    """Return the cosines, moved where they are not `_APART` from each other and from -1 and 1."""
+    """Return the cosines, moved to be at least `_APART` from each other and from -1 and 1."""
     falling, above = [], 1.0
     for cosine in reversed(cosines):
         above = min(cosine, above - _APART)
@@ -227,7 +215,7 @@ def _rising(cosines: Sequence[float]) -> list[float]:
 
 
 def _cosines(questions: Vectors, texts: Vectors) -> tuple[list[float], list[float]]:
-    """Return the cosines of the pairs that belong together, and those of all others."""
+    """Return the cosines of the reference pairs, and of all other combinations."""
     answering: list[float] = []
     unrelated: list[float] = []
     for number, question in enumerate(questions):
@@ -260,13 +248,13 @@ KNOWN: Mapping[str, Calibration] = MappingProxyType(
         ),
     }
 )
-"""Embedders by name that need not be measured when a database is first opened."""
+"""Calibrations of known models, which need not be measured when a database is first opened."""
 
 
-# The vectors of what is asked: of searches' queries, and of recalls' questions, which do without if need be.
+# Vectors of searches' queries, and of recalls' questions, which do without if necessary.
 
 _QUESTION_SECONDS = 3.0
-"""Seconds that a read waits for the vectors of its questions, of the five of a turn: words still find."""
+"""Seconds that a read waits for question vectors, of the five of a turn; without them it searches by words alone."""
 
 _patience: ContextVar[float] = ContextVar("question_seconds", default=_QUESTION_SECONDS)
 
@@ -275,11 +263,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def waiting_for_questions(seconds: float) -> Iterator[None]:
-    """Let the reads in it wait longer for the vectors of their questions, where no turn waits for them.
-
-    Args:
-        seconds: How long at most.
-    """
+    """Let reads within the context wait up to some seconds for question vectors, if no turn waits for them."""
     token = _patience.set(seconds)
     try:
         yield
@@ -288,7 +272,7 @@ def waiting_for_questions(seconds: float) -> Iterator[None]:
 
 
 async def query_vectors(embedding: EmbeddingModel, searches: Sequence[SearchOp]) -> dict[str, Binary]:
-    """Return a vector for every distinct query of the batch."""
+    """Return a vector for every distinct query of a batch."""
     queries = list(dict.fromkeys(op.query for op in searches if op.query))
     vectors = await asyncio.gather(
         *(embedding.embeddings.aembed_query(storable(query)[:MAX_INDEXED_CHARS]) for query in queries)
@@ -300,14 +284,14 @@ async def query_vectors(embedding: EmbeddingModel, searches: Sequence[SearchOp])
 async def question_vectors(
     embedding: EmbeddingModel, ops: Sequence[RecallOp]
 ) -> tuple[list[NDArray[np.float32] | None], str]:
-    """Return the vectors of the recalls' questions, and why there are none."""
+    """Return the vectors of the recalls' questions, with the reason if they cannot be computed."""
     texts = list(dict.fromkeys(op.question.text for op in ops if Arm.VECTOR in op.arms))
     seconds = _patience.get()
     try:
         async with asyncio.timeout(seconds):
             made = await asyncio.gather(*(embedding.embeddings.aembed_query(storable(text)) for text in texts))
         vectors = {text: _numbers(embedding, each) for text, each in zip(texts, made, strict=True)}
-    except Exception as error:  # whatever the provider's client raises, or makes of a question
+    except Exception as error:  # any error of the provider's client, or a bad vector
         what = f"no answer in {seconds:.0f} seconds" if isinstance(error, TimeoutError) else cause_of(error)
         cause = f"the question cannot be embedded ({what})"
         log.warning("memory is searched without vectors: %s", cause)
@@ -323,19 +307,16 @@ def _numbers(embedding: EmbeddingModel, made: Sequence[float]) -> NDArray[np.flo
 # Rankings of a while ago, for the same question over an index that has not changed since.
 
 _NO_PARTS = 64
-"""Bytes that are counted of a ranking without hits."""
+"""Bytes counted for a ranking without hits."""
 
 Key = tuple[int, bytes]
 
 
 class RecentRankings:
-    """Rankings by what was asked and the index that it was asked of: numbers, no words of the question or of a memory.
+    """Cache of rankings by question and index: numbers only, no words of a question or a memory.
 
-    An index never changes: a write makes another of its namespace, which has no ranking yet. So a ranking holds for one
-    revision and nothing has to be told what became stale: what nobody asks for any more goes for want of room.
-
-    Args:
-        max_bytes: Bytes that are kept, the least recently used go first; 0 for none.
+    An index is immutable: a write creates a new one without rankings. So nothing has to be invalidated; unused
+    rankings are evicted. A size of 0 bytes disables it.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -346,29 +327,18 @@ class RecentRankings:
         )
 
     def get(self, texts: IndexedTexts, asked: bytes) -> RankedHits | None:
-        """Return what was found; None where that is not known.
-
-        Args:
-            texts: The index.
-            asked: The digest of what is asked.
-        """
+        """Return the ranking of an index for the digest of a search, or None."""
         if not self._max_bytes:
             return None
         with self._lock:
             kept = self._kept.get((id(texts), asked))
-        # another index may have come to lie where the one that was asked lay
+        # another index may have the id of a deleted one
         hit = kept is not None and kept[0]() is texts
         telemetry.count("cache.lookups", cache="search", hit="yes" if hit else "no")
         return RankedHits(texts, kept[1]) if kept is not None and hit else None
 
     def add(self, texts: IndexedTexts, asked: bytes, found: RankedHits) -> None:
-        """Keep what was found.
-
-        Args:
-            texts: The index.
-            asked: The digest of what was asked.
-            found: What was found.
-        """
+        """Add a ranking for the digest of a search."""
         if _size(found.parts) > self._max_bytes:
             return
         with self._lock:
@@ -378,12 +348,7 @@ class RecentRankings:
 
 
 def digest_of(op: RecallOp, *others: Any) -> bytes:
-    """Return what tells a search from others.
-
-    Args:
-        op: The recall.
-        others: What else the ranking goes by.
-    """
+    """Return a digest of a recall and of all other inputs of its ranking."""
     question = op.question
     asked = (
         (question.text, question.terms, question.speaker, question.periods, question.asks_when, question.names),

@@ -1,13 +1,14 @@
-"""The checkpointer: LangGraph's own, with one SELECT reworded, and with all threads' statements sent together.
+"""The checkpointer: LangGraph's own, with one SELECT rewritten for Citus, and with statements of all threads batched.
 
-LangGraph reads a checkpoint's channels by joining a function over the outer row in a sub-select. Citus plans that and
-then fails to run it (`invalid attnum 6`). The same function in a sub-select of its own means the same everywhere. And a
-sub-select that takes the thread from the outer row is sent to every shard: where the thread is known, it is named.
+LangGraph reads a checkpoint's channels by joining a function over the outer row in a sub-select. Citus plans
+that and then fails to run it (`invalid attnum 6`). The same function in a sub-select of its own means the same
+everywhere. And a sub-select that takes the thread from the outer row is sent to every shard; the rewritten one
+names the thread.
 
-A turn writes some nine times to its thread and reads three times, each time on a connection of its own: with many
-conversations at once that is most of what the pool is asked for. So they share connections: see `group_commit`.
+A turn writes some nine times to its thread and reads three times, each time on a connection of its own: with
+many parallel conversations this is most of the pool's load. So threads share connections: see `group_commit`.
 
-What is in a row is read as data: see `serialisation`.
+Rows are deserialised as data: see `serialisation`.
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ from react_mem.memory.store.group_commit import GroupCommit, GroupCursor, GroupR
 from react_mem.memory.store.serialisation import Plain, StrictSerializer, sealing_serializer
 from react_mem.memory.store.thread_owners import OWNER_OF_THREAD
 
-# History of a thread's channels that are stored as what was written to them, read in one statement.
+# History of a thread's delta channels (stored as their writes), read in one statement.
 
 _SAME = "thread_id = %(thread)s AND checkpoint_ns = %(ns)s"
 
-# Each table by its key, one row or one checkpoint at a time: joins of a thread's rows are planned from what threads
-# have on average. A blob says more than what is inline, which is then a mark.
+# Each table by its key, one row or one checkpoint at a time: joins of a thread's rows would be planned by the average
+# thread. A blob has precedence over an inline value, which is then a mark.
 _HISTORY = f"""
     WITH RECURSIVE chain AS (
         SELECT wanted.channel, c.checkpoint_id AS target, c.checkpoint_id, c.parent_checkpoint_id AS parent, 0 AS place,
@@ -91,12 +92,7 @@ _HISTORY = f"""
 
 
 def history_statement(config: RunnableConfig, channels: Sequence[str]) -> tuple[bytes, Mapping[str, Any]]:
-    """Return a statement that finds the history of channels.
-
-    Args:
-        config: The checkpoint; where it names none, the latest of the thread.
-        channels: The channels.
-    """
+    """Return the statement that reads the history of channels, up to a checkpoint or to the thread's latest."""
     asked = config["configurable"]
     return _HISTORY, {
         "thread": asked["thread_id"],
@@ -109,13 +105,7 @@ def history_statement(config: RunnableConfig, channels: Sequence[str]) -> tuple[
 def histories(
     rows: Sequence[DictRow], channels: Sequence[str], serde: SerializerProtocol
 ) -> dict[str, DeltaChannelHistory]:
-    """Return the histories that the rows of the statement hold.
-
-    Args:
-        rows: The rows.
-        channels: The channels that were asked for.
-        serde: What reads the values.
-    """
+    """Return the histories in the rows of `history_statement`."""
     found: dict[str, DeltaChannelHistory] = {channel: {"writes": []} for channel in channels}
     for row in sorted(rows, key=_order):
         channel = row["channel"]
@@ -152,23 +142,17 @@ _THREADS_OF = f"""
 """  # noqa: S608 - of literals
 
 _PARAMETERS = 50
-"""Parameters of a statement, at most: psycopg reads one with more of them each time anew."""
+"""Most parameters of a statement: psycopg parses a longer one again each time."""
 
 _THREADS_KEPT = 1_000
-"""Threads of which it is known what of them is sealed; of each some 500 bytes."""
+"""Threads with cached versions, some 500 bytes each."""
 
 _reading: ContextVar[_ThreadCursor | None] = ContextVar("cursor_of_one_thread", default=None)
-"""Cursor to read one thread with, by statements that find a few rows, beside what others read."""
+"""Cursor to read one thread with, in a batch with other readers."""
 
 
 def reworded(select: str) -> str | None:
-    """Return LangGraph's SELECT of a checkpoint as distributed tables can run it.
-
-    Args:
-        select: LangGraph's.
-
-    Returns:
-        Ours; None if theirs is not the one that is known here.
+    """Return LangGraph's SELECT of a checkpoint rewritten for distributed tables; None if its text has changed.
 
     >>> reworded("select 1 from checkpoints") is None
     True
@@ -180,14 +164,9 @@ def reworded(select: str) -> str | None:
 
 @lru_cache
 def of_rows(insert: str, rows: int) -> bytes | None:
-    """Return an INSERT of one row as one of several.
+    """Return an INSERT of one row as one of several rows.
 
-    Args:
-        insert: The statement, by psycopg's placeholders.
-        rows: How many there are.
-
-    Returns:
-        The statement; None where it is another, or updates rows that are there: it may not update what it has inserted.
+    None for any other statement, also for one that updates existing rows, as it may not update its own.
 
     >>> of_rows("INSERT INTO said VALUES (%s, %s) ON CONFLICT (id) DO NOTHING", 2)
     b'INSERT INTO said VALUES (%s, %s), (%s, %s) ON CONFLICT (id) DO NOTHING'
@@ -198,12 +177,7 @@ def of_rows(insert: str, rows: int) -> bytes | None:
 
 
 class ThreadSaver(AsyncPostgresSaver):
-    """`AsyncPostgresSaver`, on one server or on distributed tables.
-
-    Args:
-        pool: Connections to the database.
-        key: What seals the content of threads: 32 bytes; None where nothing is encrypted.
-    """
+    """`AsyncPostgresSaver`, on one server or on distributed tables; a key of 32 bytes encrypts the threads' content."""
 
     SELECT_SQL = reworded(AsyncPostgresSaver.SELECT_SQL) or AsyncPostgresSaver.SELECT_SQL
     """LangGraph's own where it has changed, which is right on one server: see `check_distributable`."""
@@ -225,14 +199,14 @@ class ThreadSaver(AsyncPostgresSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Save a checkpoint, as LangGraph does; where threads are sealed, with no value in plain beside them."""
+        """Save a checkpoint, as LangGraph does; with a key no plain value is stored beside the sealed ones."""
         if self._sealed is None:
             return await super().aput(config, checkpoint, metadata, new_versions)
         versions, values = checkpoint["channel_versions"], checkpoint["channel_values"]
         sealed = {name: Plain(value) for name, value in values.items() if _is_content(value) and name in versions}
         of_sealed = {name: str(versions[name]) for name in sealed}
         thread = config["configurable"]["thread_id"], config["configurable"]["checkpoint_ns"]
-        # also those that have not changed: they may be from a time without a key
+        # also unchanged ones: they may be from before there was a key
         new_versions = {**self._sealed.lacking(thread, of_sealed), **new_versions}
         checkpoint = {**checkpoint, "channel_values": {**values, **sealed}}
         stored = await super().aput(config, checkpoint, metadata, new_versions)
@@ -246,7 +220,7 @@ class ThreadSaver(AsyncPostgresSaver):
             self._sealed.forget(thread_id)
 
     async def athreads_of(self, user_id: str, thread_id: str | None = None) -> list[str]:
-        """Return the threads, or of one thread whether it is one, that name a user in their metadata."""
+        """Return the threads, or the given one, that name a user in their metadata."""
         async with super()._cursor() as cursor:
             await cursor.execute(_THREADS_OF, {"user": user_id, "thread": thread_id})
             return [row["thread_id"] for row in await cursor.fetchall()]
@@ -254,7 +228,7 @@ class ThreadSaver(AsyncPostgresSaver):
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read a checkpoint, as LangGraph does, from the node of its thread alone.
 
-        Where a thread is read, what was written to its channels is asked for next: it is read beside the checkpoint.
+        The history of its channels is asked for next, so it is read in the same round trip.
         """
         channels = self._last_channels
         cursor = _ThreadCursor(self._reads, history_statement(config, channels) if channels else None)
@@ -267,7 +241,7 @@ class ThreadSaver(AsyncPostgresSaver):
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """Read what was written to channels, as LangGraph does."""
+        """Read the history of channels, as LangGraph does."""
         asked = self._last_channels = tuple(channels)
         beside = self._taken_beside()
         if beside is not None and beside.holds(config, asked):
@@ -277,13 +251,13 @@ class ThreadSaver(AsyncPostgresSaver):
         return histories(rows, asked, self.serde)
 
     def _taken_beside(self) -> _ReadBeside | None:
-        """Return what was read beside the last checkpoint, once, and only to whom nothing has come between."""
+        """Return the history read with the last checkpoint, once, and only if this task has done nothing else since."""
         task = asyncio.current_task()
         return self._read_beside.pop(task, None) if task is not None else None
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
-        """Lend a cursor; one for a pipeline, which LangGraph reads nothing from, keeps what is to be written."""
+        """Lend a cursor; one for a pipeline, which LangGraph only writes to, collects the statements."""
         self._taken_beside()
         if pipeline:
             statements: Any = _ThreadWrites()
@@ -298,52 +272,46 @@ class ThreadSaver(AsyncPostgresSaver):
 
 
 def _is_content(value: Any) -> bool:
-    """Return whether LangGraph stores a value in the checkpoint itself, and it says anything."""
+    """Return true if LangGraph would store a value in the checkpoint itself, and it may hold content."""
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 class _SealedVersions:
-    """Versions of channels that this process has stored sealed: a step need not store again what has not changed.
+    """Channel versions that this process has stored sealed, so that unchanged ones are not stored again.
 
-    No two values have one version: a part of it is random.
+    No two values share a version, as a part of it is random.
     """
 
     def __init__(self) -> None:
         self._threads: OrderedDict[tuple[str, str], dict[str, str]] = OrderedDict()
 
     def lacking(self, thread: tuple[str, str], versions: Mapping[str, str]) -> dict[str, str]:
-        """Return those of a thread's channels that are not known to be stored.
-
-        Args:
-            thread: Its id, and the part of it that a graph within another has.
-            versions: The channels with their versions.
-        """
+        """Return the channels of a thread and namespace that this process has not stored yet, with their versions."""
         known = self._threads.get(thread, {})
         return {name: version for name, version in versions.items() if known.get(name) != version}
 
     def add(self, thread: tuple[str, str], versions: Mapping[str, str]) -> None:
-        """Remember what has been stored of a thread, in place of what was before."""
+        """Replace the stored versions of a thread."""
         self._threads[thread] = dict(versions)
         self._threads.move_to_end(thread)
         while len(self._threads) > _THREADS_KEPT:
             self._threads.popitem(last=False)
 
     def forget(self, thread_id: str) -> None:
-        """Forget a thread that was deleted."""
         for thread in [thread for thread in self._threads if thread[0] == thread_id]:
             del self._threads[thread]
 
 
 @dataclass(frozen=True)
 class _ReadBeside:
-    """Rows of a history, as they were when a checkpoint was read."""
+    """Rows of a history, read together with a checkpoint."""
 
     channels: Sequence[str]
     checkpoint: RunnableConfig
     rows: list[DictRow]
 
     def holds(self, config: RunnableConfig, channels: Sequence[str]) -> bool:
-        """Return whether it is the history of channels up to a checkpoint: another may have been the latest by then."""
+        """Return true if this is the history of these channels up to this checkpoint, not up to a later one."""
         asked, read = config["configurable"], self.checkpoint["configurable"]
         return (
             self.channels == channels
@@ -354,12 +322,7 @@ class _ReadBeside:
 
 
 class _ThreadCursor(GroupCursor):
-    """A cursor for statements about one thread, which says so of each table that they read.
-
-    Args:
-        group: Reads of others.
-        beside: A statement that is sent with the first.
-    """
+    """A cursor for statements about one thread, named for each table; the statement `beside` is sent with the first."""
 
     def __init__(self, group: GroupRead, beside: tuple[Any, Any] | None) -> None:
         super().__init__(group)
@@ -376,7 +339,7 @@ class _ThreadCursor(GroupCursor):
 
 @lru_cache
 def _of_one_thread(query: str) -> bytes:
-    """Return a statement about one thread with that thread wherever it is taken from the outer row."""
+    """Return a statement about one thread with the thread named in place of the outer row's."""
     numbers = count()
     named = _PLACE.sub(lambda _: f"%({next(numbers)})s", query)
     known = _KNOWN_THREAD.search(named)
@@ -384,10 +347,10 @@ def _of_one_thread(query: str) -> bytes:
 
 
 class _ThreadWrites(Statements):
-    """Statements that write to a thread, of which those that insert rows take several at once."""
+    """Statements that write to a thread, with inserts of several rows merged."""
 
     async def executemany(self, query: Any, rows: Iterable[Any]) -> None:
-        """Keep a statement that is run for each of some rows."""
+        """Collect a statement for several rows."""
         left = list(rows)
         while left:
             most = min(len(left), max(1, _PARAMETERS // len(left[0])))
@@ -408,11 +371,7 @@ def _reading_by(cursor: _ThreadCursor) -> Iterator[None]:
 
 
 def check_distributable() -> None:
-    """Make sure that this LangGraph's checkpoints can be read from distributed tables.
-
-    Raises:
-        StorageError: If its SELECT is another than the one that is known here.
-    """
+    """Raise StorageError if this version of LangGraph cannot read checkpoints from distributed tables."""
     if reworded(AsyncPostgresSaver.SELECT_SQL) is None:
         raise StorageError(
             "This version of langgraph-checkpoint-postgres reads checkpoints by SQL that is not known to run on "

@@ -1,13 +1,13 @@
-"""Pages of an owner's conversations, the one first in which something was last said, from a store that counts messages.
+"""Pages of an owner's conversations, the most recent first, from a store that counts messages.
 
-Of the conversations on a page no more is read than their first messages and what stands for most of each.
+Only the first messages and the summaries of the conversations on a page are read.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, LiteralString, NamedTuple, Protocol, runtime_checkable
+from typing import Any, LiteralString, NamedTuple
 
 from langgraph.store.base import Item
 from psycopg import AsyncConnection
@@ -19,10 +19,10 @@ from react_mem.memory.store.sealing.sealed_entries import SEALED
 from react_mem.memory.store.wall import walled
 
 _FIRST = 3
-"""Messages, the first of a conversation, among which the one is looked for that says what it is about."""
+"""First messages of a conversation among which its topic is looked for."""
 
 _SUMMARIES = 3
-"""Summaries of a conversation, those of the highest level, among which the one is looked for that stands for most."""
+"""Summaries of the highest level of a conversation, among which the one that covers most is looked for."""
 
 # Counted in one pass over what was said. What is half sealed has a conversation under two names: `mixed`.
 _CONVERSATIONS: LiteralString = f"""
@@ -64,8 +64,8 @@ class ConversationPlace(NamedTuple):
     """Position of a conversation in a list.
 
     Args:
-        last: When something was last said in it, in UTC, as text.
-        session: What its rows call it: of sealed rows not its own name.
+        last: The time of its last message in UTC, as text.
+        session: Its name in its rows: for encrypted rows not its own.
     """
 
     last: str
@@ -76,9 +76,9 @@ class PlacedConversation(NamedTuple):
     """Conversation of a list.
 
     Args:
-        place: Where it stands.
-        messages: How many messages there are of it.
-        first: When the first of them was said, in UTC, as text.
+        place: Its position.
+        messages: The number of its messages.
+        first: The time of the first message in UTC, as text.
         items: Its first messages, and summaries of it.
     """
 
@@ -89,33 +89,17 @@ class PlacedConversation(NamedTuple):
 
 
 class ListedConversations(NamedTuple):
-    """Part of a list of conversations.
+    """Page of a list of conversations.
 
     Args:
         conversations: The conversations.
-        total: How many there are altogether.
+        total: The number of conversations of the whole list.
         more: Whether others follow.
     """
 
     conversations: list[PlacedConversation]
     total: int
     more: bool
-
-
-@runtime_checkable
-class ConversationsStore(Protocol):
-    """A store that lists an owner's conversations page by page."""
-
-    async def aconversations(
-        self, namespace: Namespace, behind: ConversationPlace | None, limit: int
-    ) -> ListedConversations | None:
-        """Return the next conversations; None where all that was said has to be read for it.
-
-        Args:
-            namespace: Where the owner's messages are.
-            behind: The place behind which to begin; None for the first.
-            limit: Conversations at most.
-        """
 
 
 async def read_conversations(
@@ -126,15 +110,7 @@ async def read_conversations(
     *,
     omit_expired: bool,
 ) -> list[DictRow] | None:
-    """Return rows of a page and of one conversation more, their values as text; None where some are sealed, some not.
-
-    Args:
-        conn: A connection.
-        namespace: Where the owner's messages are.
-        behind: The place behind which to begin.
-        limit: Conversations at most.
-        omit_expired: Whether what has expired is left out.
-    """
+    """Return the rows of a page and of one more conversation, values as text; None if only some rows are encrypted."""
     owner = owner_of(namespace)
     asked: Mapping[str, Any] = {
         "owner": owner,
@@ -153,13 +129,7 @@ async def read_conversations(
 
 
 def conversations_of(rows: Sequence[DictRow], items: Sequence[Item], limit: int) -> ListedConversations:
-    """Return a page of what was read for it.
-
-    Args:
-        rows: The rows, as `read_conversations` returns them.
-        items: The items of those that have one.
-        limit: Conversations at most.
-    """
+    """Return a page from the rows of `read_conversations`, and the items of those rows that have one."""
     found: defaultdict[ConversationPlace, list[Item]] = defaultdict(list)
     counts: dict[ConversationPlace, DictRow] = {}
     held = [row for row in rows if row["key"] is not None]

@@ -1,4 +1,4 @@
-"""Distributing a database at a user's request: whether it can be, and then doing it."""
+"""The command that distributes a database over a Citus cluster, with its checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from react_mem.memory.store.storage_settings import StorageSettings
 Connection = AsyncConnection[DictRow]
 
 _OLDEST_CITUS = (13, 0)
-"""The first for PostgreSQL 17."""
+"""The first version for PostgreSQL 17."""
 
 _CLUSTER = """
     SELECT (SELECT groupid FROM pg_dist_local_group) AS own,
@@ -29,17 +29,10 @@ _WITHOUT_VECTORS = """
 
 
 async def distribute(settings: StorageSettings, report: Report, count: Count = lambda done, total: None) -> None:
-    """Distribute the memories and threads of a database over the nodes of its Citus cluster.
+    """Distribute the memories and threads of a database over the nodes of its Citus cluster. Idempotent and resumable.
 
-    It may be run again at any time: after an interruption, and when all is done, then nothing happens.
-
-    Args:
-        settings: Which database.
-        report: Is told each step that was necessary.
-        count: Is told how many tables are distributed so far, and of how many.
-
-    Raises:
-        StorageError: If it cannot be done here; the message says why, and what to do about it.
+    `report` is called with each step that was necessary, `count` with the number of distributed tables and of all.
+    A StorageError names the reason why it is not possible, and the cure.
     """
     if settings.database_url is None:
         raise StorageError(

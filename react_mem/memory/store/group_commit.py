@@ -1,7 +1,7 @@
-"""Group commit: what many callers send at once goes to the database together, and each learns what became of its own.
+"""Group commit: statements of many callers in one transaction, with a result for each caller.
 
-A caller alone waits for nobody. While one batch is under way the next one gathers, so that the more there are, the more
-share a connection, a round trip and a commit.
+A single caller waits for no one. While one batch is under way the next one gathers; so the more callers there are, the
+more share a connection, a round trip and a commit.
 """
 
 from __future__ import annotations
@@ -14,57 +14,46 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Generic, Literal, Self, TypeVar, cast
+from typing import Any, Generic, Self, TypeVar, cast
 
-from langgraph.store.base import GetOp, Item, PutOp, SearchItem, SearchOp, validate_op_namespace
-from langgraph.store.postgres.aio import AsyncPostgresStore
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
-from react_mem.memory.model.kinds import kind_of
-from react_mem.memory.model.namespaces import ROOT
-from react_mem.memory.model.receipt import NO_FIELDS
-from react_mem.memory.store.priority import is_behind
-from react_mem.memory.store.stored_text import check_identity, index_entries, to_json
-from react_mem.memory.store.stored_vectors import PlacedEntry, perhaps_stored
-from react_mem.memory.store.vectors import DocumentVectors
-from react_mem.memory.store.writes import ItemRow, Writes, index_rows
-
 _CALLERS = 64
-"""Callers whose statements are sent together, at most: one that fails has the others sent again, one by one."""
+"""Callers of a batch at most: after a failure each caller's statements run again alone."""
 
 _CONNECTIONS = 2
-"""Batches on their way at once."""
+"""Batches under way at once."""
 
 
 class Statements:
-    """Statements of one caller, kept to be run later; a cursor to whoever wants no results."""
+    """Statements of one caller, collected to run later; serves as a cursor for callers that want no results."""
 
     def __init__(self) -> None:
         self._kept: list[tuple[Any, Sequence[Any]]] = []
 
     def __bool__(self) -> bool:
-        """Return whether there is anything to run."""
+        """Return true if there is a statement."""
         return bool(self._kept)
 
     async def execute(self, query: Any, parameters: Any = None) -> Self:
-        """Keep a statement."""
+        """Add a statement."""
         self._kept.append((query, [parameters]))
         return self
 
     async def executemany(self, query: Any, rows: Iterable[Any]) -> None:
-        """Keep a statement that is run for each of some rows."""
+        """Add a statement that runs for each of some rows."""
         if parameters := list(rows):
             self._kept.append((query, parameters))
 
     @property
     def is_one(self) -> bool:
-        """True for a single statement, which is all or nothing by itself."""
+        """True for a single statement, which is atomic by itself."""
         return len(self._kept) == 1 and len(self._kept[0][1]) == 1
 
     async def run(self, conn: AsyncConnection[DictRow]) -> None:
-        """Run them."""
+        """Run the statements."""
         cursor = conn.cursor(binary=True)
         for query, rows in self._kept:
             if len(rows) == 1:
@@ -74,7 +63,7 @@ class Statements:
 
 
 class _Select:
-    """One statement that finds rows."""
+    """Statement that returns rows."""
 
     def __init__(self, query: Any, parameters: Any) -> None:
         self.rows: list[DictRow] = []
@@ -86,33 +75,29 @@ class _Select:
         await self._cursor.execute(*self._asked)
 
     async def take(self) -> None:
-        """Take what was found, once all has been run."""
+        """Fetch the rows, once the whole batch has run."""
         if self._cursor is not None:
             self.rows = await self._cursor.fetchall()
 
 
 class GroupCursor:
-    """A cursor to read with, each statement beside those of others.
-
-    Args:
-        group: The others.
-    """
+    """Read cursor that sends each statement together with other callers' statements."""
 
     def __init__(self, group: GroupRead) -> None:
         self._group = group
         self._rows: list[DictRow] = []
 
     async def execute(self, query: Any, parameters: Any = None, *, binary: bool = True) -> Self:
-        """Run a statement; what it finds is always in binary form."""
+        """Run a statement; its rows are always read in binary form."""
         [self._rows] = await self._group.rows((query, parameters))
         return self
 
     async def fetchone(self) -> DictRow | None:
-        """Return the next row; None behind the last."""
+        """Return the next row; None after the last."""
         return self._rows.pop(0) if self._rows else None
 
     async def fetchall(self) -> list[DictRow]:
-        """Return the rows that are left."""
+        """Return the remaining rows."""
         rows, self._rows = self._rows, []
         return rows
 
@@ -136,32 +121,23 @@ class _Caller(Generic[_Sent]):
 
 
 class _Group(ABC, Generic[_Sent]):
-    """Statements for one database, of one event loop.
-
-    They must be idempotent: what was on its way when a connection was lost is sent again.
-
-    Args:
-        pool: Autocommit connections.
-    """
+    """Idempotent statements for one database, of one event loop; a lost connection has them sent again."""
 
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]]) -> None:
         self._pool = pool
         self._waiting: deque[_Caller[_Sent]] = deque()
         self._senders: set[asyncio.Task[None]] = set()
-        """Those that will still look at what waits."""
+        """Tasks that will still look at the queue."""
 
     @abstractmethod
     async def _run(self, conn: AsyncConnection[DictRow], batch: Sequence[_Sent]) -> None:
         """Run the statements of some callers, for all of them or for none."""
 
     async def send(self, statements: _Sent) -> None:
-        """Run statements, all or none, and return once that is done.
-
-        Args:
-            statements: The statements.
+        """Run statements, all or none, and return after the commit.
 
         Raises:
-            DatabaseUnavailable: If the database cannot be reached; what was written may not be stored.
+            DatabaseUnavailable: If the database cannot be reached; the writes may or may not be stored.
         """
         caller = _Caller(statements)
         self._waiting.append(caller)
@@ -204,7 +180,7 @@ class _Group(ABC, Generic[_Sent]):
             caller.ended(error)
 
     async def _try(self, batch: Sequence[_Caller[_Sent]]) -> tuple[Exception | None, AsyncConnection[DictRow] | None]:
-        """Run statements; return why they failed, and the connection that there was, if there was one."""
+        """Run statements; return the error and the connection, each None if there is none."""
         conn = None
         try:
             async with self._pool.connection() as conn:
@@ -215,7 +191,7 @@ class _Group(ABC, Generic[_Sent]):
 
 
 class GroupCommit(_Group[Statements]):
-    """Writes of many callers, each all or nothing, and those that are sent together too."""
+    """Group commit of writes: each caller's statements are atomic, and so is a batch."""
 
     async def _run(self, conn: AsyncConnection[DictRow], batch: Sequence[Statements]) -> None:
         if len(batch) == 1 and batch[0].is_one:
@@ -234,14 +210,10 @@ class GroupCommit(_Group[Statements]):
 
 
 class GroupRead(_Group[Sequence[_Select]]):
-    """Reads of many callers, which need no transaction."""
+    """Reads of many callers, without a transaction."""
 
     async def rows(self, *statements: tuple[Any, Any]) -> list[list[DictRow]]:
-        """Return what statements find.
-
-        Args:
-            statements: Each with its parameters.
-        """
+        """Return the rows of each statement, given with its parameters."""
         selects = [_Select(*statement) for statement in statements]
         await self.send(selects)
         return [select.rows for select in selects]
@@ -254,132 +226,3 @@ class GroupRead(_Group[Sequence[_Select]]):
                 await select.run(conn)
         for select in selects:
             await select.take()
-
-
-# Reads of work behind turns, beside those of turns; and the end of what LangGraph gathers them with.
-
-_CLOSING_SECONDS = 2.0
-"""Seconds that operations have which wait when the store is closed."""
-
-
-class LanedStore(AsyncPostgresStore):
-    """A store whose single reads of work behind turns are not gathered with those of turns."""
-
-    async def __aexit__(self, *error: Any) -> None:
-        """End the task that gathers single operations, behind those that wait: else it is destroyed while it waits."""
-        await super().__aexit__(*error)
-        gathering, self._task = self._task, None
-        if gathering is None or gathering.done():
-            return
-        # it ends at an entry that is nothing; the first may be gathered with operations that wait
-        waiting: asyncio.Queue[Any] = self._aqueue
-        waiting.put_nowait(None)
-        waiting.put_nowait(None)
-        _, hanging = await asyncio.wait([gathering], timeout=_CLOSING_SECONDS)
-        if hanging:
-            gathering.cancel()
-            await asyncio.wait([gathering])
-        self._aqueue = asyncio.Queue()
-
-    async def aget(self, namespace: tuple[str, ...], key: str, *, refresh_ttl: bool | None = None) -> Item | None:
-        """Return an item."""
-        if not is_behind():
-            return await super().aget(namespace, key, refresh_ttl=refresh_ttl)
-        [found] = await self.abatch([GetOp(namespace, key, self._refreshes(refresh_ttl))])
-        return cast("Item | None", found)
-
-    async def asearch(
-        self,
-        namespace_prefix: tuple[str, ...],
-        /,
-        *,
-        query: str | None = None,
-        filter: dict[str, Any] | None = None,
-        limit: int = 10,
-        offset: int = 0,
-        refresh_ttl: bool | None = None,
-    ) -> list[SearchItem]:
-        """Search a namespace and those below it."""
-        refreshes = self._refreshes(refresh_ttl)
-        if not is_behind():
-            return await super().asearch(
-                namespace_prefix, query=query, filter=filter, limit=limit, offset=offset, refresh_ttl=refreshes
-            )
-        [found] = await self.abatch([SearchOp(namespace_prefix, filter, limit, offset, query, refreshes)])
-        return cast("list[SearchItem]", found)
-
-    def _refreshes(self, wanted: bool | None) -> bool:
-        return (self.ttl_config or {}).get("refresh_on_read", True) if wanted is None else wanted
-
-
-# Writes as the database takes them: their values as JSON, and the index's entries of them with their vectors.
-
-_INLINE_CHARS = 1_000
-"""Characters of a text whose words are found at once, in a quarter of a millisecond; more, beside the event loop."""
-
-
-class PreparedWrites:
-    """Makes ready what a store writes. No connection is held while a model embeds.
-
-    Args:
-        vectors: Embeds what is searchable.
-        fields: Paths of what is searchable of a value that is not a record of memory, where a write does not say.
-    """
-
-    def __init__(self, vectors: DocumentVectors, fields: Sequence[str]) -> None:
-        self._vectors = vectors
-        self._fields = fields
-
-    async def writes(self, puts: Sequence[PutOp]) -> Writes:
-        """Return writes with the rows that the index is to hold of them.
-
-        Args:
-            puts: The writes.
-
-        Raises:
-            ValueError: If one of them cannot be stored as it is.
-        """
-        # the words and dates of a few long texts take a while to find
-        at_once = all(map(self._is_short, puts))
-        writes, entries = self._read(puts) if at_once else await asyncio.to_thread(self._read, puts)
-        later = {(".".join(op.namespace), op.key) for op in puts if _by_words_alone(op)}
-        embedded = [placed for placed in entries if placed[:2] not in later] if later else entries
-        vectors: dict[str, bytes | None] = dict.fromkeys(entry.text for _, _, entry in entries)
-        vectors |= await self._vectors.of([entry.text for _, _, entry in embedded], perhaps_stored(puts, embedded))
-        if entries:
-            rows = index_rows(entries, vectors) if at_once else await asyncio.to_thread(index_rows, entries, vectors)
-            writes.rows += rows
-        return writes
-
-    def _is_short(self, op: PutOp) -> bool:
-        """Return whether what the index holds of an item is found at once."""
-        if op.value is None or self._paths(op) is False:
-            return True
-        return _by_words_alone(op) and len(str(op.value.get("text") or "")) <= _INLINE_CHARS
-
-    def _read(self, puts: Sequence[PutOp]) -> tuple[Writes, list[PlacedEntry]]:
-        writes = Writes()
-        entries: list[PlacedEntry] = []
-        # The last write of an item is the one that counts.
-        for (namespace, key), op in {(op.namespace, op.key): op for op in puts}.items():
-            validate_op_namespace(op)  # joined by dots, a label with a dot would be another namespace
-            check_identity(namespace, key)
-            prefix = ".".join(namespace)
-            if op.value is None:
-                writes.deletes.append((prefix, key))
-                continue
-            writes.items.append(ItemRow(prefix, key, to_json(op.value), op.ttl))
-            entries.extend((prefix, key, entry) for entry in index_entries(op.value, self._paths(op)))
-        return writes, entries
-
-    def _paths(self, op: PutOp) -> Literal[False] | Sequence[str] | None:
-        if _by_words_alone(op):
-            return kind_of(op.value or {}).index(op.value or {})
-        if op.index is not None or not self._fields or op.namespace[0] == ROOT:
-            return op.index
-        return self._fields
-
-
-def _by_words_alone(op: PutOp) -> bool:
-    """Return whether a write is one of memory's that is not embedded yet."""
-    return op.index == NO_FIELDS and op.namespace[0] == ROOT

@@ -1,7 +1,7 @@
-"""Candidates of recalls in namespaces that have outgrown a process: found by the indexes of the database.
+"""Candidates of recalls in namespaces that are too large for a process, by the indexes of the database.
 
-Those that are nearest, those with the question's rarest words, those of its times, and their neighbours are read, and
-scored as all would be. How rare words are is counted there too.
+The nearest texts, those with the question's rarest words, those of its times, and their neighbours are read and scored
+as usual. The database also counts the frequency of words.
 """
 
 from __future__ import annotations
@@ -39,14 +39,16 @@ from react_mem.memory.store.writes import columns
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 _MAX_DIMS = 4_000
-"""pgvector's limit for an index on `halfvec`; longer vectors are compared one by one, however many there are."""
+"""pgvector's limit for an index on `halfvec`; longer vectors are always compared one by one."""
 _QUIET = 60.0
-"""Seconds in which a namespace that was looked at is not looked at again: one that holds many small ones has more
-vectors than the limit for ever, and another process may be building what is missing here."""
+"""Seconds before the same namespace is looked at again: a path with many small namespaces always has more vectors than
+the limit, and another process may be building the index.
+"""
 
 _MEASURED_FOR = 600.0
-"""Seconds. Counting costs a third of a search, and is not urgent: a namespace that outgrows the exact scan meanwhile is
-searched exactly a little longer."""
+"""Seconds. Counting costs a third of a search and is not urgent: until then a namespace that has outgrown the exact
+scan is still searched exactly.
+"""
 _MOST_MEASURED = 10_000
 """Paths remembered as measured: a megabyte."""
 
@@ -70,8 +72,9 @@ _CREATE = SQL("""
 INDEX_SCAN: LiteralString = """
     SELECT set_config('hnsw.iterative_scan', 'relaxed_order', TRUE), set_config('hnsw.ef_search', '200', TRUE)
 """
-"""For this transaction alone, so that it holds behind a pooler too. The order may be relaxed: the candidates are sorted
-again."""
+"""Settings for this transaction alone, which hold behind a pooler too. The relaxed order is harmless: the candidates
+are sorted again.
+"""
 _CREATE_WORDS = SQL(
     "CREATE INDEX CONCURRENTLY IF NOT EXISTS {name} ON store_vectors USING gin (words) WHERE prefix = {prefix}"
 )
@@ -81,12 +84,12 @@ logger = logging.getLogger(__name__)
 
 
 class NamespaceIndexes:
-    """Indexes of single namespaces: those that exist, and building more.
+    """HNSW and word indexes of single namespaces: the existing ones, and the building of more.
 
     Args:
-        pool: Connections; an index is built on one of its own, made as the pool's are.
+        pool: Connections; each index is built on a new connection, made like the pool's.
         dims: The length of the vectors.
-        limit: Vectors of a namespace from which on it gets an index.
+        limit: Vectors of a namespace above which it gets an index.
     """
 
     def __init__(self, pool: Pool, dims: int, limit: int) -> None:
@@ -100,12 +103,12 @@ class NamespaceIndexes:
         self._working = asyncio.Lock()
 
     def within(self, path: str) -> list[str]:
-        """Return the namespaces at a path and below it that are known to have an index."""
+        """Return the namespaces at a path and below it with an index, as far as this process knows."""
         below = path + "." if path else ""
         return [prefix for prefix in self._indexed if prefix == path or prefix.startswith(below)]
 
     def is_due(self, path: str) -> bool:
-        """Tell whether it is time to see how many vectors there are at a path and below it, and take it for seen."""
+        """Return true if the vectors at a path and below it should be counted now, and note the time."""
         now = time.monotonic()
         if self._measured_until.get(path, 0.0) > now:
             return False
@@ -115,7 +118,7 @@ class NamespaceIndexes:
         return True
 
     def outgrown(self, path: str) -> None:
-        """Take note that more vectors than the limit were found at a path and below it."""
+        """Note that there are more vectors than the limit at a path and below it, and build missing indexes."""
         if self._dims > _MAX_DIMS or self._quiet_until.get(path, 0.0) > time.monotonic():
             return
         self._quiet_until = {path: until for path, until in self._quiet_until.items() if until > time.monotonic()}
@@ -123,17 +126,17 @@ class NamespaceIndexes:
         self._start(self._index(path))
 
     async def shrunk(self, conn: AsyncConnection[DictRow], prefixes: Iterable[str]) -> None:
-        """Take note that items of namespaces were deleted: those that have an index may not need it any more."""
+        """Note that items of namespaces were deleted, and drop the indexes that are no longer needed."""
         if indexed := await _read_indexes(conn, set(prefixes)):
             self._start(self._drop_where_small(list(indexed)))
 
     async def settle(self) -> None:
-        """Wait until no index is being made or dropped by this process."""
+        """Wait until this process builds and drops no index."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
     async def close(self) -> None:
-        """Stop what is being done; what is half-built is built again by whoever needs it next."""
+        """Cancel the work; the next process that needs a half-built index builds it again."""
         for task in self._tasks:
             task.cancel()
         await self.settle()
@@ -199,7 +202,7 @@ class NamespaceIndexes:
 
 
 async def _read_indexes(conn: AsyncConnection[DictRow], prefixes: Iterable[str]) -> dict[str, tuple[bool, bool]]:
-    """Return the namespaces that have an index, with whether it can be used and whether one is being built."""
+    """Return the namespaces with an index: whether it is valid, and whether one is being built."""
     names = {_index_name(prefix): prefix for prefix in prefixes}
     rows = await (await conn.execute(_INDEXES, (list(names),))).fetchall()
     return {names[row["name"]]: (row["valid"], row["busy"]) for row in rows}
@@ -209,16 +212,14 @@ def _index_name(prefix: str, kind: str = _PREFIX) -> str:
     return kind + hashlib.sha256(prefix.encode()).hexdigest()[:16]
 
 
-PoolOfLargeNamespaces = AsyncConnectionPool[AsyncConnection[DictRow]]
-
 _COUNTED = 20_000
-"""Texts up to which those with a word are counted: a word of more says little, however many more."""
+"""Texts up to which occurrences of a word are counted: beyond, a word says little anyway."""
 
 _KNOWN_FOR = 600.0
-"""Seconds that the size of a large namespace is taken for what it was."""
+"""Seconds that the size of a large namespace is cached."""
 
 _SPARE = 4
-"""Candidates by words, for each that is wanted: how much a text's words count besides how rare they are is not seen."""
+"""Candidates by words for each result: only the rarity of the words is known at this point, not the text's score."""
 
 _SIZE: LiteralString = """
     SELECT count(*) AS texts, COALESCE(sum(v.length), 0)::float8 AS length
@@ -282,14 +283,9 @@ _READ: LiteralString = f"""
 
 
 class LargeNamespaces:
-    """Namespaces that have outgrown a process.
+    """Recalls in namespaces that are too large for a process."""
 
-    Args:
-        pool: Connections to the database.
-        indexes: Their indexes in the database.
-    """
-
-    def __init__(self, pool: PoolOfLargeNamespaces, indexes: NamespaceIndexes) -> None:
+    def __init__(self, pool: Pool, indexes: NamespaceIndexes) -> None:
         self._pool = pool
         self._indexes = indexes
         self._sizes: dict[str, tuple[float, int, float]] = {}
@@ -297,13 +293,9 @@ class LargeNamespaces:
     async def candidates(
         self, owner: str, op: RecallOp, vector: NDArray[np.float32] | None, calibration: Calibration
     ) -> tuple[IndexedTexts | None, Corpus]:
-        """Return what is to be scored for a recall, None for nothing, and what is said of all texts.
+        """Return the texts to score for a recall (None for none), and the word statistics of all texts.
 
-        Args:
-            owner: Whose namespace it is.
-            op: The recall.
-            vector: The vector of its question's text; None where there is none.
-            calibration: What the cosines mean.
+        `vector` is that of the question; None without one.
         """
         prefix = ".".join(op.namespace)
         self._indexes.outgrown(prefix)

@@ -1,6 +1,7 @@
-"""Traces that a database still has of somebody who was erased: SQL over every table that there is, known here or not.
+"""Check after an erasure: SQL that searches every table of a database, known or not, for traces of erased data.
 
-It shares nothing with what erases: the tables, and the columns that say whose a row is, are those of the catalogue.
+It shares no code with the erasure: it reads the tables, and the columns that name an owner, from the
+catalogue.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, LiteralString, Protocol, runtime_checkable
+from typing import Any, LiteralString
 
 from psycopg import AsyncConnection, Error
 from psycopg.rows import DictRow
@@ -39,7 +40,7 @@ _NAMED: LiteralString = f"""(
 )"""
 """Condition: the checkpoint names the user, under whatever key, and no other user."""
 
-# Of the threads whose metadata names nobody: those that no record is of either.
+# Threads without a user in their metadata and without a record.
 _NOBODYS: LiteralString = f"""
     WITH nobodys AS MATERIALIZED (
         SELECT thread_id FROM {{checkpoints}} UNION SELECT thread_id FROM {{blobs}}
@@ -52,7 +53,7 @@ _NOBODYS: LiteralString = f"""
     LIMIT {{most}}
 """  # noqa: S608 - of literals
 
-# What is in a column, value by value: a name is not to be looked for within others.
+# Value by value: a name must not match within other values.
 _STATISTICS: LiteralString = """
     SELECT t.* FROM pg_stats AS t WHERE t::text LIKE ANY(%(patterns)s) OR EXISTS (
         SELECT FROM unnest(t.most_common_vals::text::text[] || t.histogram_bounds::text::text[]) AS seen
@@ -69,10 +70,10 @@ _STATISTICS_OF_NODES: LiteralString = """
 _CLEARED: LiteralString = "SELECT pg_clear_attribute_stats(%s, %s, %s, %s)"
 
 _SECONDS = 60
-"""Seconds that are spent on one table: of a very large one the receipt says that it could not be read."""
+"""Seconds for one table: a very large one is reported as not searched."""
 
 _MIN_WORDS = 16
-"""Characters of what is looked for word by word: less may stand in anything."""
+"""Least characters of a text to search for: a shorter one may occur anywhere."""
 
 _MAX_PHRASES = 2_000
 _MAX_THREADS = 10_000
@@ -83,15 +84,13 @@ _OF_OTHERS = "they may well say the same"
 
 @dataclass(frozen=True)
 class Traces:
-    """Evidence that would give away that something was not erased.
+    """Evidence of erased data to search for.
 
     Args:
-        owner: The label of the owner.
-        user_id: The owner as runs name them.
-        keys: The keys of the records that were removed.
-        threads: The threads that were deleted.
-        said: What the records said.
-        whole: Whether all of the owner was erased.
+        owner: Label of the owner.
+        user_id: The owner's id in runs.
+        said: Texts of the removed records.
+        whole: Whether all data of the owner was erased.
     """
 
     owner: str
@@ -103,15 +102,15 @@ class Traces:
 
     @property
     def named(self) -> list[str]:
-        """Return the names that no value may be."""
+        """Return the ids that no value may equal."""
         return [*self.threads, *self.keys, *([self.owner, self.user_id] if self.whole else [])]
 
     def patterns(self) -> list[str]:
-        """Return what a row that is nobody's must not be like: the user as JSON has them, and what they said."""
+        """Return the LIKE patterns that no row without an owner may match: the user as JSON, and removed texts."""
         plain = [
             json.dumps({"user_id": self.user_id}, ensure_ascii=False, separators=(",", s))[1:-1] for s in (":", ": ")
         ]
-        # as text, a row doubles what its columns have of these
+        # a row as text doubles these characters
         in_rows = [form.replace("\\", "\\\\").replace('"', '""') for form in plain]
         named = [*plain, *in_rows, f"memory.{self.owner}."]
         return _patterns([*(named if self.whole else []), *self.threads, *phrases(self.said)])
@@ -119,12 +118,11 @@ class Traces:
 
 @dataclass(frozen=True)
 class TracesFound:
-    """Rows of a place that tell of what was erased.
+    """Number of rows in a place with traces of erased data.
 
     Args:
-        name: The place; it begins with `unread` if it is one that is not read.
-        rows: How many there are.
-        problem: Why it could not be read, or is not; empty where it was.
+        name: The place; starts with `unread` if it was not searched.
+        problem: Reason why it was not searched; empty if it was.
     """
 
     name: str
@@ -132,25 +130,11 @@ class TracesFound:
     problem: str = ""
 
 
-@runtime_checkable
-class TracedStore(Protocol):
-    """A store that can look through all that its database has."""
-
-    async def atraces(self, traces: Traces) -> list[TracesFound]:
-        """Return what each table has of something that was erased, and what is not looked at."""
-
-
 async def find_traces(conn: AsyncConnection[DictRow], traces: Traces) -> list[TracesFound]:
-    """Look at every row of every table, and at what the planner keeps of them.
+    """Search every row of every table, and the planner's statistics, for traces of erased data.
 
-    Rows of other owners and of other threads are theirs: they may well say the same.
-
-    Args:
-        conn: An autocommit connection of the role that owns the tables.
-        traces: What is looked for.
-
-    Returns:
-        What each table has, and what was not looked at, each place by its name.
+    Rows of other owners and threads do not count: they may well have the same text. The connection is in
+    autocommit, of the role that owns the tables. Places that were not searched are in the result too.
     """
     tables = await (await conn.execute(_TABLES)).fetchall()
     nobodys, found = await _nobodys_threads(conn, tables, traces)
@@ -177,7 +161,7 @@ async def find_traces(conn: AsyncConnection[DictRow], traces: Traces) -> list[Tr
 async def _nobodys_threads(
     conn: AsyncConnection[DictRow], tables: Sequence[DictRow], traces: Traces
 ) -> tuple[list[str], list[TracesFound]]:
-    """Return the threads that name nobody, in which only what was said is looked for, and the remark that says so."""
+    """Return the threads without an owner, which are searched for removed texts alone, and a remark about them."""
     threads: list[str] = []
     places = {(table["schema"], table["name"]) for table in tables}
     for schema in sorted({table["schema"] for table in tables if "metadata" in (table["marks"] or [])}):
@@ -204,7 +188,7 @@ async def _nobodys_threads(
 
 
 async def _in_statistics(conn: AsyncConnection[DictRow], traces: Traces) -> list[TracesFound]:
-    """Look at the samples that the planner keeps, and have those taken anew that name what is gone."""
+    """Search the planner's statistics, and renew those with traces."""
     asked = {"exact": traces.named, "patterns": _patterns(phrases(traces.said))}
     if traces.whole:
         asked["patterns"].append(f"%memory.{_escaped(traces.owner)}.%")
@@ -221,7 +205,7 @@ async def _in_statistics(conn: AsyncConnection[DictRow], traces: Traces) -> list
 
 
 async def _sample_anew(conn: AsyncConnection[DictRow], sample: DictRow) -> None:
-    """Have the planner take another sample of a column. What it may not is found there afterwards."""
+    """Renew the planner's statistics of a column. A failure shows in the search that follows."""
     place = [sample[name] for name in ("schemaname", "tablename", "attname", "inherited")]
     table, column = Identifier(*place[:2]), Identifier(place[2])
     with suppress(Error):
@@ -248,7 +232,7 @@ async def _counted(conn: AsyncConnection[DictRow], name: str, query: SQL | Compo
 def _asked(
     place: Identifier, marks: Sequence[str], traces: Traces, nobodys: Sequence[str]
 ) -> tuple[Composed, dict[str, Any]]:
-    """Return the statement that counts the traces in a table, by the columns that say whose a row is."""
+    """Return the statement that counts the traces in a table, by the columns that name an owner."""
     values = {
         "owner": traces.owner,
         "user": traces.user_id,
@@ -274,7 +258,7 @@ def _asked(
 
 
 def phrases(said: Sequence[str], most: int | None = _MAX_PHRASES) -> list[str]:
-    """Return pieces of what was said that are long enough to be nobody else's, as any encoding of JSON has them.
+    """Return pieces of texts that are long enough to be unique, and that every encoding of JSON leaves unchanged.
 
     >>> phrases(['I keep a "zebrafish" in the blue tank', "Yes."])
     [' in the blue tank']
@@ -291,7 +275,7 @@ def phrases(said: Sequence[str], most: int | None = _MAX_PHRASES) -> list[str]:
 
 
 def _patterns(exact: Sequence[str]) -> list[str]:
-    """Return what a row is like that has one of some texts; columns of bytes are shown in hexadecimal."""
+    """Return LIKE patterns for rows with any of some texts, plain or in the hexadecimal form of bytes."""
     forms = [form for one in exact for form in (one, one.encode("utf-8", "surrogatepass").hex())]
     return [f"%{_escaped(form)}%" for form in forms]
 

@@ -1,7 +1,7 @@
-"""Pages of an owner's records, the latest first: from a store that reads no more than a page, or from any other.
+"""Pages of an owner's records, the latest first, from a store that lists by itself or from any other.
 
-A page goes on behind a place, which no write moves: when a record was first believed, its namespace and its key. So
-what is written meanwhile neither repeats nor hides a record on the pages that follow.
+A page begins behind a place that no write moves: the record's first date, its namespace and its key. So a write in
+between neither repeats nor hides a record on the pages that follow.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, LiteralString, NamedTuple, Protocol, runtime_checkable
+from typing import Any, LiteralString, NamedTuple
 
 from langgraph.store.base import BaseStore, Item
 from langgraph.store.memory import InMemoryStore
@@ -20,9 +20,10 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from react_mem.memory.model.namespaces import Namespace, meta_namespace, owner_namespace, owner_of
+from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.owned import WHOLE, everything
-from react_mem.memory.store.sealing.sealed_entries import opened_text
+from react_mem.memory.store.sealing.sealed_entries import SEALED, opened_value
 from react_mem.memory.store.stored_text import storable
 from react_mem.memory.store.transactions import REVISION
 from react_mem.memory.store.wall import has_wall, walled
@@ -37,7 +38,7 @@ UTC_TEXT: LiteralString = """
             THEN to_char((s.value ->> 'created_at')::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
         ELSE coalesce(s.value ->> 'created_at', '') END COLLATE "C"
 """
-"""Time at which a record `s` was first believed, in UTC, as text."""
+"""Creation time of a record `s` in UTC, as text."""
 
 # One pass over the owner's records counts those that are meant and finds the first of them; only these are read whole.
 _LISTED: LiteralString = f"""
@@ -66,16 +67,16 @@ _LISTED: LiteralString = f"""
 _REVISION: LiteralString = "SELECT o.revision FROM memory_owners o WHERE o.owner = %s"
 
 _AHEAD = 1
-"""Records that are read beyond a page: whether there is another."""
+"""Records read beyond a page, which shows if there is another page."""
 
 
 class ListPlace(NamedTuple):
     """Position of a record in a list.
 
     Args:
-        at: When it was first believed, in UTC, as text.
+        at: The record's creation time in UTC, as text.
         prefix: Its namespace, the labels joined by dots.
-        key: The key of its row: of a sealed record not its own.
+        key: The key of its row: for an encrypted record not its own.
     """
 
     at: str
@@ -88,12 +89,12 @@ class Wanted:
     """Conditions on the records of a list.
 
     Args:
-        namespaces: Where they are, of one owner.
-        kinds: Their kinds; None for all.
-        without: Kinds that are left out.
-        current: Whether they are believed; None for either. What may be over by its own date is among both.
+        namespaces: Namespaces, of one owner.
+        kinds: Kinds; None for all.
+        without: Excluded kinds.
+        current: Whether the records are believed; None for either. Facts with an end date are among both.
         session_id: The conversation; None for any.
-        origins: Who vouches for them; None for anybody. A store that cannot tell returns them all.
+        origins: Origins; None for any. A store that cannot tell ignores this.
     """
 
     namespaces: Sequence[Namespace]
@@ -105,11 +106,11 @@ class Wanted:
 
 
 class Listed(NamedTuple):
-    """Part of a list.
+    """Page of a list.
 
     Args:
         items: The records, each with its place.
-        total: How many there are altogether.
+        total: The number of records of the whole list.
         more: Whether others follow.
     """
 
@@ -118,57 +119,24 @@ class Listed(NamedTuple):
     more: bool
 
 
-@runtime_checkable
-class ListedStore(Protocol):
-    """A store that lists an owner's records page by page, and knows how often an owner's have changed."""
-
-    async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed | None:
-        """Return the next records; None where all of them have to be read for it.
-
-        Args:
-            wanted: Which records.
-            behind: The place behind which to begin; None for the first.
-            limit: Records at most.
-        """
-
-    async def arevision(self, owner: str) -> str | None:
-        """Return what changes with every write of an owner; None where that is not known.
-
-        Args:
-            owner: The owner's label.
-        """
-
-
 async def listed(store: BaseStore, user_id: str, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed:
-    """Return the next of an owner's records, the latest first.
+    """Return the next of an owner's records behind a place (None for the first page), the latest first.
 
-    Args:
-        store: The store. One that cannot list reads all of the owner's records for each page.
-        user_id: The owner.
-        wanted: Which records.
-        behind: The place behind which to begin; None for the first.
-        limit: Records at most.
+    A store that cannot list reads all of the owner's records for each page.
     """
-    if isinstance(store, ListedStore):
-        found = await store.alisted(wanted, behind, limit)
-        if found is not None:
-            return found
+    if (found := await capabilities(store).alisted(wanted, behind, limit)) is not None:
+        return found
     items = await everything(store, user_id)
     return await asyncio.to_thread(_listed, items, wanted, behind, limit)
 
 
 async def revision_of(store: BaseStore, user_id: str) -> str:
-    """Return what changes with every write of an owner's memory, the same in all processes.
+    """Return a token that changes with every write of an owner's memory, the same in all processes.
 
-    Args:
-        store: The store. Of one that does not count, it is told from the steps that memory has done and from what was
-            written last.
-        user_id: The owner.
+    On a store without revisions it comes from memory's own steps and from the last write.
     """
-    if isinstance(store, ListedStore):
-        known = await store.arevision(owner_of(owner_namespace(user_id)))
-        if known is not None:
-            return known
+    if (known := await capabilities(store).arevision(owner_of(owner_namespace(user_id)))) is not None:
+        return known
     done = await store.aget(meta_namespace(user_id), REVISION, refresh_ttl=False)
     # PostgreSQL answers with what was written last, LangGraph's InMemoryStore with what was written first
     room = WHOLE if isinstance(store, InMemoryStore) else 1
@@ -178,12 +146,12 @@ async def revision_of(store: BaseStore, user_id: str) -> str:
 
 
 def latest_first(items: Iterable[Item]) -> list[Item]:
-    """Return records in the order in which they are listed page by page."""
+    """Return records in the order of the pages."""
     return sorted(items, key=place_of, reverse=True)
 
 
 def place_of(item: Item) -> ListPlace:
-    """Return where a record stands in a list, of a store that keeps it under its own key."""
+    """Return the position of a record in a list, for a store that keeps each record under its own key."""
     return ListPlace(_in_utc(str(item.value.get("created_at") or "")), ".".join(item.namespace), item.key)
 
 
@@ -196,16 +164,9 @@ async def read_listed(
     omit_expired: bool,
     key: OwnerKey | None = None,
 ) -> tuple[list[DictRow], list[ListPlace], int]:
-    """Return rows of a page, their values as text, and one more where there is more; where they stand; how many there
-    are altogether.
+    """Return the rows of a page (one more if others follow), their places, and the total.
 
-    Args:
-        conn: A connection.
-        wanted: Which records.
-        behind: The place behind which to begin.
-        limit: Records at most.
-        omit_expired: Whether what has expired is left out.
-        key: The owner's key, where records may be sealed.
+    The values are text. `key` is the owner's key, where records may be encrypted.
     """
     owner, sessions = owner_of(wanted.namespaces[0]), None
     if wanted.session_id is not None:
@@ -232,25 +193,13 @@ async def read_listed(
 
 
 def page_of(places: Sequence[ListPlace], items: Sequence[Item], total: int, limit: int) -> Listed:
-    """Return a page of what was read for it.
-
-    Args:
-        places: Where the records stand.
-        items: The records.
-        total: How many there are altogether.
-        limit: Records at most.
-    """
+    """Return a page from the records that were read for it."""
     together = list(zip(places, items, strict=True))
     return Listed(together[:limit], total, len(together) > limit)
 
 
 async def read_revision(conn: AsyncConnection[DictRow], owner: str) -> str:
-    """Return an owner's revision; empty of who has nothing.
-
-    Args:
-        conn: A connection.
-        owner: The owner's label.
-    """
+    """Return an owner's revision; "0" for an owner without rows."""
     async with walled(conn, [owner]):
         found = await conn.execute(_REVISION, (owner,))
     row = await found.fetchone()
@@ -280,7 +229,7 @@ def _is_wanted(item: Item, wanted: Wanted) -> bool:
 
 
 def _in_utc(at: str) -> str:
-    """Return a time in the form in which the database compares it."""
+    """Return a time in the form that the database compares."""
     if at.endswith("Z"):
         return at[:-1]
     try:
@@ -293,13 +242,13 @@ def _in_utc(at: str) -> str:
 # Records with what they are linked with, by an index of what a record names.
 
 _MOST = 2_000
-"""Records that one step of a read follows, the latest: what everything leads to says little about any of it."""
+"""Records that one step follows at most, the latest: a record that everything leads to says little."""
 
 FIELDS = (
     *("source_ids", "linked_steps", "depends_on", "needs", "superseded_by", "links", "episodes", "task_preferences"),
     "alike",
 )
-"""The fields of a record that name others, as the function `memory_target_keys` of the database has them."""
+"""The fields of a record that name others, as in the database's function `memory_target_keys`."""
 
 _ROW = ("id", "kind", "level", "session_id", "turn", "created_at", *FIELDS)
 """The fields that the function `memory_linked` of the database returns, behind the prefix."""
@@ -311,34 +260,15 @@ _WITHIN: Mapping[LiteralString, LiteralString] = {
     _LINKED: "SELECT memory_linked_within(%s, %s, %s, %s)::text AS found",
     _SEALED: "SELECT memory_linked_sealed_within(%s, %s, %s, %s)::text AS found",
 }
-"""Statements that take their places behind a wall: see `row_security`."""
-
-
-@runtime_checkable
-class LinkedStore(Protocol):
-    """A store that finds what records are linked with without reading all of an owner's."""
-
-    async def alinked(
-        self, namespaces: Sequence[Namespace], ids: Sequence[str]
-    ) -> list[tuple[Namespace, dict[str, Any]]]:
-        """Return some records with all that their links are derived from, texts left out.
-
-        Args:
-            namespaces: Where an owner's records are.
-            ids: The records.
-        """
+"""The same statements behind a wall: see `row_security`."""
 
 
 async def read_linked(
     conn: AsyncConnection[DictRow], namespaces: Sequence[Namespace], ids: Sequence[str], key: OwnerKey | None = None
 ) -> list[tuple[Namespace, dict[str, Any]]]:
-    """Return some records with all that their links are derived from: see `LinkedStore`.
+    """Return records by id with the fields that their links come from.
 
-    Args:
-        conn: A connection.
-        namespaces: Where an owner's records are.
-        ids: The records.
-        key: The owner's key, where they may be sealed.
+    `key` is the owner's key, where records may be encrypted.
 
     Raises:
         SealError: If one does not open.
@@ -369,5 +299,5 @@ def _opened(row: list[Any], key: OwnerKey) -> list[Any]:
     *fields, stored, sealed = row
     if sealed is None:
         return fields
-    _, value = opened_text(key, row[0], stored, sealed)
+    _, value = opened_value(key, row[0], stored, {SEALED: sealed})
     return [row[0], *(value.get(name) for name in _ROW)]

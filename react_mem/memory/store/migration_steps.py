@@ -1,14 +1,14 @@
-"""Migrations beside reading and writing: in steps, each of which goes on where an interrupted process left it.
+"""Online migrations: steps that run beside reads and writes, each resumed after an interruption.
 
-A file has steps where lines such as `-- step: batches` divide it. Kinds of steps:
+A file has steps if lines such as `-- step: batches` divide it. Kinds of steps:
 
-- `batches`: a statement that changes the next rows and returns the `place` up to which it came, until it returns
-  nothing. Each batch is a transaction with the place that it came to.
-- `index`: a `CREATE INDEX CONCURRENTLY name`. What an interrupted one left behind is dropped and built again.
-- `transaction`: statements that are done at once. Who holds a table is waited for only briefly, since everybody else
-  waits behind; then it is tried again.
+- `batches`: a statement that changes the next rows and returns the `place` that it reached, until it returns nothing.
+  Each batch is a transaction that also stores the place.
+- `index`: a `CREATE INDEX CONCURRENTLY name`. The invalid index of an interrupted one is dropped and built again.
+- `transaction`: statements in one transaction. It waits for a lock on a table only briefly, since all others queue
+  behind it, and then tries again.
 
-Several processes may run them: a step's row in `memory_migration_steps` is what they queue for, and no other lock.
+Several processes may run them: they queue for a step's row in `memory_migration_steps`, and for no other lock.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _QUOTED_OR_END = re.compile(r"\$(\w*)\$.*?\$\1\$|'(?:[^']|'')*'|--[^\n]*|;", re.
 _INDEX = re.compile(r"INDEX CONCURRENTLY (\w+)")
 
 _WAIT, _LONGEST_WAIT = 0.2, 2.0
-"""Seconds for which everybody else may have to wait behind a change that waits for a table, doubled each time: a vacuum
-of the server's own accord gives way after one second."""
+"""Seconds that others may have to queue behind a change that waits for a table, doubled each time: an autovacuum gives
+way after one second."""
 _PAUSE, _LONGEST_PAUSE = 0.2, 5.0
-"""Seconds until a change that did not get its table is tried again, doubled each time."""
+"""Seconds between two attempts, doubled each time."""
 _PATIENCE = 600.0
-"""Seconds in which it is tried."""
+"""Seconds of all attempts together."""
 _POLL = 0.5
-"""Seconds after which it is looked at again whether another process has built an index."""
+"""Seconds between two looks at an index that another process builds."""
 
 _TAKE = "SELECT step, place FROM memory_migration_steps WHERE v = %s FOR UPDATE"
 # In one statement: what belongs together is of one time. Who builds an index holds this lock on the table; so does a
@@ -65,12 +65,7 @@ log = logging.getLogger(__name__)
 
 
 class MigrationStep(NamedTuple):
-    """Step of a migration.
-
-    Args:
-        kind: How it is run.
-        text: Its SQL.
-    """
+    """Step of a migration: its kind and its SQL."""
 
     kind: str
     text: str
@@ -83,25 +78,22 @@ def steps_of(text: str) -> list[MigrationStep]:
 
 
 def has_steps(text: str) -> bool:
-    """Return whether a file is run beside reading and writing."""
+    """Return true if a file is an online migration."""
     return _STEP.search(text) is not None
 
 
 def at_once(text: str) -> str:
-    """Return a file as it is run in one transaction, in which nothing can be built concurrently.
-
-    Of a file of steps these are the ones that are needed where there are no rows.
-    """
+    """Return a file's SQL for one transaction on empty tables: without batches, and without CONCURRENTLY."""
     if has_steps(text):
         text = "".join(step.text for step in steps_of(text) if step.kind != "batches")
     return text.replace("CONCURRENTLY ", "")
 
 
 def statements_of(text: str) -> list[str]:
-    """Return the statements of a text of SQL: a cluster passes on what is sent together as a whole.
+    r"""Split a text of SQL into statements: Citus propagates a multi-statement string as a whole.
 
-    >>> statements_of("SELECT ';'; -- one; two\\nDO $$ BEGIN; END $$;")
-    ["SELECT ';';", '-- one; two\\nDO $$ BEGIN; END $$;']
+    >>> statements_of("SELECT ';'; -- one; two\nDO $$ BEGIN; END $$;")
+    ["SELECT ';';", '-- one; two\nDO $$ BEGIN; END $$;']
     """
     ends = [match.end() for match in _QUOTED_OR_END.finditer(text) if match[0] == ";"]
     parts = [text[start:end].strip() for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
@@ -109,38 +101,28 @@ def statements_of(text: str) -> list[str]:
 
 
 async def run_steps(conn: Connection, number: int, text: str) -> None:
-    """Run what is left of a file of steps, and record it as done.
-
-    Args:
-        conn: An autocommit connection.
-        number: The file's number.
-        text: The file.
-
-    Raises:
-        DatabaseUnavailable: If others held a table all the time.
-    """
+    """Run the remaining steps of a file on an autocommit connection, and record the file as done: see `patiently`."""
     await conn.execute("INSERT INTO memory_migration_steps (v) VALUES (%s) ON CONFLICT DO NOTHING", (number,))
     found = await (await conn.execute("SELECT step FROM memory_migration_steps WHERE v = %s", (number,))).fetchone()
     assert found is not None  # noqa: S101 - it stays
     for place, step in list(enumerate(steps_of(text)))[found["step"] :]:
         run = {"batches": _run_batches, "index": _build, "transaction": _run_at_once}[step.kind]
         await run(conn, number, place, step.text)
-    # the row stays: who comes late finds that nothing is left
+    # the row stays: a late process finds nothing left to do
     await conn.execute("INSERT INTO memory_migrations (v) VALUES (%s) ON CONFLICT DO NOTHING", (number,))
 
 
 async def patiently(
     conn: Connection, queue: Callable[[], Awaitable[object]], work: Callable[[], Awaitable[_Result]]
 ) -> _Result:
-    """Do something in a transaction that waits for others' locks only briefly; if it does not get them, do it again.
+    """Run a transaction that waits for locks only briefly, and run it again until it gets them.
+
+    A table that stays locked raises DatabaseUnavailable.
 
     Args:
         conn: An autocommit connection.
         queue: Waits for other migrations, however long they take.
-        work: What is to be done; it may be called again.
-
-    Raises:
-        DatabaseUnavailable: If others held a table all the time.
+        work: The work; it may be called again.
     """
     give_up, pause, wait = time.monotonic() + _PATIENCE, _PAUSE, _WAIT
     while True:
@@ -215,7 +197,7 @@ async def _build(conn: Connection, number: int, place: int, text: str) -> None:
 
 
 async def _drop_left_behind(conn: Connection, table: str, name: str) -> None:
-    """Drop an index that nobody builds any more; it may have been finished just now."""
+    """Drop the invalid index of a dead process, unless it was just finished."""
 
     async def drop() -> None:
         await conn.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE".encode())  # the database's own spelling

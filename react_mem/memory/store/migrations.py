@@ -1,12 +1,12 @@
-"""The database's tables: LangGraph's own migrations and ours, applied in one transaction by one process at a time.
+"""The database's tables: LangGraph's migrations and ours, applied in one transaction by one process at a time.
 
-The tables are those of `AsyncPostgresStore` and `AsyncPostgresSaver`, with their version tables, so that a database
-they made is adopted and stays usable by them.
+The tables are those of `AsyncPostgresStore` and `AsyncPostgresSaver`, with their version tables, so that a
+database they made is adopted and stays usable by them.
 
-Ours are the files of `schema/`, run in the order of their numbers (0 to 18 were single statements once: a number that
-has no file belongs to the next file, or is superseded by it). A released file is never edited, renamed or deleted: a
-change is a new file. A function whose columns change is dropped and created there. A file of steps (see
-`migration_steps`) is run beside reading and writing where there may be rows, and with all others where there are none.
+Ours are the files of `schema/`, run in the order of their numbers (0 to 18 were single statements once: a
+number without a file belongs to the next file, or is superseded by it). A released file is never edited,
+renamed or deleted: a change is a new file. A function with changed columns is dropped and created there. A
+file of steps (see `migration_steps`) runs online where there may be rows, and with all others on empty tables.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from react_mem.memory.store.migration_steps import at_once, has_steps, patiently
 Connection = AsyncConnection[DictRow]
 
 _OLDEST_PGVECTOR = (0, 8)
-"""The first that goes on searching an index until enough rows have passed a filter."""
+"""The first with iterative index scans, which go on until enough rows have passed a filter."""
 
 _MIGRATION_LOCK = 0x7265_6163_746D_656D
-"""`reactmem`: what starting processes queue for."""
+"""`reactmem`: advisory lock of a migration."""
 
 
 def _read_migrations() -> tuple[tuple[int, str], ...]:
@@ -44,7 +44,7 @@ def _read_migrations() -> tuple[tuple[int, str], ...]:
 
 
 MIGRATIONS = _read_migrations()
-"""The files of `schema/`, by their numbers. A database has run all up to the highest number that it has recorded."""
+"""The files of `schema/` by number. A database has run all up to the highest number that it has recorded."""
 
 _VECTORS_TABLE = """
     CREATE TABLE IF NOT EXISTS store_vectors (
@@ -62,19 +62,14 @@ _VECTORS_TABLE = """
 
 @dataclass(frozen=True)
 class StoredEmbedding:
-    """Embedding model and dimensions of the vectors in a database.
-
-    Args:
-        name: The model that made them; None in a database that the stock store made.
-        dims: Their length.
-    """
+    """Embedding model (None in a database of LangGraph's own store) and dimensions of a database's vectors."""
 
     name: str | None
     dims: int
 
 
 async def stored_embedding(conn: Connection) -> StoredEmbedding | None:
-    """Return what made the vectors of this database, or None if it has no place for vectors yet."""
+    """Return the embedding model of this database, or None if it has no table for vectors yet."""
     dims = await _vector_dims(conn)
     if dims is None:
         return None
@@ -85,11 +80,7 @@ async def stored_embedding(conn: Connection) -> StoredEmbedding | None:
 
 
 def check_embedding(stored: StoredEmbedding | None, requested: EmbeddingModel) -> None:
-    """Refuse a model that did not make the vectors of the database: its distances to them mean nothing.
-
-    Raises:
-        EmbeddingMismatch: If the models differ; the message says how to go back and how to move on.
-    """
+    """Raise EmbeddingMismatch for a model that did not make the database's vectors: they are not comparable."""
     if stored is None or (stored.dims == requested.dims and stored.name in (None, requested.name)):
         return
     name = stored.name or "an unrecorded model"
@@ -106,8 +97,7 @@ async def migrate(conn: Connection, model: EmbeddingModel, *, checkpoints: bool)
 
     Args:
         conn: An autocommit connection.
-        model: The model whose vectors will be kept.
-        checkpoints: Whether the checkpointer's tables are wanted too.
+        checkpoints: Whether to create the checkpointer's tables too.
 
     Raises:
         DatabaseUnavailable: If the database has no pgvector, or this user may not create tables.
@@ -118,15 +108,7 @@ async def migrate(conn: Connection, model: EmbeddingModel, *, checkpoints: bool)
 
 
 async def upgrade(conn: Connection, dims: int) -> None:
-    """Bring the tables of a database up to date that holds vectors, whatever model made them.
-
-    Args:
-        conn: An autocommit connection.
-        dims: The vectors' length.
-
-    Raises:
-        DatabaseUnavailable: If the database's pgvector is too old, or this user may not create tables.
-    """
+    """Bring the tables of a database with vectors of `dims` dimensions up to date, of any model: see `migrate`."""
     with _privileges_told():
         await _bring_up_to_date(conn, dims, None, checkpoints=False)
 
@@ -170,19 +152,14 @@ async def _apply_theirs(conn: Connection, dims: int, *, checkpoints: bool) -> No
         await _apply(conn, "checkpoint_migrations", enumerate(AsyncPostgresSaver.MIGRATIONS))
     await _apply(conn, "store_migrations", enumerate(STORE_MIGRATIONS))
     await _create_extension(conn)
-    # The stock store's three, but for the index, which ours would drop.
+    # LangGraph's three, without its index, which ours would drop.
     vectors = ("SELECT 'the extension'", of_dims(_VECTORS_TABLE, dims), "SELECT 'none'")
     await _apply(conn, "vector_migrations", enumerate(vectors))
 
 
 def of_dims(statement: str, dims: int) -> str:
-    """Return a statement for vectors of a length.
-
-    Args:
-        statement: SQL with `{dims}` and `{inline}`.
-        dims: The length.
-    """
-    # 1,500 bytes for what is not a vector: a piece of text has 100 words, of 8 bytes each
+    """Return SQL with `{dims}` and `{inline}` filled in for vectors of some dimensions."""
+    # 1,500 bytes beside the vector: a piece of text has 100 words, of 8 bytes each
     return statement.replace("{dims}", str(int(dims))).replace("{inline}", str(min(8_160, 2 * int(dims) + 1_500)))
 
 
@@ -217,7 +194,7 @@ async def _extension_version(conn: Connection) -> str | None:
 async def _apply(
     conn: Connection, table: str, migrations: Iterable[tuple[int, str]], *, has_rows: bool = False
 ) -> tuple[int, str] | None:
-    """Run what a database lacks; where it has rows, up to what is run beside reading and writing, and return that."""
+    """Apply the missing migrations in order; in a database with rows, stop at the first online one and return it."""
     if not await table_exists(conn, table):
         await conn.execute(SQL("CREATE TABLE {} (v INTEGER PRIMARY KEY)").format(Identifier(table)))
     row = await (await conn.execute(SQL("SELECT max(v) AS v FROM {}").format(Identifier(table)))).fetchone()
@@ -238,7 +215,7 @@ async def _apply(
 
 
 async def table_exists(conn: Connection, table: str) -> bool:
-    """Return whether this schema has the table."""
+    """Return true if this schema has the table."""
     row = await (
         await conn.execute("SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = %s", (table,))
     ).fetchone()

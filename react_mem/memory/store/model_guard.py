@@ -1,10 +1,10 @@
 """Guard against comparing vectors of different models while a database moves from one to another.
 
-A process that was started before the move must not write vectors of the old model into it, nor search with them:
-vectors of two models may have the same length and yet nothing to do with each other.
+A process started before the move must neither write nor search vectors of the old model: vectors of two models
+may have the same length and still be incomparable.
 
-Who writes vectors writes them first and looks then, in the same transaction, whose vectors the database holds: who
-replaces them all keeps the table from being written while it does, so that the look comes before or after.
+A writer writes its vectors first and then checks the model, in the same transaction: the move locks the table
+against writes while it replaces all vectors, so the check comes before or after.
 """
 
 from __future__ import annotations
@@ -16,11 +16,7 @@ from react_mem.errors import EmbeddingMismatch
 
 
 async def check_model(conn: AsyncConnection[DictRow], model: str) -> None:
-    """Make sure that the database's vectors are of a model.
-
-    Raises:
-        EmbeddingMismatch: If they are of another.
-    """
+    """Raise EmbeddingMismatch if the database's vectors are not of a model."""
     row = await (await conn.execute("SELECT name FROM memory_embedding")).fetchone()
     if row is None or row["name"] != model:
         stored = row["name"] if row else "another model"

@@ -1,11 +1,13 @@
-"""Everything that belongs to one owner, as the store has it."""
+"""Reads of everything that belongs to one owner."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import LiteralString, NamedTuple
 
 from langgraph.store.base import BaseStore, GetOp, Item
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
 
 from react_mem.memory.model.namespaces import (
     ABANDONED,
@@ -16,136 +18,119 @@ from react_mem.memory.model.namespaces import (
     abandoned_namespace,
     decode,
     owner_namespace,
+    owner_of_path,
     terminal_namespace,
 )
+from react_mem.memory.store.capabilities import capabilities
+from react_mem.memory.store.wall import walled
 
 WHOLE = 1_000_000_000
-"""No owner has more items. Asked for at once, they are one snapshot; page by page, a write in between moves some."""
+"""Limit that no owner reaches. One read is a snapshot; page by page, a write in between moves some items."""
 
 
 _PAGE = 200
-"""Items read at once where they are read in parts."""
+"""Items a page."""
 
 
 _OWNERS = 500
-"""Owners who are listed at once."""
+"""Owners a page."""
+
+
+_READ_PAGE: LiteralString = """
+    SELECT s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at FROM store s
+    WHERE s.owner = %s AND (s.prefix = %s OR starts_with(s.prefix, %s)) AND (s.prefix, s.key) > (%s, %s)
+        AND (NOT %s OR s.expires_at IS NULL OR s.expires_at > now())
+    ORDER BY s.prefix, s.key LIMIT %s
+"""
 
 
 class OwnedPage(NamedTuple):
-    """Part of what an owner has.
+    """Page of an owner's items.
 
     Args:
         items: The items.
-        behind: The place to go on behind: a path, its labels joined by dots, and the key of a row, of a sealed item not
-            its own.
+        behind: The start of the next page: a path, its labels joined by dots, and the key of a row (for an encrypted
+            item not its own).
     """
 
     items: list[Item]
     behind: tuple[str, str]
 
 
-@runtime_checkable
-class PagedStore(Protocol):
-    """A store that can be read in parts, in an order that no write of other items changes."""
-
-    @property
-    def pages_by_key(self) -> bool:
-        """Return whether that is the order of the items' keys; of those that are sealed it is not."""
-
-    async def apage(self, namespace: Namespace, behind: tuple[str, str], limit: int) -> OwnedPage:
-        """Return the next items of a namespace and those below it, by their namespaces and the keys of their rows.
-
-        Args:
-            namespace: The namespace, of one owner.
-            behind: The place behind which to begin: that of the page before, at first two empty texts.
-            limit: Items at most.
-        """
+async def read_page(
+    conn: AsyncConnection[DictRow],
+    namespace: Sequence[str],
+    behind: tuple[str, str],
+    limit: int,
+    *,
+    omit_expired: bool,
+) -> tuple[list[DictRow], tuple[str, str]]:
+    """Return the next rows of an owner's namespace and those below it, values as text, and the place of the last."""
+    path = ".".join(namespace)
+    asked = (owner_of_path(path), path, f"{path}.", *behind, omit_expired, limit)
+    async with walled(conn, asked[:1]):
+        page = await conn.execute(_READ_PAGE, asked)
+    rows = await page.fetchall()
+    return rows, (rows[-1]["prefix"], rows[-1]["key"]) if rows else behind
 
 
 async def everything(store: BaseStore, user_id: str) -> list[Item]:
-    """Return every record of an owner: all scopes, and what waits to be extracted.
+    """Return every record of an owner in all scopes, and turns that wait for extraction, by namespace and key.
 
-    What has been set aside with a branch of a conversation is not among them: see `set_aside`.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-
-    Returns:
-        The items, in the order of their namespaces and keys.
+    Records set aside with an abandoned branch of a conversation are not among them: see `set_aside`.
     """
-    found = await store.asearch(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)
-    return sorted(filter(is_record, found), key=lambda item: (item.namespace, item.key))
+    return await _whole(store, owner_namespace(user_id))
 
 
 async def in_pages(store: BaseStore, user_id: str) -> AsyncIterator[Sequence[Item]]:
-    """Yield every record of an owner, as `everything` does, in parts; what is written meanwhile may be missing.
+    """Yield every record of an owner, like `everything`, in parts; concurrent writes may be missing.
 
-    The database does not know the order of keys that are sealed: there the places of all records are read first, and
-    then the records by these, so that of them too no more than a part is held.
+    The database does not know the order of encrypted keys: there the places of all records are read first, and then the
+    records by their places, so that only one part at a time is in memory.
     """
-    if not isinstance(store, PagedStore):
-        items = await everything(store, user_id)
-        for start in range(0, len(items), _PAGE):
-            yield items[start : start + _PAGE]
-        return
-    if store.pages_by_key:
-        async for page in _pages(store, owner_namespace(user_id)):
+    if capabilities(store).pages_by_key:
+        async for page in in_any_order(store, owner_namespace(user_id)):
             yield page
         return
-    places = [(item.namespace, item.key) async for page in _pages(store, owner_namespace(user_id)) for item in page]
-    places.sort()
+    pages = in_any_order(store, owner_namespace(user_id))
+    places = sorted([(item.namespace, item.key) async for page in pages for item in page])
     for start in range(0, len(places), _PAGE):
         ops = [GetOp(*place, refresh_ttl=False) for place in places[start : start + _PAGE]]
         yield [item for item in await store.abatch(ops) if isinstance(item, Item)]
 
 
 async def in_any_order(store: BaseStore, namespace: Namespace) -> AsyncIterator[Sequence[Item]]:
-    """Yield every record of a namespace in parts, in whatever order; what is written meanwhile may be missing.
-
-    Args:
-        store: The store, which holds no more than a part where it can be read so.
-        namespace: The namespace, of one owner.
-    """
-    if isinstance(store, PagedStore):
-        async for page in _pages(store, namespace):
-            yield page
-        return
-    found = [item for item in await store.asearch(namespace, limit=WHOLE, refresh_ttl=False) if is_record(item)]
-    for start in range(0, len(found), _PAGE):
-        yield found[start : start + _PAGE]
-
-
-async def _pages(store: PagedStore, namespace: Namespace) -> AsyncIterator[list[Item]]:
-    """Yield the records of a namespace of one owner in the order of the store."""
+    """Yield every record of one owner's namespace in parts, in any order; concurrent writes may be missing."""
     behind = ("", "")
-    while True:
-        page = await store.apage(namespace, behind, _PAGE)
+    while (page := await capabilities(store).apage(namespace, behind, _PAGE)) is not None:
         behind = page.behind
         if kept := [item for item in page.items if is_record(item)]:
             yield kept
         if len(page.items) < _PAGE:
             return
+    found = await _whole(store, namespace)
+    for start in range(0, len(found), _PAGE):
+        yield found[start : start + _PAGE]
+
+
+async def _whole(store: BaseStore, namespace: Namespace) -> list[Item]:
+    found = await store.asearch(namespace, limit=WHOLE, refresh_ttl=False)
+    return sorted(filter(is_record, found), key=lambda item: (item.namespace, item.key))
 
 
 async def set_aside(store: BaseStore, user_id: str) -> list[Item]:
-    """Return the records of an owner that belong to branches of conversations which are no longer followed."""
+    """Return the records of an owner that belong to abandoned branches of conversations."""
     found = await store.asearch(abandoned_namespace(user_id), limit=WHOLE, refresh_ttl=False)
     return sorted(found, key=lambda item: (item.namespace, item.key))
 
 
 async def bookmarks(store: BaseStore, user_id: str) -> list[Item]:
-    """Return which conversations the terminal would go on with for a user."""
+    """Return the conversations that the terminal would resume for a user."""
     return list(await store.asearch(terminal_namespace(user_id), limit=WHOLE, refresh_ttl=False))
 
 
 async def users_with(store: BaseStore, *scopes: str) -> list[str]:
-    """Return the users who have anything in some scopes, such as turns that wait.
-
-    Args:
-        store: The store.
-        scopes: The last part of a namespace each.
-    """
+    """Return the users who have items in some scopes, each the last label of a namespace, such as turns that wait."""
     users: dict[str, None] = {}
     for last in scopes:
         offset = 0
@@ -159,16 +144,5 @@ async def users_with(store: BaseStore, *scopes: str) -> list[str]:
 
 
 def is_record(item: Item) -> bool:
-    """Return whether an item of an owner is a record that is in force, and no bookkeeping."""
+    """Return true for a record in force: no bookkeeping, and no abandoned branch."""
     return item.namespace[2] not in (ABANDONED, LINKS, META)
-
-
-# A store that knows what its index lacks.
-
-
-@runtime_checkable
-class IndexedStore(Protocol):
-    """A store that knows which of its items its index holds nothing of."""
-
-    async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
-        """Return the keys of such items of one namespace and kind, in order, beginning behind a key."""

@@ -1,8 +1,7 @@
-"""The indexes of owners that a process has at hand: read once, and then kept up by what changed since.
+"""Cache of the owners' indexes in a process, updated with the changes since the last read.
 
-A read asks for the owner's revision in the round trip that it makes anyway, and what changed since the one at hand
-comes with the answer (see `owner_texts`). When all of them take more bytes than they may, those go that were not asked
-for longest.
+A read asks for the owner's revision in its own round trip, and gets the changes since the cached one with the answer
+(see `owner_texts`). When the cache exceeds its bytes, the least recently used indexes go.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from react_mem.memory import telemetry
 from react_mem.memory.index.entries import Entry, term_number
 from react_mem.memory.index.segments import NO_PLACE, NO_TIME, TextColumns
 from react_mem.memory.index.weights import microseconds
-from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.store.owner_texts import (
     COLUMNS,
     SIZES,
@@ -38,7 +36,7 @@ from react_mem.memory.store.owner_texts import (
     too_large,
     updated,
 )
-from react_mem.memory.store.sealing.store_seal import StoreSeal
+from react_mem.memory.store.sealing.row_codec import RowCodec
 from react_mem.memory.store.stored_text import entries_of_fields
 from react_mem.memory.store.wall import walled
 
@@ -58,17 +56,11 @@ _UNREAD: LiteralString = f"""
 
 
 _READ_AT_ONCE = 1_000
-"""Texts, so that what was read of many is kept, though something is written meanwhile."""
+"""Texts a read, so that progress is cached even while others write."""
 
 
 def unread_keys(known: OwnerTexts, prefix: str, without: Container[str]) -> list[str]:
-    """Return the keys of some items of a namespace whose words are not known.
-
-    Args:
-        known: The index.
-        prefix: The namespace.
-        without: Keys that are left out.
-    """
+    """Return the keys of some items of a namespace with unindexed words, except the keys in `without`."""
     texts = known.namespaces.get(prefix)
     if texts is None or not texts.unread.any():
         return []
@@ -83,18 +75,10 @@ def unread_keys(known: OwnerTexts, prefix: str, without: Container[str]) -> list
     return list(keys)
 
 
-def unread_statement(owner: str, prefix: str, keys: list[str]) -> tuple[LiteralString, tuple[str, str, list[str]]]:
-    """Return the statement that reads unread texts of items, and its parameters."""
-    return _UNREAD, (owner, prefix, keys)
-
-
 def with_words(known: OwnerTexts, prefix: str, rows: Sequence[DictRow]) -> OwnerTexts:
-    """Return an index with the words of what was unread. Blocking: some 0.1 ms a text.
+    """Return an index with the words of unindexed texts. Blocking: some 0.1 ms a text.
 
-    Args:
-        known: The index.
-        prefix: The namespace.
-        rows: The answer to `unread_statement`, in binary form.
+    `rows` is the answer to `_UNREAD`, in binary form.
     """
     texts = known.namespaces[prefix]
     for row in rows:  # one, or none where the items have gone
@@ -125,12 +109,9 @@ def _read(row: DictRow) -> TextColumns:
 
 
 def entries_of_text(value: Mapping[str, Any], name: str, names: Sequence[str]) -> list[Entry]:
-    """Return what the index holds of one text of an item.
+    """Return the index entries of one text of an item.
 
-    Args:
-        value: The item's value.
-        name: The text's field name.
-        names: Those of all of the item's texts: where a long one has no pieces, it stands for all of them.
+    `names` are the field names of all of the item's texts: a long text without pieces among them stands for all pieces.
     """
     found = {entry.field_name: entry for entry in entries_of_fields(value, [name])}
     if any(other.startswith(f"{name}#") for other in names):
@@ -139,28 +120,27 @@ def entries_of_text(value: Mapping[str, Any], name: str, names: Sequence[str]) -
 
 
 _INLINE_BYTES = 250_000
-"""Bytes that are made an index of at once, in 3 ms; more, beside the event loop."""
+"""Bytes that are indexed at once, in 3 ms; more go to a thread."""
 
 _INLINE_TEXTS = 2_000
-"""Texts of an owner that are changed at once: now and then a small change has most of them copied, which takes 5 ms a
-thousand; those of more, beside the event loop."""
+"""Texts of an owner up to which changes are applied at once: now and then most of them are copied, 5 ms a thousand."""
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 
 class OwnerIndexes:
-    """Indexes of the owners that were asked for last.
+    """Cache of indexes by owner, least recently used out first.
 
     Args:
         pool: Connections to the database.
-        limit: Texts of a namespace from which on it is left to the database.
-        max_bytes: Bytes of all that is at hand.
-        seal: Opens what is sealed. The database finds nothing in that: then no namespace is left to it.
+        limit: Texts of a namespace above which the database searches it.
+        max_bytes: Size of the cache.
+        codec: The codec of rows. The database can search no encrypted rows: then every namespace is cached.
     """
 
-    def __init__(self, pool: Pool, *, limit: int, max_bytes: int, seal: StoreSeal | None = None) -> None:
+    def __init__(self, pool: Pool, *, limit: int, max_bytes: int, codec: RowCodec) -> None:
         self._pool = pool
-        self._seal = seal
+        self._codec = codec
         self._limit = limit
         self._max_bytes = max_bytes
         self._kept: OrderedDict[str, OwnerTexts] = OrderedDict()
@@ -170,15 +150,15 @@ class OwnerIndexes:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all that is at hand."""
+        """Bytes of all cached indexes."""
         return self._nbytes
 
     def __len__(self) -> int:
-        """Return how many owners are at hand."""
+        """Return the number of cached owners."""
         return len(self._kept)
 
     def known(self, owner: str) -> OwnerTexts | None:
-        """Return what is at hand of an owner, which may have changed meanwhile."""
+        """Return the cached index of an owner, which may be stale."""
         return self._kept.get(owner)
 
     def forget(self, owner: str) -> None:
@@ -187,21 +167,16 @@ class OwnerIndexes:
             self._drop(known)
 
     async def load(self, owner: str) -> OwnerTexts:
-        """Return what is at hand of an owner, or read it; who asks meanwhile waits for the same reading.
+        """Return the cached index of an owner, or read it; concurrent callers share one read.
 
-        What was written after that began may not be in it: `take` sees to that.
+        Writes after the start of that read may be missing: `take` adds them.
         """
         if (known := self._kept.get(owner)) is not None:
             return known
         return await self._shared((owner, None), lambda: self._load(owner))
 
     async def take(self, known: OwnerTexts, rows: Sequence[DictRow]) -> OwnerTexts:
-        """Return the index with what changed.
-
-        Args:
-            known: What was known.
-            rows: The answer to its `changes_statement`, in binary form.
-        """
+        """Return the index with the changes of `rows`, the answer to its `changes_statement` in binary form."""
         if is_void(known, rows):
             self._drop(known)
             return await self.current(known.owner)
@@ -214,22 +189,17 @@ class OwnerIndexes:
         return await self._take(known.owner, known, rows, known.large)
 
     async def current(self, owner: str) -> OwnerTexts:
-        """Return an owner's index with all that has been written by now."""
+        """Return an owner's index with all writes until now."""
         starts = owner not in self._kept and (owner, None) not in self._readings
         known = await self.load(owner)
         return known if starts else await self.take(known, await self._ask(owner, self.changes(known)))
 
     def changes(self, known: OwnerTexts) -> tuple[LiteralString, dict[str, Any]]:
-        """Return the statement that reads what changed of what is known, and its parameters."""
-        return changes_statement(known.owner, known, sealed=self._seal is not None)
+        """Return the statement that reads the changes since an index, and its parameters."""
+        return changes_statement(known.owner, known, sealed=self._codec.seals)
 
     async def with_words(self, known: OwnerTexts, prefix: str) -> OwnerTexts:
-        """Return an index in which the words of a namespace's texts have been read, also of those without any yet.
-
-        Args:
-            known: The index.
-            prefix: The namespace.
-        """
+        """Return an index that has the words of all texts of a namespace."""
         if not unread_keys(known, prefix, ()):
             return known
         found = await self._shared((known.owner, prefix), lambda: self._read_words(known, prefix))
@@ -239,7 +209,7 @@ class OwnerIndexes:
     async def _read_words(self, known: OwnerTexts, prefix: str) -> OwnerTexts:
         gone: set[str] = set()
         while keys := unread_keys(known, prefix, gone):
-            rows = await self._ask(known.owner, unread_statement(known.owner, prefix, keys))
+            rows = await self._ask(known.owner, (_UNREAD, (known.owner, prefix, keys)))
             gone |= set(keys).difference(*(json.loads(row["keys"]) for row in rows))
             known = await asyncio.to_thread(with_words, known, prefix, rows)
             self._keep(known)
@@ -249,7 +219,7 @@ class OwnerIndexes:
         return known
 
     async def close(self) -> None:
-        """Stop reading."""
+        """Cancel the reads."""
         readings = list(self._readings.values())
         for task in readings:
             task.cancel()
@@ -259,7 +229,7 @@ class OwnerIndexes:
     async def _load(self, owner: str) -> OwnerTexts:
         telemetry.count("owner_index.reads", outcome="load")
         large: frozenset[str] = frozenset()
-        sealed = self._seal is not None
+        sealed = self._codec.seals
         rows = await self._ask(owner, changes_statement(owner, sealed=sealed))
         if is_cut_off(rows):
             sizes = {row["prefix"]: row["texts"] for row in await self._ask(owner, (SIZES, (owner,)))}
@@ -286,22 +256,19 @@ class OwnerIndexes:
             texts = await asyncio.to_thread(updated, owner, known, rows, large=large)
         else:
             texts = updated(owner, known, rows, large=large)
-        if self._seal is None:
+        if not self._codec.seals:
             texts = texts.without_large(self._limit)
         self._keep(texts)
         return texts
 
     async def _open(self, owner: str, known: OwnerTexts | None, rows: Sequence[DictRow]) -> None:
-        """Put in place of what is sealed what it is."""
-        seal = self._seal
-        if seal is None:
-            return
+        """Decrypt rows in place."""
 
         def own_keys(prefix: str) -> list[str]:
             texts = known.namespaces.get(prefix) if known is not None else None
             return [] if texts is None else list({texts.key(text) for text in texts.order.tolist()})
 
-        await seal.with_keys([owner], lambda keys: seal.opened_index(keys.get(owner), rows, own_keys))
+        await self._codec.with_keys([owner], lambda keys: self._codec.open_index(owner, rows, keys, own_keys))
 
     def _keep(self, texts: OwnerTexts) -> None:
         before = self._kept.get(texts.owner)
@@ -323,7 +290,7 @@ class OwnerIndexes:
     async def _shared(
         self, what: tuple[str, str | None], read: Callable[[], Coroutine[Any, Any, OwnerTexts]]
     ) -> OwnerTexts:
-        """Read something, or wait for who does so already."""
+        """Run a read, or wait for the same read that is under way."""
         if (task := self._readings.get(what)) is None:
             # in no caller's context: a turn may come to wait for what work behind turns began
             task = self._readings[what] = asyncio.create_task(read(), context=Context())
@@ -341,42 +308,3 @@ _opened: WeakSet[OwnerIndexes] = WeakSet()
 
 telemetry.observe("owner_index.bytes", lambda: ((each.nbytes, {}) for each in list(_opened)))
 telemetry.observe("owner_index.owners", lambda: ((len(each), {}) for each in list(_opened)))
-
-
-# Pages of all that an owner has, by the places of its rows: see `memory.store.owned.PagedStore`.
-
-_PAGE: LiteralString = """
-    SELECT s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at FROM store s
-    WHERE s.owner = %s AND (s.prefix = %s OR starts_with(s.prefix, %s)) AND (s.prefix, s.key) > (%s, %s)
-        AND (NOT %s OR s.expires_at IS NULL OR s.expires_at > now())
-    ORDER BY s.prefix, s.key LIMIT %s
-"""
-
-
-async def read_page(
-    conn: AsyncConnection[DictRow],
-    namespace: Sequence[str],
-    behind: tuple[str, str],
-    limit: int,
-    *,
-    omit_expired: bool,
-) -> list[DictRow]:
-    """Return the next rows of an owner's namespace and those below it, their values as text.
-
-    Args:
-        conn: A connection.
-        namespace: The namespace.
-        behind: The namespace and the key of the row behind which to begin.
-        limit: Rows at most.
-        omit_expired: Whether what has expired is left out.
-    """
-    path = ".".join(namespace)
-    asked = (owner_of_path(path), path, f"{path}.", *behind, omit_expired, limit)
-    async with walled(conn, asked[:1]):
-        page = await conn.execute(_PAGE, asked)
-    return await page.fetchall()
-
-
-def place_behind(rows: Sequence[DictRow], before: tuple[str, str]) -> tuple[str, str]:
-    """Return the place of the last of some rows; of none, the one before."""
-    return (rows[-1]["prefix"], rows[-1]["key"]) if rows else before

@@ -1,6 +1,6 @@
-"""Recalls, found in the owner's index that a process has at hand, and shown as the database holds them by then.
+"""Recalls from the cached index of an owner, with the records as the database has them now.
 
-Those that were written again between the two are scored again.
+Where a found record was written after the index was read, the recall is scored again.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from langgraph.store.base import Item
@@ -29,32 +29,26 @@ from react_mem.memory.store.calibration import Calibration, RecentRankings, dige
 from react_mem.memory.store.large_namespaces import LargeNamespaces
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_texts import OwnerTexts
-from react_mem.memory.store.reading import item_of, items_of, rows_of
-from react_mem.memory.store.sealing.store_seal import Keys, StoreSeal, both_keys
+from react_mem.memory.store.reading import rows_of
+from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, both_keys
 from react_mem.memory.store.stored_text import text_array
 from react_mem.memory.store.wall import walled
 
 # A recall that fails, asked again arm by arm: one that raises costs what it would have found, not the read.
 
-Found = TypeVar("Found")
-
 log = logging.getLogger(__name__)
 
 
-def arm_by_arm(ask: Callable[[RecallOp], Found], op: RecallOp, failure: Exception) -> tuple[Found, dict[Arm, str]]:
-    """Return what a recall finds by the arms that do not raise, and the causes of those that do.
+def _arm_by_arm(
+    ask: Callable[[RecallOp], RankedHits], op: RecallOp, failure: Exception
+) -> tuple[RankedHits, dict[Arm, str]]:
+    """Return the result of a recall by the arms that do not raise, and the causes of the others.
 
-    Args:
-        ask: Runs a recall.
-        op: A recall that fails when all of its arms are asked together.
-        failure: How it fails.
-
-    Raises:
-        Exception: The failure, where no arm is to blame for it.
+    A failing arm costs only its own results. Where no arm is to blame, `failure` is raised.
     """
     causes: dict[Arm, str] = {}
     kept: frozenset[Arm] = frozenset()
-    found: list[Found] = []
+    found: list[RankedHits] = []
     for arm in (arm for arm in Arm if arm in op.arms):
         trial = kept | {arm}
         try:
@@ -73,10 +67,10 @@ Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 Vector = NDArray[np.float32]
 
 _TRIES = 3
-"""Times that what is found is scored; what is written again each time is shown as it is then, where it was found."""
+"""Attempts at scoring; a record that is written again each time is shown in its last state."""
 
 _INLINE_TEXTS = 20_000
-"""Texts up to which a read scores them at once, within 5 ms; more, beside the event loop."""
+"""Texts that a read scores on the event loop, within 5 ms; more, in a thread."""
 
 _RECORDS = """
     WITH changed AS MATERIALIZED (
@@ -95,12 +89,12 @@ _RECORDS = """
 _OTHER_MODEL = "the memories have been re-embedded with another model since this process started"
 
 _Record = tuple[str, str, bool]
-"""Prefix and key of a record, and whether all of it is wanted, or just what a message's partner shows."""
+"""Prefix and key of a record, and whether all of it is read, or only the fields of a message's partner."""
 
 
 @dataclass
 class _AskedRecall:
-    """Answer to one recall, as far as it has come."""
+    """State of one recall."""
 
     op: RecallOp
     vector: Vector | None
@@ -117,7 +111,7 @@ class _AskedRecall:
         return ".".join(self.op.namespace)
 
     def begin(self, known: OwnerTexts, model: str) -> None:
-        """Take what is known of the namespace, and begin anew with what is read of what is found in it."""
+        """Start over with the present index of the namespace."""
         self.missing = {}
         self.shown.begin(None)
         self.texts, self.corpus = known.namespaces.get(self.prefix), None
@@ -125,7 +119,7 @@ class _AskedRecall:
             self.vector, self.missing[Arm.VECTOR] = None, _OTHER_MODEL
 
     def score(self, comparisons: Comparisons, calibration: Calibration, recent: RecentRankings) -> None:
-        """Find what there is."""
+        """Rank the texts of the namespace."""
         texts, vector, corpus = self.texts, self.vector, self.corpus
         if texts is None:
             return
@@ -144,18 +138,18 @@ class _AskedRecall:
             if corpus is None:
                 recent.add(texts, asked, ranking)
         except Exception as error:  # whatever is computed of a question
-            ranking, causes = arm_by_arm(ask, self.op, error)
+            ranking, causes = _arm_by_arm(ask, self.op, error)
             self.missing |= causes
         self.shown.begin(ranking)
 
     def next_records(self) -> list[_Record]:
-        """Return what is to be read next; nothing when enough has been found, or nothing is left."""
+        """Return the next records to read; none when enough was found or no candidate is left."""
         waiting = self.shown.advance()
         whole = [(self.prefix, hit.key, True) for hit, _ in waiting]
         return whole + [(self.prefix, key, False) for _, partners in waiting for key in partners]
 
     def take(self, records: Mapping[_Record, Item], calibration: Calibration) -> None:
-        """Take what was read, as far as it is there and is what was asked for."""
+        """Take the records that were read, if they still exist and match the question."""
 
         def partner(key: str) -> Mapping[str, Any] | None:
             return other.value if (other := records.get((self.prefix, key, False))) is not None else None
@@ -167,7 +161,7 @@ class _AskedRecall:
         )
 
     def recall(self) -> Recall:
-        """Return what was found."""
+        """Return the result."""
         return Recall(self.shown.found, {arm: cause for arm, cause in self.missing.items() if arm in self.op.arms})
 
 
@@ -176,11 +170,11 @@ class OwnerRecall:
 
     Args:
         pool: Connections to the database.
-        owners: The indexes.
-        large: The namespaces that none of them holds.
-        model: The name of the embedding model that the questions' vectors are of.
-        recent: What was found a while ago.
-        seal: Opens what is sealed.
+        owners: The cached indexes.
+        large: The namespaces that are too large for them.
+        model: The embedding model of the questions' vectors.
+        recent: Cached rankings.
+        codec: The codec of rows.
     """
 
     def __init__(
@@ -190,14 +184,14 @@ class OwnerRecall:
         large: LargeNamespaces,
         model: str,
         recent: RecentRankings,
-        seal: StoreSeal | None = None,
+        codec: RowCodec,
     ) -> None:
         self._pool = pool
         self._owners = owners
         self._large = large
         self._model = model
         self._recent = recent
-        self._seal = seal
+        self._codec = codec
 
     async def answer(
         self,
@@ -206,13 +200,13 @@ class OwnerRecall:
         known: Mapping[str, OwnerTexts],
         calibration: Calibration,
     ) -> list[Recall]:
-        """Return what recalls find.
+        """Return the results of recalls.
 
         Args:
             ops: The recalls.
-            vectors: The vectors of their questions' texts, in their order; None where one could not be embedded.
-            known: The index of each owner, as it was when this was asked.
-            calibration: What the cosines of the model mean.
+            vectors: The vectors of their questions, in their order; None where one could not be embedded.
+            known: The index of each owner at the start.
+            calibration: The meaning of the model's cosines.
         """
         answers = [_AskedRecall(op, vector, owner_of(op.namespace)) for op, vector in zip(ops, vectors, strict=True)]
         known = dict(known)
@@ -249,7 +243,7 @@ class OwnerRecall:
     async def _read(
         self, answers: Sequence[_AskedRecall], known: Mapping[str, OwnerTexts], calibration: Calibration
     ) -> set[str]:
-        """Read what was found, and return the owners of whom something of it has been written again since."""
+        """Read the candidates, and return the owners with a candidate that was written again meanwhile."""
         changed: set[str] = set()
         asked = list(answers)
         while True:
@@ -259,25 +253,21 @@ class OwnerRecall:
             asked = [answer for answer in asked if answer.shown.waiting]
             if not asked:
                 return changed
-            rows, read = await self._records(wanted, known)
+            rows = await self._records(wanted, known)
             there = {(row["prefix"], row["key"], row["whole"]) for row in rows}
             changed |= {owner_of_path(row["prefix"]) for row in rows if row["changed"]}
             changed |= {owner for owner, of_owner in wanted.items() if not there.issuperset(of_owner)}
-            records = {(row["prefix"], row["key"], row["whole"]): item for row, item in read}
+            # a record that has expired has no item
+            records = {(row["prefix"], row["key"], row["whole"]): row["item"] for row in rows if "item" in row}
             for answer in asked:
                 answer.take(records, calibration)
 
     async def _records(
         self, wanted: Mapping[str, Mapping[_Record, None]], known: Mapping[str, OwnerTexts]
-    ) -> tuple[list[DictRow], list[tuple[DictRow, Item]]]:
-        """Return the rows of records, by the items' own keys, and those with their items that have not expired."""
-        seal = self._seal
-        if seal is None:
-            rows = await self._rows({owner: list(records) for owner, records in wanted.items()}, known)
-            kept = [row for row in rows if row["value"] is not None]  # what has expired is not
-            return rows, list(zip(kept, await items_of(kept), strict=True))
+    ) -> list[DictRow]:
+        """Return the rows of records with the items' own keys and, unless expired, the items."""
 
-        async def read(keys: Keys) -> tuple[list[DictRow], list[tuple[DictRow, Item]]]:
+        async def read(keys: Keys) -> list[DictRow]:
             own: dict[tuple[str, str], str] = {}
             stored: dict[str, list[_Record]] = {}
             for owner, records in wanted.items():
@@ -287,11 +277,10 @@ class OwnerRecall:
                         own[prefix, row_key] = item
                         of_owner.append((prefix, row_key, whole))
             rows = await self._rows(stored, known)
-            kept = await seal.opened([row for row in rows if row["value"] is not None], keys)
-            named = [{**row, "key": own[row["prefix"], row["key"]]} for row in rows]
-            return named, [(row, item_of(row)) for row in kept]
+            await self._codec.open_items([row for row in rows if row["value"] is not None], keys)
+            return [{**row, "key": own[row["prefix"], row["key"]]} for row in rows]
 
-        return await seal.with_keys(wanted.keys(), read)
+        return await self._codec.with_keys(wanted.keys(), read)
 
     async def _rows(self, wanted: Mapping[str, Sequence[_Record]], known: Mapping[str, OwnerTexts]) -> list[DictRow]:
         rows: list[DictRow] = []

@@ -1,8 +1,8 @@
-"""Index of one owner, as a process keeps it, and the statement that reads it, or what changed of it.
+"""Index of one owner in a process, and the statement that reads it or its changes.
 
-Every write of an owner bumps the owner's revision in its own transaction, and leaves it in the rows that it writes. So
-what changed since a revision is found by an index, and all that there is, is what changed since none. Rows come packed
-in a few values: one by one, reading them would take ten times as long.
+Every write of an owner bumps the owner's revision in its own transaction, and stamps its rows with it. So an index of
+the database finds the changes since a revision; a first read asks for the changes since none. Rows come packed into a
+few values: one by one, reading would take ten times as long.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ AT_ONCE = 20_000
 """Texts that are read as one value a column: 20 MB. More are read in parts, so that no value is copied for long."""
 
 EVERY = 2**31 - 1
-"""As many as there are."""
+"""No limit."""
 
 _NOTHING = -1
-"""A revision before every other."""
+"""Revision before every other."""
 
 _BYTES_OF_AN_OWNER = 2_000
 
 _BYTES_BESIDE_A_VECTOR = 300
-"""Bytes that a text of thirty words takes, without its vector."""
+"""Bytes of a text of thirty words, without its vector."""
 
 _HEADER = 2
-"""Numbers before those of a vector in binary form, each of two bytes: its length, and one that is not used."""
+"""Two-byte numbers before those of a vector in binary form: its length, and an unused one."""
 
 _NONE = np.zeros(0, dtype=np.int64)
 
 _ARRAY_HEADER, _EMPTY_ARRAY = 5, 3
-"""Numbers before those of an array in binary form, each of four bytes, and all that one of nothing has."""
+"""Four-byte numbers before those of an array in binary form; all that an empty array has."""
 
 _EPOCH = 946_684_800_000_000
-"""Microseconds from 1970 to 2000, from where PostgreSQL counts."""
+"""Microseconds from 1970 to 2000, PostgreSQL's zero."""
 
 COLUMNS: LiteralString = """
     v.prefix, count(*) AS texts, json_agg(v.key)::text AS keys, json_agg(v.field_name)::text AS field_names,
@@ -56,7 +56,7 @@ COLUMNS: LiteralString = """
     string_agg(int8send(COALESCE(v.place, -1)), '') AS places,
     string_agg(timestamptz_send(COALESCE(v.said_at, '-infinity')), '') AS said_at
 """
-"""Rows of the index, `v`, packed; they are to be read in binary form."""
+"""Packed rows of the index, `v`; to be read in binary form."""
 
 _CHANGES: LiteralString = """
     WITH state AS MATERIALIZED (
@@ -83,7 +83,7 @@ _CHANGES: LiteralString = """
         GROUP BY v.prefix
     ) p
 """
-"""In one statement, so that the revision is that of the rows."""
+"""One statement, so that the revision is that of the rows."""
 
 # by the namespace alone rows are put together as they come; by a part as well they have to be sorted, on disk
 _AS_ONE: LiteralString = _CHANGES.format(columns=COLUMNS, group="v.prefix", nothing="")
@@ -95,7 +95,7 @@ SEALED_COLUMNS: LiteralString = """,
     string_agg(v.sealed_vector, '') AS sealed_vectors,
     string_agg(int4send(COALESCE(octet_length(v.sealed_vector), -1)), '') AS sealed_vector_sizes
 """
-"""Columns beside those, where rows may be sealed; those that are and those that are not come apart."""
+"""Further columns, where rows may be encrypted; encrypted and plain rows come apart."""
 
 _WITH_SEALED: Mapping[str, LiteralString] = {
     "columns": COLUMNS + SEALED_COLUMNS,
@@ -111,17 +111,17 @@ SIZES: LiteralString = "SELECT v.prefix, count(*) AS texts FROM store_vectors v 
 
 @dataclass(frozen=True)
 class OwnerTexts:
-    """Index of one owner at one revision. It never changes: what changed makes another.
+    """Immutable index of one owner at one revision.
 
     Args:
         owner: The owner.
-        model: What made the vectors.
-        epoch: Number of the index that it is of: when all is embedded anew, another begins.
-        started: When the server that it was read from started. One that took over, or was put back to a backup, may
-            have given revisions that were known to other writes.
+        model: The model of the vectors.
+        epoch: The number of the index; re-embedding everything begins another.
+        started: The start time of the server. A standby that took over, or a restored backup, may have given the same
+            revisions to other writes.
         revision: The owner's revision.
-        namespaces: What each namespace holds, by its prefix.
-        large: The prefixes of namespaces with more texts than are kept in a process.
+        namespaces: The texts of each namespace, by its prefix.
+        large: The prefixes of namespaces that are too large for a process.
     """
 
     owner: str
@@ -134,19 +134,19 @@ class OwnerTexts:
 
     @cached_property
     def nbytes(self) -> int:
-        """Bytes that it takes."""
+        """Its size in bytes."""
         return _BYTES_OF_AN_OWNER + sum(texts.nbytes for texts in self.namespaces.values())
 
     def within(self, path: str) -> list[str]:
-        """Return the prefixes of the namespaces at a path and below it that are kept here."""
+        """Return the prefixes of the namespaces at a path and below it that are in this index."""
         return [prefix for prefix in self.namespaces if _is_within(prefix, path)]
 
     def reaches_large(self, path: str) -> bool:
-        """Return whether one of the large namespaces is at a path or below it."""
+        """Return true if one of the large namespaces is at a path or below it."""
         return any(_is_within(prefix, path) for prefix in self.large)
 
     def without_large(self, limit: int) -> OwnerTexts:
-        """Return the same without the namespaces that have more texts than a limit."""
+        """Return the index without the namespaces that have more than `limit` texts."""
         large = {prefix for prefix, texts in self.namespaces.items() if len(texts) > limit}
         if not large:
             return self
@@ -154,7 +154,7 @@ class OwnerTexts:
         return replace(self, namespaces=kept, large=self.large | large)
 
     def follows(self, other: OwnerTexts) -> bool:
-        """Return whether this is what another has become, or as new."""
+        """Return true if this index is as new as another, or newer."""
         return (self.epoch, self.started, self.revision) >= (other.epoch, other.started, other.revision)
 
 
@@ -170,16 +170,16 @@ def changes_statement(
     texts: int = 0,
     sealed: bool = False,
 ) -> tuple[LiteralString, dict[str, Any]]:
-    """Return the statement that reads an owner's index, or what changed of what is known, and its parameters.
+    """Return the statement that reads an owner's index, or the changes since a known one, and its parameters.
 
     Its answer has to be read in binary form (see `updated`).
 
     Args:
         owner: The owner.
-        known: What is known; None reads everything.
+        known: The known index; None reads everything.
         large: The prefixes of namespaces that are not read.
-        texts: How many there are, where that is known to be more than `AT_ONCE`.
-        sealed: Whether rows may be sealed; they have to be opened then (see `memory.store.sealing`).
+        texts: The number of texts, if known to exceed `AT_ONCE`.
+        sealed: Whether rows may be encrypted; the caller decrypts them (see `memory.store.sealing`).
     """
     as_one, in_parts = (_SEALED_AS_ONE, _SEALED_IN_PARTS) if sealed else (_AS_ONE, _IN_PARTS)
     return in_parts if texts > AT_ONCE else as_one, {
@@ -194,11 +194,11 @@ def changes_statement(
 def updated(
     owner: str, known: OwnerTexts | None, rows: Sequence[DictRow], *, large: frozenset[str] = frozenset()
 ) -> OwnerTexts:
-    """Return the index as it is now. Blocking, in proportion to what changed.
+    """Return the present index. Blocking, in proportion to the changes.
 
     Args:
         owner: The owner.
-        known: What was known, as the statement was told; what `is_void` then says is no longer of use.
+        known: The index that the statement was given, not void (see `is_void`).
         rows: The answer to `changes_statement`.
         large: The prefixes of namespaces that were not read.
     """
@@ -224,12 +224,7 @@ def updated(
 
 
 def is_void(known: OwnerTexts, rows: Sequence[DictRow]) -> bool:
-    """Return whether changes do not lead from what is known to what is there: then all has to be read anew.
-
-    Args:
-        known: What is known.
-        rows: The answer to `changes_statement`.
-    """
+    """Return true if the index must be read anew, since the changes in `rows` do not lead on from it."""
     state = rows[0]
     if (state["epoch"], state["started"]) != (known.epoch, known.started):
         return True
@@ -238,26 +233,22 @@ def is_void(known: OwnerTexts, rows: Sequence[DictRow]) -> bool:
 
 
 def is_cut_off(rows: Sequence[DictRow]) -> bool:
-    """Return whether there is more than was to be read at once."""
+    """Return true if there are more texts than one read returns."""
     return sum(row["texts"] or 0 for row in rows) > AT_ONCE
 
 
 def bytes_of_a_text(dims: int) -> int:
-    """Return the bytes that a text takes in the index, more or less.
-
-    Args:
-        dims: The length of the vectors.
-    """
+    """Return the approximate bytes of a text in the index, for vectors of `dims` numbers."""
     return 2 * dims + _BYTES_BESIDE_A_VECTOR
 
 
 def too_large(sizes: Mapping[str, int], limit: int, room: int) -> frozenset[str]:
-    """Return the prefixes of an owner's namespaces that a process does not keep: the largest, until the others fit.
+    """Return the prefixes of the namespaces that a process does not keep: the largest, until the others fit.
 
     Args:
-        sizes: How many texts each namespace has.
-        limit: Texts of a namespace that is kept, at most.
-        room: Texts of all that are kept, at most.
+        sizes: The number of texts of each namespace.
+        limit: Texts of a namespace at most.
+        room: Texts of all namespaces at most.
 
     >>> sorted(too_large({"a": 9, "b": 5, "c": 4, "d": 1}, 8, 6))
     ['a', 'b']
@@ -273,12 +264,7 @@ def too_large(sizes: Mapping[str, int], limit: int, room: int) -> frozenset[str]
 
 
 def columns_of(row: DictRow, dims: int) -> TextColumns:
-    """Return rows that were packed as `COLUMNS`.
-
-    Args:
-        row: The packed rows.
-        dims: The length of the vectors.
-    """
+    """Return rows that were packed as `COLUMNS`, with vectors of `dims` numbers."""
     counts = np.frombuffer(row["word_counts"], dtype=">i4").astype(np.int64)
     embedded = np.frombuffer(row["with_vector"], dtype=np.bool_)
     vectors = np.zeros((len(counts), dims), dtype=np.float16)
@@ -302,7 +288,7 @@ def columns_of(row: DictRow, dims: int) -> TextColumns:
 
 
 def _words(sent: bytes, counts: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the numbers of arrays in binary form, one after another."""
+    """Return the numbers of arrays in binary form, concatenated."""
     numbers = np.frombuffer(sent, dtype=">i4")
     # of each array the numbers and the length of each number take turns
     sizes = np.where(counts > 0, _ARRAY_HEADER + 2 * counts, np.where(counts == 0, _EMPTY_ARRAY, 0))

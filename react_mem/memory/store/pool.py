@@ -1,11 +1,11 @@
-"""The pool of connections of a process: it notices a dead server, has an embedded one started again, and says so.
+"""The connection pool of a process: it detects a dead server, restarts an embedded one, and reports the cause.
 
-psycopg's pool makes everybody wait its whole timeout for a server that is not there, tries again at growing intervals
-of up to minutes, and raises an error without a cause. Here an attempt that fails is told to all who wait for it, a few
+psycopg's pool makes each caller wait its whole timeout for a dead server, retries at intervals of up to
+minutes, and raises an error without a cause. Here a failed attempt is reported to all waiting callers, a few
 attempts are made within seconds, and the next caller tries at once.
 
-Work behind turns has a share of the connections, takes one only while no turn waits for it, and keeps it from one
-statement to the next: see `priority` and `kept_connection`.
+Background work has a share of the connections, takes one only while no turn waits for it, and keeps its
+connection from one statement to the next: see `priority` and `KeptConnection`.
 """
 
 from __future__ import annotations
@@ -33,19 +33,14 @@ from react_mem.memory.store.wall import REFUSALS
 # The connection of a piece of work behind turns, kept from one of its statements to the next.
 
 _KEPT_SECONDS = 0.02
-"""Seconds that a connection is kept after its use: work that has more to ask does so by then."""
+"""Seconds that a connection is kept after its use: busy work has its next statement by then."""
 
 _MOST_SECONDS = 1.0
-"""Seconds after which other work has its turn."""
+"""Seconds after which other work gets its turn."""
 
 
 class KeptConnection:
-    """The connection of one piece of work.
-
-    Args:
-        pool: Whose connection it is.
-        share: The places that work has in it.
-    """
+    """The connection of one piece of background work, kept between its statements."""
 
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], share: PoolShare) -> None:
         self._pool = pool
@@ -60,23 +55,19 @@ class KeptConnection:
         self,
         timeout: float | None,  # noqa: ASYNC109 - psycopg's signature
     ) -> AsyncIterator[AsyncConnection[DictRow]]:
-        """Lend the connection, or take one; only while it is not used.
-
-        Args:
-            timeout: Seconds to wait for one; by default those of the pool.
-        """
+        """Lend the connection, taken from the pool if there is none; not reentrant."""
         self.is_used = True
         try:
             conn = await self._take(timeout)
             with inside():
-                async with conn:  # what was begun is ended, with the pool's own rules; it stays open
+                async with conn:  # ends an open transaction by the pool's own rules; the connection stays open
                     yield conn
         finally:
             self.is_used = False
             await self._used()
 
     async def give_back(self) -> None:
-        """Give the connection back to the pool, unless it is used at this moment."""
+        """Return the connection to the pool, unless it is in use."""
         if self._conn is None or self.is_used:
             return
         conn, self._conn = self._conn, None
@@ -110,7 +101,7 @@ class KeptConnection:
     async def _give_back_later(self) -> None:
         while True:
             left = self._used_at + _KEPT_SECONDS - time.monotonic()
-            # who uses it now sees to it afterwards
+            # the current use sees to it afterwards
             if self.is_used or left <= 0:
                 break
             await asyncio.sleep(left)
@@ -118,14 +109,14 @@ class KeptConnection:
 
 
 _LONG_REST = 30.0
-"""Seconds; firewalls and balancers forget a silent connection after a minute at the earliest."""
+"""Seconds; firewalls and load balancers drop a silent connection after a minute at the earliest."""
 _PATIENCE = 2.0
-"""Seconds that a caller goes on trying while attempts to connect fail: a server that is restarted is back by then."""
+"""Seconds that a caller keeps trying to connect: a restarted server is back by then."""
 _PAUSE = 0.2
 """Seconds between two of a caller's attempts."""
 
 _PREPARED_AFTER = 2
-"""Times that a connection sends a statement before it is prepared: each takes what the server keeps of it."""
+"""Executions of a statement on a connection before it is prepared: each prepared one takes memory on the server."""
 
 log = logging.getLogger(__name__)
 
@@ -134,17 +125,16 @@ _IS_DIRECT: LiteralString = "SELECT pg_backend_pid() = %s"
 
 
 class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
-    """Connections to one database.
+    """Connection pool of one database.
 
-    Whatever is done with one of its connections raises `DatabaseUnavailable`, or what it comes to, when the database is
-    gone, full or read-only.
+    Any use of its connections raises `DatabaseUnavailable`, or a subclass, if the database is gone, full or
+    read-only.
 
     Args:
-        url: The database.
-        revive: Sees that the server runs before a connection is made; None for a server that is not ours.
-        has_wall: Whether what is asked about owners is asked in the application role (see `wall`).
-        look_for_wall: Tells, on a connection, whether that can still be; asked where the database refuses something.
-        options: What `AsyncConnectionPool` takes.
+        revive: Starts the server if necessary before a connection is made; None for an external one.
+        has_wall: Whether queries about owners run in the application role (see `wall`).
+        look_for_wall: Checks on a connection whether that is still possible; called after a refusal by the
+            database.
     """
 
     def __init__(
@@ -164,7 +154,7 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
         self._made: WeakSet[AsyncConnection[DictRow]] = WeakSet()
         self._waits: set[asyncio.Timeout] = set()
         watched = type("WatchedConnection", (_WatchedConnection,), {"made_by": self})
-        # no attempts in the background that grow rare: who needs a connection has one made
+        # no background attempts at growing intervals: each caller makes a connection if necessary
         super().__init__(url, connection_class=watched, reconnect_timeout=0, open=False, **options)
         self._share = PoolShare(self.max_size)
         self._kept: WeakKeyDictionary[WorkAtHand, KeptConnection] = WeakKeyDictionary()
@@ -174,11 +164,7 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
         self,
         timeout: float | None = None,  # noqa: ASYNC109 - psycopg's signature
     ) -> AsyncIterator[AsyncConnection[DictRow]]:
-        """Lend a connection.
-
-        Raises:
-            DatabaseUnavailable: If there is none, or it is lost meanwhile.
-        """
+        """Lend a connection; raise `DatabaseUnavailable` if there is none, or it breaks meanwhile."""
         with translated(self._place):
             work = work_at_hand()
             kept = self._kept.setdefault(work, KeptConnection(self, self._share)) if work is not None else None
@@ -191,7 +177,7 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
 
     @asynccontextmanager
     async def _watched(self, conn: AsyncConnection[DictRow]) -> AsyncIterator[None]:
-        """Draw the consequences of what fails on a connection before it is given back."""
+        """Clean up after errors on a connection before it returns to the pool."""
         try:
             yield
         except asyncio.CancelledError:
@@ -200,7 +186,7 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
             await conn.close()
             raise
         except REFUSALS:
-            # the tables may have been distributed meanwhile, which leaves no wall
+            # the tables may have been distributed meanwhile, which ends row-level security
             if self.has_wall and self._look_for_wall is not None and not conn.closed:
                 if conn.info.transaction_status != TransactionStatus.IDLE:
                     await conn.rollback()
@@ -209,11 +195,7 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
 
     @classmethod
     async def worker(cls, q: Any) -> None:
-        """Do the pool's own tasks, and end when cancelled: psycopg's goes on, and its event loop never ends.
-
-        Args:
-            q: The tasks.
-        """
+        """Run the pool's own tasks, and end when cancelled: psycopg's goes on, so that its event loop never ends."""
         while not isinstance(task := await q.get(), StopWorker):
             try:
                 await task.run()
@@ -231,11 +213,7 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
         self,
         timeout: float | None = None,  # noqa: ASYNC109 - psycopg's signature
     ) -> AsyncConnection[DictRow]:
-        """Hand out a connection that works, which has to be given back.
-
-        Raises:
-            DatabaseUnavailable: If there is none.
-        """
+        """Take a working connection, to be given back with `putconn`; raise `DatabaseUnavailable` if there is none."""
         seconds = self.timeout if timeout is None else timeout
         before = _cancellations()
         while True:
@@ -276,11 +254,7 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
             await asyncio.sleep(_PAUSE)
 
     async def connect(self, connecting: Callable[[], Awaitable[AsyncConnection[DictRow]]]) -> AsyncConnection[DictRow]:
-        """Make a connection for the pool, and tell those who wait if that fails.
-
-        Args:
-            connecting: Makes it.
-        """
+        """Make a connection for the pool; a failure is reported to all waiting callers."""
         try:
             if self._revive is not None:
                 await self._revive()
@@ -302,9 +276,9 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
 
 
 async def _prepare_where_direct(conn: AsyncConnection[DictRow]) -> None:
-    """Have statements prepared on a connection that has a session of the server for itself.
+    """Enable prepared statements on a connection with a server session of its own, without a pooler between.
 
-    Reading and planning them is two fifths of what the server computes for a turn.
+    Parsing and planning are two fifths of the server's work for a turn.
     """
     async with conn.cursor(row_factory=scalar_row) as cursor:
         if await (await cursor.execute(_IS_DIRECT, (conn.info.backend_pid,))).fetchone():
@@ -312,29 +286,23 @@ async def _prepare_where_direct(conn: AsyncConnection[DictRow]) -> None:
 
 
 def _cancellations() -> int:
-    """Return how often the task that runs was asked to end."""
+    """Return the number of cancellation requests of the current task."""
     task = asyncio.current_task()
     return task.cancelling() if task is not None else 0
 
 
 def _heed_cancellation(before: int) -> None:
-    """End a task that was asked to while it waited for a connection.
+    """End a task that was cancelled since it had `before` cancellations, while it waited for a connection.
 
-    On Python 3.11 `asyncio.wait_for`, by which psycopg's pool waits, loses a cancellation that comes in the moment in
-    which there is a connection, or the pool is closed. A task that goes on then keeps its event loop from ending.
-
-    Args:
-        before: The task's cancellations before it waited.
-
-    Raises:
-        asyncio.CancelledError: If there is another since.
+    On Python 3.11 `asyncio.wait_for`, by which psycopg's pool waits, loses a cancellation that arrives together
+    with the connection, or with the end of the pool. A task that goes on then keeps its event loop from ending.
     """
     if _cancellations() > before:
         raise asyncio.CancelledError
 
 
 class _WatchedConnection(AsyncConnection[DictRow]):
-    """A connection that its pool knows of; a class for each pool, as the pool makes connections by their class."""
+    """A connection that knows its pool; each pool has a subclass, as psycopg makes connections by class."""
 
     made_by: ClassVar[DatabasePool]
     is_confined = False
@@ -343,7 +311,7 @@ class _WatchedConnection(AsyncConnection[DictRow]):
 
     @property
     def has_wall(self) -> bool:
-        """True if what is asked about owners is asked in the application role."""
+        """True if queries about owners run in the application role."""
         return self.made_by.has_wall
 
     @classmethod
@@ -356,8 +324,7 @@ class _WatchedConnection(AsyncConnection[DictRow]):
     async def pipeline(self) -> AsyncIterator[AsyncPipeline]:
         """Send statements without waiting for their answers, as `AsyncConnection` does.
 
-        Raises:
-            RuntimeError: Within `walled`: the answers are waited for at its end, and the wall would go with them.
+        A RuntimeError within `walled`: the end of an inner pipeline would end the confinement.
         """
         if self.is_confined:
             raise RuntimeError("Within a wall no pipeline and no transaction begins: the wall would end with it.")
@@ -372,13 +339,10 @@ class _WatchedConnection(AsyncConnection[DictRow]):
             raise
 
     async def check(self) -> None:
-        """Make sure that the connection still stands: the server may have closed it while nobody asked.
+        """Raise OperationalError if the server has closed the connection meanwhile; the pool then takes another.
 
-        What the server has closed says so here, without asking it: measured, 0.03 ms instead of a round trip of 0.35.
-        Only after a long rest it is asked, as what lies between may have forgotten the connection.
-
-        Raises:
-            OperationalError: If it does not; the pool takes another.
+        A closed one is detected without a query: measured, 0.03 ms instead of a round trip of 0.35. Only after a long
+        rest the server is asked, as a firewall may have dropped the connection.
         """
         before, self._lent_at = self._lent_at, time.monotonic()
         for _ in range(2):  # the server's last words come first, that nothing follows them comes next

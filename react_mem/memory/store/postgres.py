@@ -1,17 +1,16 @@
-"""`MemoryStore`: LangGraph's Postgres store, exact for one owner, with atomic batches.
+"""`MemoryStore`: LangGraph's PostgreSQL store with searches that are exact for one owner, and with atomic batches.
 
-It keeps the stock store's tables and semantics. What differs, and why:
+The tables and the semantics are those of the stock store. The differences, with their reasons:
 
-- A search is exact within its namespace (see `search`), and one that has outgrown that gets an index of its own (see
-  `namespace_indexes`); all searches of a batch are one statement, and a query is embedded as a query, once, however
-  many searches share it.
-- A text whose vector cannot be made is found by its words, and its vector is made up for (see `vectors`).
-- A long text is found by each of its pieces, not by its beginning alone.
-- The writes of a batch are one transaction, in statements of bounded size, without a parameter an item.
-- Updating an item removes the vectors of what it no longer says.
+- A search is exact within its namespace (see `searches`); a large namespace gets an index of its own (see
+  `large_namespaces`). All searches of a batch are one statement, and each distinct query is embedded once.
+- A text without a vector is found by its words, and gets the vector later (see `vectors`).
+- A long text is indexed in pieces, not by its beginning alone.
+- The writes of a batch are one transaction, in statements of bounded size.
+- An update of an item removes the vectors of its old texts.
 - No connection is held while a model embeds, and a batch is embedded in bounded parts.
-- While a database moves to another embedding model, reading and writing go on; a process that still has the old one
-  is told so afterwards, and mixes nothing up.
+- While a database moves to another embedding model, reads and writes go on. A process with the old model gets an error
+  afterwards, and never mixes the vectors of the two.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ from langgraph.store.base import (
     Op,
     PutOp,
     Result,
-    SearchItem,
     SearchOp,
     TTLConfig,
     validate_op_namespace,
@@ -44,13 +42,13 @@ from psycopg_pool import AsyncConnectionPool
 from react_mem.errors import SealError
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.interface import Arm
-from react_mem.memory.model.namespaces import is_bookkeeping, owner_of, owner_within
+from react_mem.memory.model.namespaces import is_bookkeeping, owner_of
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
 from react_mem.memory.store.audit.audit_log import AuditLog, note_writes
-from react_mem.memory.store.calibration import RecentRankings, query_vectors, question_vectors
+from react_mem.memory.store.calibration import Calibration, RecentRankings, query_vectors, question_vectors
+from react_mem.memory.store.capabilities import StoreCapabilities
 from react_mem.memory.store.conversation_listing import ConversationPlace, ListedConversations
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.group_commit import LanedStore, PreparedWrites
 from react_mem.memory.store.keys.key_ring import KeyRing
 from react_mem.memory.store.large_namespaces import LargeNamespaces, NamespaceIndexes
 from react_mem.memory.store.left_traces import Traces, TracesFound, find_traces
@@ -61,64 +59,56 @@ from react_mem.memory.store.owned import OwnedPage
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_recall import OwnerRecall
 from react_mem.memory.store.owner_texts import OwnerTexts
+from react_mem.memory.store.priority import LanedStore
 from react_mem.memory.store.reading import Reader, Reads
 from react_mem.memory.store.room import Stored
-from react_mem.memory.store.scale import Scale, sweep
-from react_mem.memory.store.sealing.sealed_reader import SealedReader, owners_of_queries
-from react_mem.memory.store.sealing.store_seal import Keys, StoreSeal
-from react_mem.memory.store.searches import check_filter
+from react_mem.memory.store.scale import Scale
+from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, SealedRowCodec
+from react_mem.memory.store.sealing.sealed_search import SealedReader
 from react_mem.memory.store.storage_settings import CACHE_BYTES, INDEX_BYTES, INDEX_LIMIT
 from react_mem.memory.store.stored_text import check_identity, to_json
 from react_mem.memory.store.transactions import Guard, until_no_deadlock
-from react_mem.memory.store.vectors import DocumentVectors
-from react_mem.memory.store.wall import walled
-from react_mem.memory.store.writes import Types, Writes, erase_if, read_types, write, write_if
+from react_mem.memory.store.vectors import DocumentVectors, PreparedWrites
+from react_mem.memory.store.writes import Held, Writes, erase_if, read_vector_oid, sweep, write
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 _AnyOp = TypeVar("_AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
 _Read = TypeVar("_Read")
-Held = tuple[str, str, dict[str, Any] | None]
-"""A row: prefix, key and value; None where there is none."""
-
-_UNINDEXED = """
-    SELECT s.key FROM store s
-    WHERE s.owner = %s AND s.prefix = %s AND s.value ->> 'kind' = %s AND s.key > %s AND NOT EXISTS (
-        SELECT FROM store_vectors v WHERE v.owner = s.owner AND v.prefix = s.prefix AND v.key = s.key
-    )
-    ORDER BY s.key LIMIT %s
-"""
 
 _INDEX_ATTEMPTS = 3
-"""Times that a search looks for what is nearest in an index at hand, while others write; then the database does."""
+"""Attempts of a search over the indexes in this process, if others write meanwhile. The last attempt finds at least
+what was written before the read began."""
 
 Known = Mapping[str, OwnerTexts]
 
 log = logging.getLogger(__name__)
 
 
-class MemoryStore(LanedStore):
-    """A `BaseStore` on PostgreSQL with pgvector.
+class MemoryStore(LanedStore, StoreCapabilities):
+    """`BaseStore` on PostgreSQL with pgvector.
 
-    What of a value is searchable is its `text`, or the whole value where there is none, unless `fields` or the `index`
-    of a write say otherwise.
-    NUL and lone surrogates, which PostgreSQL's jsonb refuses, are stored as U+FFFD.
+    The searchable part of a value is its `text`, or the whole value without one, unless `fields` or the `index` of a
+    write name others. NUL and lone surrogates, which jsonb refuses, are stored as U+FFFD.
 
     Args:
-        pool: Autocommit connections with `dict_row`; its tables are made by `memory.store.migrations.migrate`.
-        embedding: The model that embeds what is stored and what is searched for.
-        ttl: How items expire.
-        fields: Paths of what is searchable of a value, as in `PostgresIndexConfig`; not of the records of memory, which
-            have fields of their own.
-        index_bytes: Bytes of the owners' indexes that are kept at hand.
-        index_limit: Texts of a namespace up to which a search compares every one; from there on its candidates come
-            from an index of the database.
-        question_cache_bytes: Bytes of the vectors of questions that are kept for ten minutes.
-        search_cache_bytes: Bytes of what searches found that are kept for the same question over what has not changed.
-        attachment_bytes: Bytes that what is attached to an owner's messages may take (`memory.store.attachments`).
+        pool: Autocommit connections with `dict_row`, to a database that `memory.store.migrations.migrate` has set up.
+        embedding: The model for stored texts and for queries.
+        ttl: Expiry of items.
+        fields: Paths of the searchable parts of a value, as in `PostgresIndexConfig`; the records of memory have fields
+            of their own.
+        index_bytes: Memory for the owners' indexes, in bytes.
+        index_limit: Texts of a namespace up to which a search compares all of them; above, an index of the database
+            proposes candidates.
+        question_cache_bytes: Memory for the vectors of questions, which are cached for ten minutes.
+        search_cache_bytes: Memory for cached rankings of the same question over an unchanged index.
+        attachment_bytes: Quota of an owner's attachments, in bytes (`memory.store.attachments`).
         keys: The data keys of owners, where memory is encrypted.
-        audit: Takes what is done to whose memory, where that is wanted.
-        receipt_key: Signs receipts; without it a key of the master key, or of the database.
+        audit: The audit log; None without one.
+        receipt_key: Signs receipts; None takes a key of the master key, or of the database.
     """
+
+    recalls = True
+    guards = True
 
     def __init__(
         self,
@@ -143,13 +133,15 @@ class MemoryStore(LanedStore):
         embedding.recent.resize(question_cache_bytes)
         self.attachment_bytes = attachment_bytes
         self.keys = keys
-        self._seal = seal = StoreSeal(keys) if keys is not None else None
+        self.codec = codec = SealedRowCodec(keys) if keys is not None else RowCodec()
+        # the database does not know the order of encrypted keys
+        self.pages_by_key = not codec.seals
         self.audit = audit
         self.receipt_key = receipt_key
         self.scale = Scale(pool, embedding)
-        self.vectors = DocumentVectors(pool, embedding, seal=seal)
+        self.vectors = DocumentVectors(pool, embedding, codec)
         self._preparing = PreparedWrites(self.vectors, tuple(fields))
-        self.owners = OwnerIndexes(pool, limit=index_limit, max_bytes=index_bytes, seal=seal)
+        self.owners = OwnerIndexes(pool, limit=index_limit, max_bytes=index_bytes, codec=codec)
         self.indexes = NamespaceIndexes(pool, embedding.dims, index_limit)
         self._recalls = OwnerRecall(
             pool,
@@ -157,13 +149,18 @@ class MemoryStore(LanedStore):
             LargeNamespaces(pool, self.indexes),
             embedding.name,
             RecentRankings(search_cache_bytes),
-            seal,
+            codec,
         )
         self._index_limit = index_limit
-        self._types: Types | None = None
+        self._vector_oid: int | None = None
+
+    @property
+    def calibration(self) -> Calibration:
+        """The meaning of the model's cosines."""
+        return self.scale.calibration
 
     async def __aexit__(self, *error: Any) -> None:
-        """Stop what goes on in the background."""
+        """Stop the background work."""
         if self.audit is not None:
             await self.audit.close()
         await self.owners.close()
@@ -173,7 +170,7 @@ class MemoryStore(LanedStore):
         await super().__aexit__(*error)
 
     async def setup(self) -> None:
-        """Make the tables, or bring them up to date."""
+        """Create or upgrade the tables."""
         async with self.pool.connection() as conn:
             await migrate(conn, self.embedding, checkpoints=False)
 
@@ -198,40 +195,13 @@ class MemoryStore(LanedStore):
             to_json(dict(value))
         await super().aput(namespace, key, cast("Mapping[str, Any]", value), index, ttl=ttl)
 
-    async def asearch(
-        self,
-        namespace_prefix: tuple[str, ...],
-        /,
-        *,
-        query: str | None = None,
-        filter: dict[str, Any] | None = None,
-        limit: int = 10,
-        offset: int = 0,
-        refresh_ttl: bool | None = None,
-    ) -> list[SearchItem]:
-        """Search a namespace and those below it, by a query or else the latest first.
-
-        Raises:
-            InvalidVector: If the embedder makes no vector of the query.
-            TypeError: If the filter compares with something that is not JSON.
-            ValueError: If the filter has an unknown operator.
-        """
-        check_filter(filter)  # here and not with the batch, as in `aput`
-        return await super().asearch(
-            namespace_prefix, query=query, filter=filter, limit=limit, offset=offset, refresh_ttl=refresh_ttl
-        )
-
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations together: the reads see what was there before the writes, which succeed or fail as one.
+        """Run operations and return their results in order.
 
-        Args:
-            ops: The operations.
-
-        Returns:
-            Their results, in order.
+        The reads see the state before the writes, which succeed or fail as one.
 
         Raises:
-            ValueError: If an operation cannot be carried out as it is; then none was.
+            ValueError: If an operation is invalid; then none was carried out.
         """
         batch = list(ops)
         puts = [op for op in batch if isinstance(op, PutOp)]
@@ -246,20 +216,14 @@ class MemoryStore(LanedStore):
                     await check_model(conn, self.embedding.name)
                 raise
         if puts:
-            await self._written(writes, lambda conn, types, sent: write(conn, sent, types, self.embedding.name))
+            await self._write(writes)
             note_writes(self, puts)
         return results
 
     async def arecall(self, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
-        """Run reads and recalls together: what is read in one round trip, and what the recalls find in another.
+        """Run reads and recalls, and return their results in order: one round trip for the reads, one for the recalls.
 
-        Where the questions cannot be embedded, the recalls do without vectors and say so.
-
-        Args:
-            ops: Reads and recalls, no writes.
-
-        Returns:
-            Their results, in order.
+        Where the questions cannot be embedded, the recalls search without vectors and name the cause.
         """
         batch = list(ops)
         recalls = [(index, op) for index, op in enumerate(batch) if isinstance(op, RecallOp)]
@@ -272,70 +236,43 @@ class MemoryStore(LanedStore):
             return await self._read(await self._reads(batch), cast("list[Result]", results), asked)
 
         (vectors, failure), known = await asyncio.gather(question_vectors(self.embedding, asked), read())
-        calibration = self.scale.calibration
         causes = {Arm.VECTOR: failure} if failure else {}
-        answers = await self._recalls.answer(asked, vectors, known, calibration)
+        answers = await self._recalls.answer(asked, vectors, known, self.calibration)
         for (index, op), answer in zip(recalls, answers, strict=True):
             results[index] = answer.without({arm: cause for arm, cause in causes.items() if arm in op.arms})
         return results
 
     async def _read(self, reads: Reads, results: list[Result], recalls: Sequence[RecallOp] = ()) -> Known:
-        """Carry out reads, and return the indexes of the owners whose recalls are asked for, as they are now.
+        """Carry out reads, and return the current indexes of the owners of the recalls.
 
-        Where indexes are at hand it takes one round trip. What was looked for in one that is no longer true is looked
-        for again.
+        With cached indexes this takes one round trip. A search in an index that turned out to be stale runs again.
         """
-        asked = {owner_of(op.namespace) for op in recalls}
-        if self._seal is not None:
-            return await self._read_sealed(self._seal, reads, results, asked)
-        known = await self._at_hand(asked | reads.owners)
-        for _ in range(_INDEX_ATTEMPTS):
-            targets = await self.reader.targets(reads, known)
-            async with self.pool.connection() as conn:
-                changes = [self.owners.changes(each) for each in known.values()]
-                rows = await self.reader.read(conn, reads, results, targets, beside=changes, owners=known)
-            before = known
-            taken = [await self.owners.take(each, changed) for each, changed in zip(known.values(), rows, strict=True)]
-            known = {each.owner: each for each in taken}
-            reads = reads.again(targets, {owner for owner in known if known[owner] is not before[owner]})
-            if not reads.searches:
-                return known
-        async with self.pool.connection() as conn:
-            await self.reader.read(conn, reads, results, await self.reader.targets(reads, {}))
-        return known
-
-    async def _read_sealed(self, seal: StoreSeal, reads: Reads, results: list[Result], asked: set[str]) -> Known:
-        """Carry out reads as `_read` does, where items are sealed: the keys must be those in use, too.
-
-        The database cannot look for what is nearest in sealed vectors. What was looked for while others wrote all the
-        time is what there was a moment ago.
-        """
-        owners = asked | reads.owners
-        if any(op.query and owner_within(".".join(op.namespace_prefix)) is None for _, op in reads.searches):
-            async with self.pool.connection() as conn:
-                owners |= await owners_of_queries(conn, reads)
+        owners = {owner_of(op.namespace) for op in recalls}
+        owners |= await self._reader({}).owners_searched(self.pool, reads)
         known = await self._at_hand(owners)
         for attempt in range(_INDEX_ATTEMPTS):
             whose = reads.owners_read | owners
-            keys = await seal.keys(whose)
-            reader = SealedReader(seal, keys, self.embedding.name, self._omit_expired)
+            keys = await self.codec.keys(whose)
+            reader = self._reader(keys)
             targets = await reader.targets(reads, known)
-            beside = [*(self.owners.changes(each) for each in known.values()), seal.statement(whose)]
+            beside = [*(self.owners.changes(each) for each in known.values()), *self.codec.key_statements(whose)]
             try:
                 async with self.pool.connection() as conn:
-                    *rows, live = await reader.read(conn, reads, results, targets, known, beside=beside)
+                    rows = await reader.read(conn, reads, results, targets, known, beside=beside)
             except SealError as error:
                 if error.version is None or attempt == _INDEX_ATTEMPTS - 1:
                     raise
-                seal.forget(whose)
+                self.codec.forget(whose)
                 continue
-            if not seal.is_current(keys, whose, live):
+            changes, live = rows[: len(known)], rows[len(known) :]
+            if not self.codec.is_current(keys, whose, live):
                 known = {owner: await self.owners.current(owner) for owner in sorted(owners)}
                 continue
-            before = known
-            taken = [await self.owners.take(each, changed) for each, changed in zip(known.values(), rows, strict=True)]
-            known = {each.owner: each for each in taken}
-            reads = reads.again(targets, {owner for owner in known if known[owner] is not before[owner]})
+            before, known = known, {}
+            for each, changed in zip(before.values(), changes, strict=True):
+                known[each.owner] = await self.owners.take(each, changed)
+            stale = {owner for owner in known if known[owner] is not before[owner]}
+            reads = reads.again([each.nearest for each in targets], stale)
             if not reads.searches:
                 break
         return known
@@ -345,60 +282,32 @@ class MemoryStore(LanedStore):
         return {owner: await self.owners.load(owner) for owner in sorted(owners)}
 
     async def amake_up_vectors(self, namespace: tuple[str, ...] = ()) -> int:
-        """Make the vectors that texts lack because the embedder failed when they were stored.
-
-        Args:
-            namespace: Of which namespace, and of those below it; by default of all.
-
-        Returns:
-            How many were made.
-        """
+        """Make the missing vectors of a namespace and those below it (by default of all), and return their number."""
         return await self.vectors.make_up(".".join(namespace))
 
     async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
-        """Write a batch only if an item has not changed meanwhile: what `memory.store.transactions` builds on.
-
-        Args:
-            ops: Writes.
-            guard: What must still hold.
-
-        Returns:
-            Whether it did, and everything was written; otherwise nothing was.
-        """
+        """Write a batch and return true if the guard holds, else write nothing: see `memory.store.transactions`."""
         puts = [op for op in ops if isinstance(op, PutOp)]
         writes = await self._preparing.writes(puts)
-        model = self.embedding.name
         for held in await self._held(guard):
-
-            def write_held(
-                conn: AsyncConnection[DictRow], types: Types, sent: Writes, held: Held = held
-            ) -> Awaitable[bool]:
-                return write_if(conn, sent, types, model, held)
-
-            if await self._written(writes, write_held):
+            if await self._write(writes, held):
                 note_writes(self, puts)
                 return True
         return False
 
     async def _held(self, guard: Guard) -> list[Held]:
-        """Return what the row of an item may hold where a guard holds."""
-        held = (".".join(guard.namespace), guard.key, guard.value)
-        return [held] if self._seal is None else await self._seal.held(*held)
+        """Return the possible rows of an item for which a guard holds."""
+        return await self.codec.held(".".join(guard.namespace), guard.key, guard.value)
 
     async def sweep_ttl(self) -> int:
-        """Delete what has expired; return how many items."""
+        """Delete expired items and return their number."""
         async with self.pool.connection() as conn:
             return await sweep(conn)
 
     async def aerase_if(self, ops: Sequence[PutOp], guard: Guard) -> bool:
-        """Remove all that belongs to the owner of an item, if it has not changed: see `memory.store.transactions`.
+        """Delete everything of the guard's owner if the guard holds and return true; otherwise delete nothing.
 
-        Args:
-            ops: What there was: of its namespaces the indexes may go.
-            guard: What must still hold.
-
-        Returns:
-            Whether it did, and everything was removed; otherwise nothing was.
+        The indexes of the namespaces in `ops` are dropped too where they are no longer needed.
         """
 
         candidates = await self._held(guard)
@@ -416,127 +325,84 @@ class MemoryStore(LanedStore):
         if erased:
             note_writes(self, ops)
             self.owners.forget(owner_of(guard.namespace))
-            if self.keys is not None:
-                self.keys.forget(owner_of(guard.namespace))
+            self.codec.forget([owner_of(guard.namespace)])
             self.vectors.forget_recent()
             self.embedding.recent.clear()
         return erased
 
     async def atraces(self, traces: Traces) -> list[TracesFound]:
-        """Return what each table of the database has of something that was erased."""
-        if self.keys is not None and not traces.whole:
-            # where all of an owner is erased, their key is gone too
-            key = await self.keys.of(traces.owner)
+        """Return the rows that each table still has of an erased record."""
+        # where all of an owner is erased, their key is gone too
+        if key := (await self.codec.keys([traces.owner])).get(traces.owner):
             traces = replace(traces, keys=(*traces.keys, *map(key.keyed, traces.keys)))
         async with self.pool.connection() as conn:
             return await find_traces(conn, traces)
 
     async def aunindexed(self, namespace: tuple[str, ...], kind: str, *, after: str, limit: int) -> list[str]:
-        """Return the keys of a namespace's items that the index holds nothing of, in order.
-
-        Args:
-            namespace: The namespace itself, without those below it.
-            kind: What the items' `kind` is.
-            after: The key behind which to begin.
-            limit: Keys at most.
-        """
-        owner, prefix = owner_of(namespace), ".".join(namespace)
-        if self._seal is not None:
-
-            async def unindexed(reader: SealedReader, conn: AsyncConnection[DictRow]) -> list[str]:
-                return await reader.unindexed(conn, prefix, kind, after=after, limit=limit)
-
-            return await self._opened(self._seal, owner, unindexed)
-        async with self.pool.connection() as conn:
-            asked = (owner, prefix, kind, after, limit)
-            async with walled(conn, [owner]):
-                found = await conn.execute(_UNINDEXED, asked)
-            rows = await found.fetchall()
-        return [row["key"] for row in rows]
-
-    @property
-    def pages_by_key(self) -> bool:
-        """Return whether pages come in the order of keys: of sealed ones the database does not know it."""
-        return self._seal is None
+        """Return the keys of a namespace's items of one kind that the index lacks, in order, behind `after`."""
+        path = ".".join(namespace)
+        return await self._of_owner(
+            owner_of(namespace), lambda reader, conn: reader.unindexed(conn, path, kind, after=after, limit=limit)
+        )
 
     async def apage(self, namespace: tuple[str, ...], behind: tuple[str, str], limit: int) -> OwnedPage:
-        """Return the next items of a namespace and those below it: see `memory.store.owned.PagedStore`."""
-        if self._seal is not None:
-
-            async def page(reader: SealedReader, conn: AsyncConnection[DictRow]) -> OwnedPage:
-                return await reader.page(conn, namespace, behind, limit)
-
-            return await self._opened(self._seal, owner_of(namespace), page)
-        async with self.pool.connection() as conn:
-            return await self.reader.page(conn, namespace, behind, limit)
+        """Return the next items of a namespace and those below it."""
+        return await self._of_owner(
+            owner_of(namespace), lambda reader, conn: reader.page(conn, namespace, behind, limit)
+        )
 
     async def ameasure(self, user_id: str) -> Stored:
-        """Return what an owner has stored: see `memory.store.room.MeasuredStore`."""
+        """Return the size of an owner's memory."""
         async with self.pool.connection() as conn:
-            return await self.reader.measure(conn, user_id)
+            return await self._reader({}).measure(conn, user_id)
 
-    async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed | None:
+    async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed:
         """Return the next of an owner's records, the latest first: see `memory.store.listing`."""
-        if self._seal is not None:
-
-            async def page(reader: SealedReader, conn: AsyncConnection[DictRow]) -> Listed:
-                return await reader.listed(conn, wanted, behind, limit)
-
-            return await self._opened(self._seal, owner_of(wanted.namespaces[0]), page)
-        async with self.pool.connection() as conn:
-            return await self.reader.listed(conn, wanted, behind, limit)
+        return await self._of_owner(
+            owner_of(wanted.namespaces[0]), lambda reader, conn: reader.listed(conn, wanted, behind, limit)
+        )
 
     async def aconversations(
         self, namespace: tuple[str, ...], behind: ConversationPlace | None, limit: int
     ) -> ListedConversations | None:
         """Return the next of an owner's conversations: see `memory.store.conversation_listing`."""
-        if self._seal is not None:
-
-            async def page(reader: SealedReader, conn: AsyncConnection[DictRow]) -> ListedConversations | None:
-                return await reader.conversations(conn, namespace, behind, limit)
-
-            return await self._opened(self._seal, owner_of(namespace), page)
-        async with self.pool.connection() as conn:
-            return await self.reader.conversations(conn, namespace, behind, limit)
+        return await self._of_owner(
+            owner_of(namespace), lambda reader, conn: reader.conversations(conn, namespace, behind, limit)
+        )
 
     async def arevision(self, owner: str) -> str | None:
-        """Return what changes with every write of an owner: see `memory.store.listing`."""
+        """Return a token that changes with every write of an owner: see `memory.store.listing`."""
         async with self.pool.connection() as conn:
             return await read_revision(conn, owner)
 
     async def alinked(
         self, namespaces: Sequence[tuple[str, ...]], ids: Sequence[str]
     ) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
-        """Return some records with all that their links are derived from: see `memory.store.linked`."""
+        """Return records with the fields that their links come from: see `memory.store.listing`."""
         owner = owner_of(namespaces[0])
 
-        async def linked(keys: Keys) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
-            async with self.pool.connection() as conn:
-                return await read_linked(conn, namespaces, ids, keys.get(owner))
+        return await self._of_owner(
+            owner, lambda reader, conn: read_linked(conn, namespaces, ids, reader.keys.get(owner))
+        )
 
-        return await linked({}) if self._seal is None else await self._seal.with_keys([owner], linked)
-
-    async def _opened(
-        self,
-        seal: StoreSeal,
-        owner: str,
-        read: Callable[[SealedReader, AsyncConnection[DictRow]], Awaitable[_Read]],
+    async def _of_owner(
+        self, owner: str, read: Callable[[Reader, AsyncConnection[DictRow]], Awaitable[_Read]]
     ) -> _Read:
-        """Return what is read of one owner, whose key may be another by now."""
+        """Read items of one owner, and again where the owner's key has changed meanwhile."""
 
         async def read_with(keys: Keys) -> _Read:
             async with self.pool.connection() as conn:
-                return await read(SealedReader(seal, keys, self.embedding.name, self._omit_expired), conn)
+                return await read(self._reader(keys), conn)
 
-        return await seal.with_keys([owner], read_with)
+        return await self.codec.with_keys([owner], read_with)
 
-    @property
-    def reader(self) -> Reader:
-        """Reads from this database; whether what has expired is left out may be set on a store that is open."""
-        return Reader(self.indexes, self.embedding.name, self._index_limit, self._omit_expired)
+    def _reader(self, keys: Keys) -> Reader:
+        # whether expired items are left out may be set on an open store
+        kind = SealedReader if self.codec.seals else Reader
+        return kind(self.codec, keys, self.indexes, self.embedding.name, self._index_limit, self._omit_expired)
 
     async def _reads(self, batch: Sequence[Op | RecallOp]) -> Reads:
-        """Return the reads of a batch, their queries embedded."""
+        """Return the reads of a batch with the vectors of their queries."""
         for op in batch:
             if not isinstance(op, RecallOp):
                 validate_op_namespace(op)
@@ -545,34 +411,26 @@ class MemoryStore(LanedStore):
         listing = self._get_batch_list_namespaces_queries(lists)
         return Reads(gets, searches, queries, lists, listing)
 
-    async def _written(
-        self, writes: Writes, carry_out: Callable[[AsyncConnection[DictRow], Types, Writes], Awaitable[bool]]
-    ) -> bool:
+    async def _write(self, writes: Writes, held: Held | None = None) -> bool:
         async def send() -> bool:
-            sent = await self._seal.sealed(writes) if self._seal is not None else writes
+            sent = await self.codec.encoded(writes)
 
             async def write_all(conn: AsyncConnection[DictRow]) -> bool:
-                if not await carry_out(conn, await self._read_types(conn), sent):
+                if self._vector_oid is None:
+                    self._vector_oid = await read_vector_oid(conn)
+                if not await write(conn, sent, self._vector_oid, self.embedding.name, held):
                     return False
-                await self._after_deletes(conn, writes)
+                prefixes = {prefix for prefix, _ in writes.deletes}
+                if indexed := [each for each in prefixes if not is_bookkeeping(tuple(each.split(".")))]:
+                    await self.indexes.shrunk(conn, indexed)
                 return True
 
             return await until_no_deadlock(self.pool, write_all)
 
-        if not await (send() if self._seal is None else self._seal.until_current(writes.owners, send)):
+        if not await self.codec.until_current(writes.owners, send):
             return False
         self.vectors.make_up_soon()
         return True
-
-    async def _after_deletes(self, conn: AsyncConnection[DictRow], writes: Writes) -> None:
-        prefixes = {prefix for prefix, _ in writes.deletes}
-        if indexed := [prefix for prefix in prefixes if not is_bookkeeping(tuple(prefix.split(".")))]:
-            await self.indexes.shrunk(conn, indexed)
-
-    async def _read_types(self, conn: AsyncConnection[DictRow]) -> Types:
-        if self._types is None:
-            self._types = await read_types(conn)
-        return self._types
 
 
 def _of_type(batch: Sequence[Op | RecallOp], kind: type[_AnyOp]) -> list[tuple[int, _AnyOp]]:

@@ -1,4 +1,4 @@
-"""Opening the database: its server, its tables and the store on it, for the length of a context."""
+"""Opening of the database: its server, its tables and the store on it, as a context."""
 
 from __future__ import annotations
 
@@ -32,23 +32,12 @@ log = logging.getLogger(__name__)
 CONNECT_TIMEOUT = 5
 """Seconds for one address of the server; a reachable one answers in milliseconds."""
 _CONNECT_DEADLINE = 10.0
-"""Seconds for all its addresses together; also how long a caller waits for a free connection."""
+"""Seconds for all its addresses together, and for a free connection of the pool."""
 
 
 @asynccontextmanager
 async def connected(settings: StorageSettings) -> AsyncIterator[AsyncConnection[DictRow]]:
-    """Open one connection to the configured database, started if it is the embedded one.
-
-    Args:
-        settings: Which database.
-
-    Yields:
-        An autocommit connection, in the schema of the settings.
-
-    Raises:
-        DatabaseUnavailable: If it does not answer or refuses us.
-        EmbeddedDatabaseError: If the embedded one cannot be started.
-    """
+    """Open one autocommit connection to the configured database, in its schema; start the embedded one if needed."""
     async with AsyncExitStack() as stack:
         server = await _server(settings, stack)
         conn = await _connect(server.url, settings.db_schema)
@@ -60,18 +49,12 @@ async def connected(settings: StorageSettings) -> AsyncIterator[AsyncConnection[
 async def open_database(
     settings: StorageSettings | None, *, checkpoints: bool, move_to: EmbeddingModel | None = None
 ) -> AsyncIterator[MemoryStore]:
-    """Open the store on the configured database, started if it is the embedded one.
+    """Open the store on the configured database, with its tables up to date; the embedded one is started if necessary.
 
     Args:
-        settings: Which database; from the environment by default.
-        checkpoints: Whether the checkpointer's tables are wanted too.
-        move_to: A model that the caller moves the database to, whatever made its vectors.
-
-    Yields:
-        The store, its tables up to date.
-
-    Raises:
-        StorageError: If it cannot be opened: the database, the embedding model or the key.
+        settings: The settings; by default those of the environment.
+        checkpoints: Whether to create the checkpointer's tables too.
+        move_to: The new model of a re-embedding, whatever model made the vectors.
     """
     settings = settings or StorageSettings.from_env()
     async with AsyncExitStack() as stack:

@@ -1,7 +1,7 @@
-"""Priority of turns, which users wait for, over the work behind them.
+"""Priority of turns, which users wait for, over background work.
 
-Memory serves a turn twice, before the model is asked and after it has answered; what a turn does in between costs this
-process nothing. So work behind turns goes on while models think, and gives way while many turns are being served.
+Memory serves a turn twice, before the model is asked and after it has answered; between the two this process is idle.
+So background work runs while models think, and pauses while many turns are being served.
 """
 
 from __future__ import annotations
@@ -12,26 +12,32 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from typing import Any, cast
+
+from langgraph.store.base import GetOp, Item, SearchItem, SearchOp
+from langgraph.store.postgres.aio import AsyncPostgresStore
+
+from react_mem.memory.store.searches import check_filter
 
 _CROWD = 4
-"""Turns that are served at once from which on work waits: it and they are one event loop's, whatever the database."""
+"""Turns at once above which work waits: both run on one event loop, however fast the database is."""
 
 _PATIENCE = 10.0
-"""Seconds that work waits for a crowd to pass. After that it goes on one item at a time, so that it goes on at all."""
+"""Seconds that work waits for a crowd to pass. After that it goes on one item at a time, so that it never starves."""
 
 _FRONT_SECONDS = 2.0
-"""Seconds that work waits for connections to be nobody's who is in front, before it queues for one as all do."""
+"""Seconds that work lets waiting turns go first, before it queues for a connection like them."""
 
 _behind: ContextVar[WorkAtHand | None] = ContextVar("behind_turns", default=None)
 _admitted: ContextVar[bool] = ContextVar("admitted_to_pool", default=False)
 
 
 class WorkAtHand:
-    """One piece of work behind turns, as long as somebody is at it."""
+    """Identity of one piece of background work while it runs."""
 
 
 class Front:
-    """The turns of this process that memory is serving, in whatever event loop."""
+    """The turns that memory is serving in this process, in all event loops."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -40,7 +46,7 @@ class Front:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Serve a turn."""
+        """Count a turn while it is served."""
         self._count(1)
         try:
             yield
@@ -56,11 +62,7 @@ class Front:
                 self._crowded_since = time.monotonic()
 
     def room_for_work(self, items: int) -> int:
-        """Return how many of some items of work may be at hand now.
-
-        Args:
-            items: How many while there is no crowd.
-        """
+        """Return the number of pieces of work that may run now, of `items` at most."""
         since = self._crowded_since
         if since is None:
             return items
@@ -68,12 +70,12 @@ class Front:
 
 
 FRONT = Front()
-"""Of this process: whichever event loop a turn is in, they share the machine."""
+"""The one of this process: the turns of all event loops share the machine."""
 
 
 @contextmanager
 def behind_turns() -> Iterator[None]:
-    """Do what is done in this context behind turns: it takes few connections, and those that nobody else waits for."""
+    """Mark the context as background work, which takes few connections and lets turns go first."""
     before = _behind.set(WorkAtHand())
     try:
         yield
@@ -82,21 +84,17 @@ def behind_turns() -> Iterator[None]:
 
 
 def is_behind() -> bool:
-    """Return whether what runs at this moment is work behind turns."""
+    """Return true in background work."""
     return _behind.get() is not None
 
 
 def work_at_hand() -> WorkAtHand | None:
-    """Return the piece of work that runs at this moment; None for what is done for a turn."""
+    """Return the piece of background work that runs now; None for a turn."""
     return _behind.get()
 
 
 class PoolShare:
-    """The part of a pool's connections that work behind turns may have.
-
-    Args:
-        connections: How many the pool has at most.
-    """
+    """Share of a pool's connections for background work: a quarter of `connections`, at least one."""
 
     def __init__(self, connections: int) -> None:
         self._free = asyncio.Semaphore(max(1, connections // 4))
@@ -105,12 +103,12 @@ class PoolShare:
 
     @property
     def is_wanted(self) -> bool:
-        """True if somebody in front waits for a connection."""
+        """True if a turn waits for a connection."""
         return self._waiting > 0
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Wait for a connection; work lets those go first who are in front."""
+        """Count a turn's wait for a connection; background work lets it go first."""
         if is_behind():
             yield
             return
@@ -123,7 +121,7 @@ class PoolShare:
                 self._nobody_waits.set()
 
     async def enter(self) -> None:
-        """Wait until there is a place for work, which has to be left."""
+        """Wait for a place for background work; `leave` gives it back."""
         await self._free.acquire()
         try:
             await self._let_pass()
@@ -132,12 +130,12 @@ class PoolShare:
             raise
 
     def leave(self) -> None:
-        """Leave a place to other work."""
+        """Give the place back."""
         self._free.release()
 
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
-        """Wait until there is a place for who is behind; at once for who is in front, or needs one more to go on."""
+        """Wait for a place for background work; at once for turns, and for work that has a place already."""
         if not is_behind() or _admitted.get():
             yield
             return
@@ -161,9 +159,72 @@ class PoolShare:
 
 @contextmanager
 def inside() -> Iterator[None]:
-    """Have a place of a share: who needs one more connection to go on waits for no other place."""
+    """Mark the context as having a place of the share, so that further connections need no other."""
     before = _admitted.set(True)
     try:
         yield
     finally:
         _admitted.reset(before)
+
+
+# Single reads of background work, which wait for no reads of turns.
+
+_CLOSING_SECONDS = 2.0
+"""Seconds that waiting operations have when the store is closed."""
+
+
+class LanedStore(AsyncPostgresStore):
+    """Store that gathers single reads of background work and of turns separately."""
+
+    async def __aexit__(self, *error: Any) -> None:
+        """End the task that gathers single operations, after the waiting ones: else it is destroyed in its wait."""
+        await super().__aexit__(*error)
+        gathering, self._task = self._task, None
+        if gathering is None or gathering.done():
+            return
+        # it ends at an entry that is nothing; the first may be gathered with operations that wait
+        waiting: asyncio.Queue[Any] = self._aqueue
+        waiting.put_nowait(None)
+        waiting.put_nowait(None)
+        _, hanging = await asyncio.wait([gathering], timeout=_CLOSING_SECONDS)
+        if hanging:
+            gathering.cancel()
+            await asyncio.wait([gathering])
+        self._aqueue = asyncio.Queue()
+
+    async def aget(self, namespace: tuple[str, ...], key: str, *, refresh_ttl: bool | None = None) -> Item | None:
+        """Return an item."""
+        if not is_behind():
+            return await super().aget(namespace, key, refresh_ttl=refresh_ttl)
+        [found] = await self.abatch([GetOp(namespace, key, self._refreshes(refresh_ttl))])
+        return cast("Item | None", found)
+
+    async def asearch(
+        self,
+        namespace_prefix: tuple[str, ...],
+        /,
+        *,
+        query: str | None = None,
+        filter: dict[str, Any] | None = None,
+        limit: int = 10,
+        offset: int = 0,
+        refresh_ttl: bool | None = None,
+    ) -> list[SearchItem]:
+        """Search a namespace and those below it, by a query or else the latest first.
+
+        Raises:
+            InvalidVector: If the embedder makes no vector of the query.
+            TypeError: If the filter compares with a value that is not JSON.
+            ValueError: If the filter has an unknown operator.
+        """
+        check_filter(filter)  # not with the batch, which holds searches of other callers too
+        refreshes = self._refreshes(refresh_ttl)
+        if not is_behind():
+            return await super().asearch(
+                namespace_prefix, query=query, filter=filter, limit=limit, offset=offset, refresh_ttl=refreshes
+            )
+        [found] = await self.abatch([SearchOp(namespace_prefix, filter, limit, offset, query, refreshes)])
+        return cast("list[SearchItem]", found)
+
+    def _refreshes(self, wanted: bool | None) -> bool:
+        return (self.ttl_config or {}).get("refresh_on_read", True) if wanted is None else wanted

@@ -1,4 +1,4 @@
-"""Process-local state: that of an opened store hangs on it and goes with it; locks are those of the whole process."""
+"""Process-local state of an open store, which ends with the store; and process-wide locks."""
 
 from __future__ import annotations
 
@@ -14,15 +14,11 @@ Kept = TypeVar("Kept")
 _NAME = "_react_mem"
 
 _WITHOUT_ROOM: WeakKeyDictionary[BaseStore, dict[Any, Any]] = WeakKeyDictionary()
-"""Of LangGraph's own stores, whose `__slots__` leave no room for an attribute."""
+"""State of LangGraph's own stores, whose `__slots__` leave no room for an attribute."""
 
 
 def kept_with(store: BaseStore, make: Callable[[], Kept]) -> Kept:
-    """Return what hangs on a store, made the first time.
-
-    Args:
-        store: The store.
-        make: Makes it, and names it: most often a class.
+    """Return an object attached to a store, made by `make` the first time; `make`, mostly a class, is its name.
 
     >>> from langgraph.store.memory import InMemoryStore
     >>> store = InMemoryStore()
@@ -38,14 +34,9 @@ def kept_with(store: BaseStore, make: Callable[[], Kept]) -> Kept:
 
 
 _LOCKS: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
-"""Locks that somebody holds or waits for, by event loop and place."""
+"""Locks in use, by event loop and place."""
 
 
 def lock_of(namespace: tuple[str, ...], key: str) -> asyncio.Lock:
-    """Return the lock of an item in this event loop: one for all stores, of which several may be on one database.
-
-    Args:
-        namespace: The item's namespace.
-        key: The item's key.
-    """
+    """Return the lock of an item in this event loop, shared by all stores, of which several may be on one database."""
     return _LOCKS.setdefault((id(asyncio.get_running_loop()), f"{namespace}/{key}"), asyncio.Lock())

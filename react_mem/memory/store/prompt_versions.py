@@ -1,15 +1,15 @@
-"""Prompts that are replaced at run time: versions in the store, one of them active, the files in prompts/ as default.
+"""Prompts replaced at run time: versions in the store, one of them active, with the files in prompts/ as default.
 
-A deployment that words a prompt differently needs no release for it:
+A deployment changes a prompt's wording without a release:
 
     async with open_store() as store:  # of react_mem.memory.opening; in a graph, runtime.store
         prompts = PromptVersions(store)
         await prompts.put("chat_summary_next", text, note="asks for the order number")
-        await prompts.rollback("chat_summary_next")  # back to what was active before
+        await prompts.rollback("chat_summary_next")  # back to the former active version
         await prompts.activate("chat_summary_next", 0)  # back to the file
 
-Prompts belong to the deployment and to no user: they are in a namespace of their own, and no route of the server
-writes them. Who may open the store may.
+Prompts belong to the deployment, not to a user: they have a namespace of their own, and no route of the server
+writes them. Whoever may open the store may.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from react_mem.prompts import load_prompt
 
 ROOT = "prompts"
 FILE = 0
-"""The version that every prompt has: its file."""
+"""Version number of a prompt's file."""
 
 MAX_CHARS = 50_000
-"""Of one version: the longest prompt that is shipped has a tenth of it."""
+"""Most characters of a version: the longest shipped prompt has a tenth of it."""
 
 TTL = 10.0
 """Seconds until every process uses a change. The process that makes it uses it at once."""
 
 READ_TIMEOUT = 2.0
-"""Seconds a request waits for the store; it answers in milliseconds, and the file is always there."""
+"""Seconds that a request waits for the store, which answers in milliseconds; the file is the fallback."""
 
 _HEAD = "head"
 _MAX_VERSIONS = 10_000
@@ -60,10 +60,8 @@ class PromptVersion(BaseModel, frozen=True):
 
     Args:
         version: Its number, counted from 1; 0 is the file.
-        text: What the model is told.
-        note: What it is for, for people.
-        created_at: When it was put; None for the file.
-        active: Whether it is in use.
+        note: A note for people.
+        created_at: Time of creation; None for the file.
     """
 
     version: int = Field(ge=FILE)
@@ -75,12 +73,11 @@ class PromptVersion(BaseModel, frozen=True):
 
 @dataclass(frozen=True)
 class Prompt:
-    """Text of a prompt that is in use.
+    """Text of a prompt in use, to be filled in with `str.format` if the file is.
 
     Args:
-        text: What the model is told, to be filled in with `str.format` where the file is.
-        version: Which version that is; 0 for the file.
-        problem: Why it is not the active one, or may not be; empty if it is.
+        version: Its version; 0 for the file.
+        problem: Why it is not, or may not be, the active version; empty if it is.
     """
 
     text: str
@@ -89,7 +86,7 @@ class Prompt:
 
 
 class _Head(BaseModel):
-    """Versions of a prompt, the active one, and those that were active before, the last one last."""
+    """State of a prompt: the latest version, the active one, and the formerly active ones, the last one last."""
 
     latest: int = 0
     active: int = FILE
@@ -102,15 +99,14 @@ class _Head(BaseModel):
 
 
 class ReadPrompts(dict[str, tuple[float, Prompt]]):
-    """Cache of a store's prompts in this process, with the time of reading."""
+    """Cache of a store's prompts in this process, with their expiry."""
 
 
 class PromptVersions:
-    """The prompts of one store.
+    """The prompts of one store; this process caches each for `ttl` seconds.
 
-    Args:
-        store: Where versions are kept.
-        ttl: Seconds for which this process uses what it has read.
+    A `name` is that of a prompt's file in prompts/, without `.md`; each method raises ValueError for an unknown
+    one.
     """
 
     def __init__(self, store: BaseStore, *, ttl: float = TTL) -> None:
@@ -119,16 +115,7 @@ class PromptVersions:
         self._read = kept_with(store, ReadPrompts)
 
     async def current(self, name: str) -> Prompt:
-        """Return the prompt to use now. It never fails for the store's sake.
-
-        While the store cannot be read, what this process has read before goes on, else the file; the result says so.
-
-        Args:
-            name: The prompt's file in prompts/, without `.md`.
-
-        Raises:
-            ValueError: If there is no such prompt; it lists the ones there are.
-        """
+        """Return the prompt to use now; if the store fails, the cached one or the file, with the problem named."""
         default = await _file(name)
         until, known = self._read.get(name, (0.0, None))
         if known is not None and time.monotonic() < until:
@@ -144,20 +131,10 @@ class PromptVersions:
         return prompt
 
     async def put(self, name: str, text: str, *, note: str = "", activate: bool = True) -> PromptVersion:
-        """Store a new version.
-
-        Args:
-            name: The prompt's file in prompts/, without `.md`.
-            text: What the model is to be told.
-            note: What it is for, for people.
-            activate: Whether it is used from now on.
-
-        Returns:
-            The version, with its number.
+        """Store a new version, activate it if wanted, and return it with its number.
 
         Raises:
-            PromptError: If the text cannot stand in for the file, for want of a placeholder for example.
-            ValueError: If there is no such prompt.
+            PromptError: If the text cannot replace the file, for example for want of a placeholder.
         """
         text = text.strip()
         if problem := problem_of(text, await _file(name)):
@@ -173,16 +150,7 @@ class PromptVersions:
         return version.model_copy(update={"active": head.active == version.version})
 
     async def get(self, name: str, version: int | None = None) -> PromptVersion:
-        """Return a version.
-
-        Args:
-            name: The prompt.
-            version: Its number; by default the active one.
-
-        Raises:
-            PromptError: If there is no such version.
-            ValueError: If there is no such prompt.
-        """
+        """Return a version, by default the active one; raise PromptError if there is none."""
         default = await _file(name)
         head = await self._head(name)
         number = head.active if version is None else version
@@ -196,11 +164,7 @@ class PromptVersions:
         return _version(item.value, head)
 
     async def list(self, name: str) -> list[PromptVersion]:
-        """Return all versions of a prompt, the latest first, the file last.
-
-        Raises:
-            ValueError: If there is no such prompt.
-        """
+        """Return all versions of a prompt, the latest first, the file last."""
         file = await self.get(name, FILE)
         head = await self._head(name)
         found = await self._store.asearch(_namespace(name), limit=_MAX_VERSIONS)
@@ -208,15 +172,10 @@ class PromptVersions:
         return [*sorted(versions, key=lambda one: one.version, reverse=True), file]
 
     async def activate(self, name: str, version: int) -> PromptVersion:
-        """Use a version from now on.
-
-        Args:
-            name: The prompt.
-            version: Its number; 0 for the file.
+        """Use a version from now on; 0 is the file.
 
         Raises:
-            PromptError: If there is no such version, or it cannot stand in for the file any more.
-            ValueError: If there is no such prompt.
+            PromptError: If there is no such version, or it can no longer replace the file.
         """
         chosen = await self.get(name, version)
         if version != FILE and (problem := problem_of(chosen.text, await _file(name))):
@@ -225,12 +184,7 @@ class PromptVersions:
         return chosen.model_copy(update={"active": True})
 
     async def rollback(self, name: str) -> PromptVersion:
-        """Use what was active before the active version, again and again further back.
-
-        Raises:
-            PromptError: If nothing was.
-            ValueError: If there is no such prompt.
-        """
+        """Use the formerly active version again, or raise PromptError; each call goes one further back."""
         await _file(name)
 
         def back(head: _Head) -> tuple[_Head, list[PromptVersion]]:
@@ -247,7 +201,7 @@ class PromptVersions:
             return Prompt(default)
         item = await self._store.aget(_namespace(name), _key(head.active))
         text = str(item.value.get("text", "")) if item is not None else ""
-        # what the store holds may be older than the file, whose placeholders are what the code fills in
+        # a stored version may be older than the file, and the code fills in the file's placeholders
         if problem := problem_of(text, default):
             log.warning("version %d of the prompt %r is not used: %s", head.active, name, problem)
             return Prompt(default, problem=f"version {head.active} of the prompt {name!r} is not used: {problem}")
@@ -260,7 +214,7 @@ class PromptVersions:
     async def _change(
         self, name: str, step: Callable[[_Head], tuple[_Head, Sequence[PromptVersion]]]
     ) -> tuple[_Head, Sequence[PromptVersion]]:
-        """Read, decide, write, as if nobody else changed the same prompt."""
+        """Change a prompt's state and add versions, in one transaction."""
         namespace = _namespace(name)
 
         async def change(before: dict[str, Any] | None) -> tuple[tuple[_Head, Sequence[PromptVersion]], list[PutOp]]:
@@ -275,11 +229,7 @@ class PromptVersions:
 
 
 def problem_of(text: str, default: str) -> str:
-    """Return why a text cannot stand in for a prompt's file; empty if it can.
-
-    Args:
-        text: The text.
-        default: The file's.
+    """Return why a text cannot replace a prompt's file; empty if it can.
 
     >>> problem_of("Sum up.", "Sum up in {length} characters.")
     'it lacks the placeholder {length}, which the file has; write it where that value belongs'
@@ -292,7 +242,7 @@ def problem_of(text: str, default: str) -> str:
         return f"it has {len(text)} characters, and {MAX_CHARS} are allowed"
     wanted = dict.fromkeys(_PLACEHOLDER.findall(default))
     if not wanted:
-        # nothing is filled in, so that braces are what they are
+        # nothing is filled in, so braces are literal
         return ""
     try:
         given = [

@@ -1,22 +1,23 @@
-"""Reading items: gets, searches and lists of namespaces, with the recalls beside them, in one round trip."""
+"""Reads of items: gets, searches and lists of namespaces, together with recalls in one round trip."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import math
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, LiteralString, Protocol, TypeVar
+from types import MappingProxyType
+from typing import Any, LiteralString
 
-from langgraph.store.base import GetOp, Item, ListNamespacesOp, Result, SearchItem, SearchOp
+from langgraph.store.base import GetOp, Item, ListNamespacesOp, Result, SearchOp
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow
+from psycopg_pool import AsyncConnectionPool
 
 from react_mem.memory.index.recall import scored
 from react_mem.memory.index.scorer import nearest
-from react_mem.memory.model.namespaces import Namespace, owner_namespace, owner_of_path, owner_within
+from react_mem.memory.model.namespaces import Namespace, owner_namespace, owner_of, owner_of_path, owner_within
 from react_mem.memory.store import serialisation as binary
 from react_mem.memory.store.conversation_listing import (
     ConversationPlace,
@@ -27,34 +28,44 @@ from react_mem.memory.store.conversation_listing import (
 from react_mem.memory.store.large_namespaces import INDEX_SCAN, NamespaceIndexes
 from react_mem.memory.store.listing import Listed, ListPlace, Wanted, page_of, read_listed
 from react_mem.memory.store.model_guard import check_model
-from react_mem.memory.store.owned import OwnedPage
-from react_mem.memory.store.owner_index import place_behind, read_page
+from react_mem.memory.store.owned import OwnedPage, read_page
 from react_mem.memory.store.owner_texts import AT_ONCE, OwnerTexts
 from react_mem.memory.store.room import SCOPES, Stored
+from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, both_keys
 from react_mem.memory.store.searches import Nearest, Target, candidates, search_statement
 from react_mem.memory.store.serialisation import Binary
 from react_mem.memory.store.stored_text import text_array
 from react_mem.memory.store.wall import has_wall, unwalled, walled
 
-_Found = TypeVar("_Found", bound=Item)
+Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+Statement = tuple[LiteralString | bytes, Any]
 
 _ROWS_AT_ONCE = 200
-"""Rows taken from a result before others have their turn: a millisecond."""
-
-_DECODED_AT_ONCE = 100_000
-"""Characters of JSON that are decoded on the event loop: a millisecond."""
+"""Rows read before other tasks run: a millisecond."""
 
 _GET: LiteralString = """
     SELECT wanted.place, s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at, s.ttl_minutes
     FROM unnest(%s::text[], %s::text[], %s::text[]) WITH ORDINALITY AS wanted (owner, prefix, key, place)
     JOIN store s ON s.owner = wanted.owner AND s.prefix = wanted.prefix AND s.key = wanted.key
     WHERE s.owner = ANY(%s::text[]) AND (NOT %s OR s.expires_at IS NULL OR s.expires_at > now())
+    ORDER BY wanted.place
 """
 # Sizes, not values: nothing of them is sent.
 _MEASURE = """
     SELECT count(*) FILTER (WHERE s.prefix = ANY(%s::text[])) AS memories,
         coalesce(sum(octet_length(s.value::text)), 0)::bigint AS bytes
     FROM store s WHERE s.owner = %s
+"""
+# It continues after the row of an item: the plain one, if that is still there.
+_UNINDEXED = """
+    SELECT s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at FROM store s
+    WHERE s.owner = %(owner)s AND s.prefix = %(prefix)s AND s.value ->> 'kind' = %(kind)s AND s.key > COALESCE((
+            SELECT p.key FROM store p WHERE p.owner = %(owner)s AND p.prefix = %(prefix)s AND p.key = %(item)s
+        ), %(stored)s)
+        AND NOT EXISTS (
+            SELECT FROM store_vectors v WHERE v.owner = s.owner AND v.prefix = s.prefix AND v.key = s.key
+        )
+    ORDER BY s.key LIMIT %(limit)s
 """
 # Seconds are added, not an interval: a cluster runs in an update what means the same in every time zone.
 _REFRESH = """
@@ -65,21 +76,13 @@ _REFRESH = """
 """
 
 
-class NearestTarget(Protocol):
-    """A search that may be carried out by what a process has at hand."""
-
-    @property
-    def nearest(self) -> Nearest | None:
-        """Return what is nearest by that; None where it is not."""
-
-
 @dataclass(frozen=True)
 class Reads:
-    """The reads of a batch, each with its place in it.
+    """Reads of a batch, each with its position in it.
 
     Args:
-        gets: What is looked up.
-        searches: What is searched for.
+        gets: Lookups.
+        searches: Searches.
         queries: The vectors of the searches' queries.
         lists: The lists of namespaces.
         listing: Their statements.
@@ -93,13 +96,13 @@ class Reads:
 
     @property
     def owners(self) -> set[str]:
-        """The owners within whose namespaces something is searched for by a query."""
+        """The owners of the namespaces that are searched by a query."""
         paths = (".".join(op.namespace_prefix) for _, op in self.searches if op.query)
         return {owner for path in paths if (owner := owner_within(path))}
 
     @property
     def owners_read(self) -> set[str]:
-        """The owners whose items are looked up, searched for and listed, as far as that is told."""
+        """The owners of the items that are looked up, searched and listed, as far as the operations name them."""
         searched = (owner_within(".".join(op.namespace_prefix)) for _, op in self.searches)
         looked_up = (owner_of_path(".".join(op.namespace)) for _, op in self.gets)
         listed = (owner_of_list(op) for _, op in self.lists)
@@ -107,15 +110,15 @@ class Reads:
 
     @property
     def crosses_owners(self) -> bool:
-        """True if something is searched for among all owners."""
+        """True if a search spans all owners."""
         return any(owner_within(".".join(op.namespace_prefix)) is None for _, op in self.searches)
 
-    def again(self, targets: Sequence[NearestTarget], owners: Container[str]) -> Reads:
-        """Return the searches that were carried out by what was at hand of some owners."""
+    def again(self, nearest: Iterable[Nearest | None], owners: Container[str]) -> Reads:
+        """Return the searches that were answered by the cached indexes of some owners."""
         redone = [
             search
-            for search, target in zip(self.searches, targets, strict=True)
-            if target.nearest is not None and target.nearest.owner in owners
+            for search, found in zip(self.searches, nearest, strict=True)
+            if found is not None and found.owner in owners
         ]
         return Reads((), redone, self.queries)
 
@@ -125,12 +128,16 @@ class Reader:
     """Reads from one database.
 
     Args:
-        indexes: The namespaces that have indexes of their own.
+        codec: The codec of rows.
+        keys: The keys of the owners that are read.
+        indexes: The namespaces with indexes of their own.
         model: The embedding model's name.
-        index_limit: Vectors of a namespace up to which a search compares every one.
-        omit_expired: Whether what has expired is left out.
+        index_limit: Vectors of a namespace up to which a search compares all of them.
+        omit_expired: Whether expired items are left out.
     """
 
+    codec: RowCodec
+    keys: Keys
     indexes: NamespaceIndexes
     model: str
     index_limit: int
@@ -142,55 +149,56 @@ class Reader:
         reads: Reads,
         results: list[Result],
         targets: Sequence[Target],
+        known: Mapping[str, OwnerTexts] = MappingProxyType({}),
         *,
         beside: Sequence[tuple[LiteralString, Any]] = (),
-        owners: Collection[str] = (),
     ) -> list[list[DictRow]]:
-        """Put the results of reads where they belong, and return the rows of other statements.
+        """Put the results of reads in place, and return the rows of other statements.
 
         Args:
-            conn: The connection.
-            reads: What to read.
-            results: Where to put it, one place an operation of the batch.
-            targets: How the searches are carried out, in their order.
-            beside: Statements that are sent after the others, whose rows are read in binary form.
-            owners: Whose rows those read.
+            results: The results, one place for each operation of the batch.
+            targets: The plans of the searches, in their order.
+            known: The owner indexes in this process.
+            beside: Statements about these owners that are sent after the others; their rows are read in binary form.
+
+        Raises:
+            SealError: If a row does not open: its owner has another key by now.
         """
-        gets, searches = reads.gets, reads.searches
+        gets = reads.gets
+        whose = {*reads.owners_read, *known}
+        searching = self._searching(targets, has_wall(conn) and not reads.crosses_owners) if targets else []
         # Everything in one round trip; a pipeline of one statement would only cost.
-        statements = len(beside) + bool(gets) + bool(targets) + len(reads.lists)
-        scanned = any(target.indexed for target in targets)
-        whose = {*reads.owners_read, *owners}
-        async with walled(conn, whose, together=statements > 1 or scanned):
+        statements = len(beside) + bool(gets) + len(searching) + len(reads.lists)
+        found: AsyncCursor[DictRow] | None = None
+        async with walled(conn, whose, together=statements > 1):
             got = await self._send_gets(conn, gets) if gets else None
             async with unwalled(conn, whose) if reads.crosses_owners else nullcontext():
-                found = await self._send_searches(conn, reads, targets) if targets else None
+                for statement in searching:
+                    found = await conn.execute(*statement)
             listed = await send_lists(conn, reads, whose)
             others = [await conn.cursor(binary=True).execute(*statement) for statement in beside]
         refreshed: list[DictRow] = []
         if got is not None:
-            known = await rows_of(got)
-            for row, item in zip(known, await items_of(known), strict=True):
-                index, get = gets[row["place"] - 1]
-                results[index] = item
+            for row in await self._opened(conn, await rows_of(got)):
+                index, get = gets[(row["place"] - 1) % len(gets)]
+                results[index] = row["item"]
                 refreshed += [row] if get.refresh_ttl else []
         if found is not None:
-            rows = await self._search_rows(conn, reads, targets, await rows_of(found))
-            for (index, op), hits in zip(searches, rows, strict=True):
-                results[index] = await _aside(_ranked, hits)
+            rows = await self._found(conn, reads, targets, await rows_of(found), known)
+            for (index, op), hits in zip(reads.searches, rows, strict=True):
+                results[index] = [scored(row["item"], row["score"]) for row in hits]
                 refreshed += hits if op.refresh_ttl else []
         for (index, _), cursor in zip(reads.lists, listed, strict=True):
             results[index] = [tuple(row["truncated_prefix"].split(".")) for row in await cursor.fetchall()]
         await refresh(conn, refreshed)
         return [await cursor.fetchall() for cursor in others]
 
-    async def targets(self, reads: Reads, known: Mapping[str, OwnerTexts]) -> list[Target]:
-        """Return how the searches of a batch are carried out.
+    async def owners_searched(self, pool: Pool, reads: Reads) -> set[str]:
+        """Return the owners whose indexes in this process a batch searches."""
+        return reads.owners
 
-        Args:
-            reads: The batch.
-            known: What is at hand of owners.
-        """
+    async def targets(self, reads: Reads, known: Mapping[str, OwnerTexts]) -> list[Target]:
+        """Return the plans of a batch's searches."""
         return [
             await self._target(number, op, reads.queries[op.query] if op.query else None, known)
             for number, (_, op) in enumerate(reads.searches)
@@ -199,13 +207,12 @@ class Reader:
     async def page(
         self, conn: AsyncConnection[DictRow], namespace: Sequence[str], behind: tuple[str, str], limit: int
     ) -> OwnedPage:
-        """Return the next items of an owner's namespace and those below it: see `memory.store.owned.PagedStore`."""
-        rows = await read_page(conn, namespace, behind, limit, omit_expired=self.omit_expired)
-        last = place_behind(rows, behind)
-        return OwnedPage(await items_of(rows), last)
+        """Return the next items of an owner's namespace and those below it."""
+        rows, last = await read_page(conn, namespace, behind, limit, omit_expired=self.omit_expired)
+        return OwnedPage(await self._items(conn, rows), last)
 
     async def measure(self, conn: AsyncConnection[DictRow], user_id: str) -> Stored:
-        """Return what an owner has stored: see `memory.store.room.MeasuredStore`."""
+        """Return the size of an owner's memory."""
         scopes = [".".join((*owner_namespace(user_id), scope)) for scope in SCOPES]
         owner = owner_of_path(scopes[0])
         async with walled(conn, [owner]):
@@ -216,8 +223,9 @@ class Reader:
         self, conn: AsyncConnection[DictRow], wanted: Wanted, behind: ListPlace | None, limit: int
     ) -> Listed:
         """Return the next of an owner's records, the latest first: see `memory.store.listing`."""
-        rows, places, total = await read_listed(conn, wanted, behind, limit, omit_expired=self.omit_expired)
-        return page_of(places, await items_of(rows), total, limit)
+        key = self.keys.get(owner_of(wanted.namespaces[0]))
+        rows, places, total = await read_listed(conn, wanted, behind, limit, omit_expired=self.omit_expired, key=key)
+        return page_of(places, await self._items(conn, rows), total, limit)
 
     async def conversations(
         self, conn: AsyncConnection[DictRow], namespace: Namespace, behind: ConversationPlace | None, limit: int
@@ -226,22 +234,43 @@ class Reader:
         rows = await read_conversations(conn, namespace, behind, limit, omit_expired=self.omit_expired)
         if rows is None:
             return None
-        return conversations_of(rows, await items_of([row for row in rows if row["key"] is not None]), limit)
+        return conversations_of(rows, await self._items(conn, [row for row in rows if row["key"] is not None]), limit)
+
+    async def unindexed(
+        self, conn: AsyncConnection[DictRow], prefix: str, kind: str, *, after: str, limit: int
+    ) -> list[str]:
+        """Return the keys of a namespace's items of one kind that the index lacks: see `MemoryStore.aunindexed`."""
+        owner = owner_of_path(prefix)
+        stored = both_keys(self.keys, prefix, after)[0] if after else ""
+        asked = {"owner": owner, "prefix": prefix, "kind": kind, "item": after, "stored": stored, "limit": limit}
+        async with walled(conn, [owner]):
+            found = await conn.execute(_UNINDEXED, asked)
+        return [item.key for item in await self._items(conn, await rows_of(found))]
+
+    async def _opened(self, conn: AsyncConnection[DictRow], rows: list[DictRow]) -> list[DictRow]:
+        await self.codec.open_items(rows, self.keys, conn)
+        return rows
+
+    async def _items(self, conn: AsyncConnection[DictRow], rows: list[DictRow]) -> list[Item]:
+        return [row["item"] for row in await self._opened(conn, rows)]
 
     async def _send_gets(
         self, conn: AsyncConnection[DictRow], gets: Sequence[tuple[int, GetOp]]
     ) -> AsyncCursor[DictRow]:
         prefixes = [".".join(op.namespace) for _, op in gets]
-        keys = [op.key for _, op in gets]
-        return await conn.execute(*get_statement(prefixes, keys, omit_expired=self.omit_expired))
+        both = [both_keys(self.keys, prefix, op.key) for prefix, (_, op) in zip(prefixes, gets, strict=True)]
+        # the plain rows first: if there should be both, the sealed one counts
+        stored = [keys[-1] for keys in both]
+        if self.keys:
+            prefixes, stored = prefixes * 2, [*stored, *(keys[0] for keys in both)]
+        owners = [owner_of_path(prefix) for prefix in prefixes]
+        wanted = map(text_array, (owners, prefixes, stored, sorted(set(owners))))
+        return await conn.execute(_GET, (*wanted, self.omit_expired))
 
-    async def _send_searches(
-        self, conn: AsyncConnection[DictRow], reads: Reads, targets: Sequence[Target]
-    ) -> AsyncCursor[DictRow]:
-        if any(target.indexed for target in targets):
-            await conn.execute(INDEX_SCAN)
-        is_walled = has_wall(conn) and not reads.crosses_owners
-        return await conn.execute(*self._statement(targets, bounded=True, is_walled=is_walled))
+    def _searching(self, targets: Sequence[Target], is_walled: bool) -> list[Statement]:
+        """Return the statements of the searches, the last of which finds the rows."""
+        scan: list[Statement] = [(INDEX_SCAN, None)] if any(target.indexed for target in targets) else []
+        return [*scan, self._statement(targets, bounded=True, is_walled=is_walled)]
 
     def _statement(
         self, targets: Sequence[Target], *, bounded: bool, is_walled: bool = False
@@ -267,10 +296,15 @@ class Reader:
         indexed = self.indexes.within(path)
         return Target(number, op, vector, indexed, measured=not indexed and self.indexes.is_due(path))
 
-    async def _search_rows(
-        self, conn: AsyncConnection[DictRow], reads: Reads, targets: Sequence[Target], found: Sequence[DictRow]
+    async def _found(
+        self,
+        conn: AsyncConnection[DictRow],
+        reads: Reads,
+        targets: Sequence[Target],
+        found: list[DictRow],
+        known: Mapping[str, OwnerTexts],
     ) -> list[list[DictRow]]:
-        """Return the rows of the one statement by search, and search again what it has not found all of."""
+        """Return the opened rows of each search, ranked, after a second search for each that found too few."""
         if any(row["model"] not in (None, self.model) for row in found):
             await check_model(conn, self.model)
         rows = [[row for row in found if row["search"] == target.number] for target in targets]
@@ -284,27 +318,11 @@ class Reader:
             more = await rows_of(found_again)
             for target in again:
                 rows[target.number] = [row for row in more if row["search"] == target.number]
-        return rows
-
-
-def get_statement(
-    prefixes: Sequence[str], keys: Sequence[str], *, omit_expired: bool, ordered: bool = False
-) -> tuple[LiteralString, tuple[Any, ...]]:
-    """Return the statement that looks up items, and its parameters; its rows say which one they are as `place`.
-
-    Args:
-        prefixes: Their namespaces.
-        keys: Their keys.
-        omit_expired: Whether what has expired is left out.
-        ordered: Whether its rows come in that order.
-    """
-    owners = [owner_of_path(prefix) for prefix in prefixes]
-    wanted = map(text_array, (owners, prefixes, keys, sorted(set(owners))))
-    return _GET + " ORDER BY wanted.place" if ordered else _GET, (*wanted, omit_expired)
+        return [sorted(await self._opened(conn, hits), key=rank_of) for hits in rows]
 
 
 def owner_of_list(op: ListNamespacesOp) -> str | None:
-    """Return to whom all namespaces belong that a list may have; None where there may be several."""
+    """Return the owner of all namespaces that a list may return; None if there may be several."""
     for condition in op.match_conditions or ():
         if condition.match_type == "prefix" and "*" not in condition.path[:2]:
             owner = owner_within(".".join(condition.path))
@@ -316,13 +334,7 @@ def owner_of_list(op: ListNamespacesOp) -> str | None:
 async def send_lists(
     conn: AsyncConnection[DictRow], reads: Reads, whose: Collection[str]
 ) -> list[AsyncCursor[DictRow]]:
-    """Send the lists of namespaces of a batch: behind the wall what is about one owner.
-
-    Args:
-        conn: A connection within `walled`.
-        reads: The batch.
-        whose: The owners whose rows the wall shows.
-    """
+    """Send the lists of namespaces of a batch: behind the wall (row security) those about one owner."""
     sent = []
     for (_, op), (query, parameters) in zip(reads.lists, reads.listing, strict=True):
         async with unwalled(conn, whose) if owner_of_list(op) is None else nullcontext():
@@ -331,14 +343,7 @@ async def send_lists(
 
 
 async def nearest_items(known: OwnerTexts, path: str, vector: Binary, count: int) -> Nearest:
-    """Return what is nearest at a path and below it, as far as is known.
-
-    Args:
-        known: What is known of an owner.
-        path: The path.
-        vector: The question's vector.
-        count: How many texts of a namespace are looked at.
-    """
+    """Return the nearest items at a path and below it in an owner's index, from `count` texts of each namespace."""
     namespaces = {prefix: known.namespaces[prefix] for prefix in known.within(path)}
     query = binary.numbers(vector)
 
@@ -356,25 +361,8 @@ async def nearest_items(known: OwnerTexts, path: str, vector: Binary, count: int
     return Nearest(known.owner, [(prefix, key, cosine) for cosine, prefix, key in found], is_all=texts <= count)
 
 
-def item_of(row: DictRow) -> Item:
-    """Return the item that a row of `store` holds."""
-    value = row["value"]
-    return Item(
-        namespace=tuple(row["prefix"].split(".")),
-        key=row["key"],
-        value=json.loads(value) if isinstance(value, str) else value,
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-    )
-
-
-async def items_of(rows: Sequence[DictRow]) -> list[Item]:
-    """Return the items that rows of `store` hold, their values as text: all of an owner takes seconds to decode."""
-    return await _aside(_decoded, rows)
-
-
 async def rows_of(cursor: AsyncCursor[DictRow]) -> list[DictRow]:
-    """Return the rows of a statement; between some and the next, others have their turn on the event loop."""
+    """Return the rows of a statement, and let other tasks of the event loop run between parts."""
     rows = await cursor.fetchmany(_ROWS_AT_ONCE)
     more = rows
     while len(more) == _ROWS_AT_ONCE:
@@ -384,37 +372,14 @@ async def rows_of(cursor: AsyncCursor[DictRow]) -> list[DictRow]:
     return rows
 
 
-async def _aside(decode: Callable[[Sequence[DictRow]], list[_Found]], rows: Sequence[DictRow]) -> list[_Found]:
-    """Decode rows, in a thread if there is much in them."""
-    if sum(len(row["value"]) for row in rows) < _DECODED_AT_ONCE:
-        # as one text, which takes less than each by itself
-        for row, value in zip(rows, json.loads(f"[{','.join([row['value'] for row in rows])}]"), strict=True):
-            row["value"] = value
-        return decode(rows)
-    return await asyncio.to_thread(decode, rows)
-
-
-def _decoded(rows: Sequence[DictRow]) -> list[Item]:
-    return [item_of(row) for row in rows]
-
-
-def _ranked(rows: Sequence[DictRow]) -> list[SearchItem]:
-    return [scored(item_of(row), row["score"]) for row in sorted(rows, key=rank_of)]
-
-
 def rank_of(row: DictRow) -> tuple[float, str, str]:
-    """Return the place of a row among those of a search: nearest first, or else latest; what has no score last."""
+    """Return the sort key of a row of a search: by score, or without one by time; rows without a number come last."""
     rank = -row["updated_at"].timestamp() if row["score"] is None else -row["score"]
-    return math.inf if math.isnan(rank) else rank, row["prefix"], row["key"]
+    return math.inf if math.isnan(rank) else rank, row["prefix"], row["item"].key
 
 
 async def refresh(conn: AsyncConnection[DictRow], rows: Sequence[DictRow]) -> None:
-    """Let items that expire live on from now.
-
-    Args:
-        conn: A connection.
-        rows: The rows of `store`.
-    """
+    """Renew the time to live of the items of rows that expire."""
     expiring = [row for row in rows if row["ttl_minutes"] is not None]
     if expiring:
         prefixes = [row["prefix"] for row in expiring]

@@ -1,34 +1,32 @@
-"""Moving a database to another embedding model, while nobody else uses it.
+"""Re-embedding: moves a database to another embedding model, while nobody else uses it.
 
-One transaction empties the vectors and takes down the name of the new model. From then on a process that was started
-with another one refuses to search and to write (see `model_guard`), and texts are found by their words alone. Then each
-item that lacks something is indexed anew, in the order of the primary key. An interrupted run goes on with what is
-left, as does a store that makes up for vectors.
+One transaction empties the vectors and records the new model. From then on a process with another model
+refuses to search and to write (see `model_guard`), and texts are found by their words alone. Then each
+incomplete item is indexed again, in the order of the primary key. An interrupted run continues with the rest,
+as does a store that fills in missing vectors.
 
-With the model that the database has already nothing is emptied: texts that an older version, or LangGraph's own store,
-indexed without words are then found by them, and those whose vectors failed by their meaning.
+With the current model nothing is emptied: it adds the words of texts that an older version or LangGraph's own
+store wrote, and the vectors that failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier
 
-from react_mem.errors import EmbeddingUnavailable, SealError
+from react_mem.errors import EmbeddingUnavailable
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.store.distribution import is_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import need_keys
-from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.migrations import of_dims, stored_embedding
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.postgres_server import open_database
-from react_mem.memory.store.sealing.sealed_entries import is_sealed, opened_value, sealed_row
+from react_mem.memory.store.sealing.sealed_entries import sealed_row
 from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.store.stored_text import entries_of_fields
 from react_mem.memory.store.transactions import until_no_deadlock
@@ -39,12 +37,12 @@ from react_mem.memory.store.writes import (
     columns,
     index_columns,
     index_rows,
-    read_types,
+    read_vector_oid,
     revise,
 )
 
 _ITEMS = 100
-"""Items a transaction: what an interruption costs at most."""
+"""Items in one transaction, the most that an interruption loses."""
 
 # See `namespace_indexes`: they are of vectors of one length, and are made again where they are wanted.
 _NAMESPACE_INDEXES = """
@@ -62,7 +60,7 @@ _EMPTY = (
 _LACKS = "CASE WHEN v.sealed IS NULL THEN v.words IS NULL OR v.half IS NULL ELSE v.sealed_vector IS NULL END"
 _LEFT = f"SELECT count(*) AS texts FROM store_vectors v WHERE {_LACKS}"  # noqa: S608 - of literals
 _LACKING = f"""
-    SELECT v.owner, v.prefix, v.key, v.fields, s.value, s.updated_at
+    SELECT v.owner, v.prefix, v.key, v.fields, s.value::text AS value, s.created_at, s.updated_at
     FROM (
         SELECT v.owner, v.prefix, v.key, array_agg(v.field_name) AS fields
         FROM store_vectors v WHERE (v.owner, v.prefix, v.key) > (%s, %s, %s)
@@ -70,7 +68,7 @@ _LACKING = f"""
     ) v JOIN store s ON s.owner = v.owner AND s.prefix = v.prefix AND s.key = v.key
     ORDER BY v.owner, v.prefix, v.key LIMIT %s
 """  # noqa: S608 - of literals
-# What has been written since it was read is left as it is. Each is about one owner, whose rows are on one node.
+# Items written since they were read are skipped. Each statement is about one owner, on one node.
 _SAME = """
     unnest(%s::text[], %s::text[], %s::timestamptz[]) AS item (prefix, key, updated_at)
         JOIN store s ON s.prefix = item.prefix AND s.key = item.key AND s.updated_at = item.updated_at
@@ -95,18 +93,10 @@ Connection = AsyncConnection[DictRow]
 
 
 async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Callable[[int, int], None]) -> int:
-    """Embed everything that a database indexes with another model, or what is left of that.
+    """Embed all indexed texts of a database with another model, or the rest of an interrupted run; return their number.
 
-    Args:
-        settings: Which database; its `embedding` is not used.
-        model: The model to move to.
-        report: Told the number of texts embedded so far in this run, and of how many, about.
-
-    Returns:
-        The number of texts embedded in this run.
-
-    Raises:
-        StorageError: If the database cannot be opened, or the model embeds nothing.
+    The settings' own `embedding` is not used. `report` is called with the number of texts done, and an estimate of
+    all.
     """
     async with open_database(settings, checkpoints=False, move_to=model) as store:
         await until_no_deadlock(store.pool, lambda conn: _empty(conn, model))
@@ -128,12 +118,12 @@ async def _empty(conn: Connection, model: EmbeddingModel) -> None:
         return
     try:
         checked_vector(model, await model.embeddings.aembed_query("hello"))
-    except Exception as error:  # whatever the provider's client raises
+    except Exception as error:  # any error of the provider's client
         raise EmbeddingUnavailable(f"{model.name} embeds nothing: {cause_of(error)}. Nothing was changed.") from error
     async with conn.transaction():
         if await is_distributed(conn):  # through one connection a node, so that all can be in one transaction
             await conn.execute("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', TRUE)")
-        # it waits for those who write, and whoever writes afterwards finds another model's name
+        # it waits for current writers, and later ones find the new model's name
         await conn.execute("LOCK TABLE store_vectors IN ACCESS EXCLUSIVE MODE")
         for row in await (await conn.execute(_NAMESPACE_INDEXES)).fetchall():
             await conn.execute(SQL("DROP INDEX {}").format(Identifier(row["name"])))
@@ -148,39 +138,29 @@ async def _lacking(store: MemoryStore, place: tuple[str, str, str]) -> list[Dict
 
 
 async def _index(store: MemoryStore, items: Sequence[DictRow]) -> int:
-    """Index items anew; return how many vectors that made."""
+    """Index items again, and return the number of vectors."""
     owners = {item["owner"] for item in items}
-    keys = await store.keys.find(owners) if store.keys is not None else {}
-    entries = [(item, entry) for item in items for entry in entries_of_fields(_said(item, keys), item["fields"])]
+    keys = await store.codec.keys(owners)
+    await store.codec.open_items(items, keys)
+    entries = [(row, entry) for row in items for entry in entries_of_fields(row["item"].value, row["fields"])]
     vectors = await store.vectors.of([entry.text for _, entry in entries])
     made = sum(vectors[entry.text] is not None for _, entry in entries)
     if entries and not made:
         raise EmbeddingUnavailable(
             f"{store.embedding.name} embeds nothing now. What is left is found by its words; run this again."
         )
-    plain = index_rows([(item["prefix"], item["own_key"], entry) for item, entry in entries], vectors)
+    plain = index_rows([(row["prefix"], row["item"].key, entry) for row, entry in entries], vectors)
     rows = by_owner(
-        sealed_row(keys[item["owner"]], row) if item["own_key"] != item["key"] else row
-        for (item, _), row in zip(entries, plain, strict=True)
+        sealed_row(keys[row["owner"]], new) if new.key != row["key"] else new
+        for (row, _), new in zip(entries, plain, strict=True)
     )
     async with store.pool.connection() as conn, conn.transaction():
         await revise(conn, owners, removes=True)
         await need_keys(conn, keys.values())
-        types = await read_types(conn)
+        vector_oid = await read_vector_oid(conn)
         for owner, read in by_owner((item["prefix"], item["key"], item["updated_at"]) for item in items).items():
             same = columns(read, 3)
             await conn.execute(_CLEAR.encode(), [*same, owner])
-            await conn.execute(_INSERT.encode(), [*same, *index_columns(rows.get(owner, []), types), owner])
+            await conn.execute(_INSERT.encode(), [*same, *index_columns(rows.get(owner, []), vector_oid), owner])
         await check_model(conn, store.embedding.name)
     return made
-
-
-def _said(item: DictRow, keys: Mapping[str, OwnerKey]) -> dict[str, Any]:
-    """Return the value of an item, which is given its own key beside its row's."""
-    value: dict[str, Any] = item["value"]
-    item["own_key"] = item["key"]
-    if is_sealed(value):
-        if item["owner"] not in keys:
-            raise SealError("Memories are sealed by a key that is not in the database any more.")
-        item["own_key"], value = opened_value(keys[item["owner"]], item["prefix"], item["key"], value)
-    return value

@@ -1,11 +1,11 @@
-"""Room for what is to be stored of an owner: the bounds `memories` and `bytes` of their quotas.
+"""Quotas of an owner: stored memories and bytes, and messages and model calls a day.
 
-What an owner has stored is counted by one query over their rows, which no turn waits for twice: the process adds what
-it has stored since, and counts again where the count is old, which takes the longer the more there is, or before it
-refuses anybody. So an owner costs the database about a thousandth of its time, however much they have.
+One query over the owner's rows counts the stored memories and bytes. No turn waits for it twice: the process
+adds its own writes, and counts again when the count is old (its lifetime grows with its size), or before it
+refuses anything. So an owner costs the database about a thousandth of its time, at any size.
 
-What is drawn from messages that are stored already (facts, summaries, skills) is never refused, only counted: a bound
-is passed by that much at most.
+Data derived from stored messages (facts, summaries, skills) is counted but never refused: a bound is exceeded
+by at most that much.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as time_of_quotas
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from langgraph.store.base import BaseStore, Item, PutOp
 from pydantic import BaseModel
@@ -31,6 +31,7 @@ from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.model.receipt import Change
 from react_mem.memory.model.records import now
 from react_mem.memory.store.attachments import sizes
+from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.store.transactions import transact_on
@@ -38,10 +39,10 @@ from react_mem.memory.store.transactions import transact_on
 _MOST_OWNERS = 10_000
 _FRESH_SECONDS = 5.0
 _SECONDS_A_MEMORY = 0.002
-"""Of a count's age, for each memory that it took: to count one takes the database about two microseconds."""
+"""Seconds of a count's lifetime for each memory: counting one takes the database about two microseconds."""
 
 _A_VALUE = 8
-"""Bytes that a number, a truth value or a name is taken for."""
+"""Assumed bytes of a number, a boolean or a name."""
 
 SCOPES = tuple(map(str, MemoryScope))
 
@@ -50,35 +51,21 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Stored:
-    """Amount of what an owner has stored.
-
-    Args:
-        memories: Records, in all scopes.
-        bytes: What they, their attachments and what is beside them take, as the store keeps it.
-    """
+    """Usage of an owner's quotas: records in all scopes, and bytes of these, their attachments and bookkeeping."""
 
     memories: int
     bytes: int
 
 
-@runtime_checkable
-class MeasuredStore(Protocol):
-    """A store that counts what an owner has in it without handing it over."""
-
-    async def ameasure(self, user_id: str) -> Stored:
-        """Return what an owner has stored."""
-
-
 @dataclass
 class Count:
-    """Count of what an owner has stored, as a process knows it.
+    """Cached usage of an owner in this process.
 
     Args:
-        at: When it was taken.
-        stored: What was found.
-        memories: How many have been stored since.
-        bytes: How many bytes these have.
-        refused: Whether something has been refused since there was room.
+        at: Time of the count, of the monotonic clock.
+        memories: Memories stored by this process since.
+        bytes: Bytes of these.
+        refused: Whether a write has been refused since the last accepted one.
     """
 
     at: float
@@ -89,17 +76,11 @@ class Count:
 
     @property
     def is_old(self) -> bool:
-        """Return whether it is to be taken again."""
+        """Return true if the count has expired."""
         return time.monotonic() - self.at > _FRESH_SECONDS + _SECONDS_A_MEMORY * self.stored.memories
 
     def over(self, quotas: QuotaSettings, memories: int, size: int) -> MemoryFull | None:
-        """Return why so much more cannot be stored; None where it can.
-
-        Args:
-            quotas: The bounds.
-            memories: How many more.
-            size: How many bytes these have.
-        """
+        """Return the error of the exceeded quota if this much is added, or None."""
         held = (
             ("memories", quotas.memories, self.stored.memories + self.memories, memories),
             ("bytes", quotas.bytes, self.stored.bytes + self.bytes, size),
@@ -111,23 +92,23 @@ class Count:
 
 
 class Counts(OrderedDict[str, Count]):
-    """Counts by their owners, those that were used last at the end."""
+    """Counts by owner, the most recently used last."""
 
 
 async def make_room(
     store: BaseStore, user_id: str, quotas: QuotaSettings, records: Sequence[Any], attached: Sequence[Any] = ()
 ) -> None:
-    """Let records be stored, as far as an owner's quotas have room for them.
+    """Check that records fit within an owner's quotas, and count them.
 
     Args:
         store: The store.
         user_id: The owner.
         quotas: The bounds.
-        records: What is to be stored.
-        attached: What is attached to them.
+        records: The records to be stored.
+        attached: Their attachments.
 
     Raises:
-        MemoryFull: If there is no room for them: nothing of them is to be stored.
+        MemoryFull: If they do not fit; none of them is to be stored.
     """
     if (quotas.memories is None and quotas.bytes is None) or not records:
         return
@@ -151,7 +132,7 @@ async def make_room(
 
 
 def forget_count(store: BaseStore, user_id: str) -> None:
-    """Forget what an owner has stored: some of it is gone.
+    """Invalidate the cached usage of an owner after a removal.
 
     Args:
         store: The store.
@@ -161,14 +142,9 @@ def forget_count(store: BaseStore, user_id: str) -> None:
 
 
 async def stored_of(store: BaseStore, user_id: str) -> Stored:
-    """Return what an owner has stored, counted now.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-    """
-    if isinstance(store, MeasuredStore):
-        return await store.ameasure(user_id)
+    """Return an owner's usage, counted now."""
+    if (measured := await capabilities(store).ameasure(user_id)) is not None:
+        return measured
     items = await store.asearch(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)
     attached = await sizes(store, user_id)
     memories = sum(item.namespace[2] in SCOPES for item in items)
@@ -180,7 +156,7 @@ def _bytes(items: Sequence[Item]) -> int:
 
 
 def _size(value: Any) -> int:
-    """Return about how many bytes a value takes, without writing it out."""
+    """Return the approximate size of a value in bytes, without serialising it."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, BaseModel):
@@ -200,30 +176,12 @@ _DAY = timedelta(days=1)
 
 
 async def take_message(store: BaseStore, user_id: str, quotas: QuotaSettings) -> None:
-    """Count a message that is to be answered, if as much as the first model call of its answer is left too.
-
-    Args:
-        store: The store.
-        user_id: Whose message it is.
-        quotas: What the agent allows.
-
-    Raises:
-        QuotaExceeded: If a quota is used up; nothing is counted then.
-    """
+    """Count a message, or raise QuotaExceeded, also if no model call is left for the answer."""
     await _take(store, user_id, quotas, needed=(_MESSAGES, _MODEL_CALLS), taken=_MESSAGES)
 
 
 async def take_model_call(store: BaseStore, user_id: str, quotas: QuotaSettings) -> None:
-    """Count a call of the chat model that is about to be made.
-
-    Args:
-        store: The store.
-        user_id: For whom it is made.
-        quotas: What the agent allows.
-
-    Raises:
-        QuotaExceeded: If the quota is used up; nothing is counted then.
-    """
+    """Count a call of the chat model before it is made, or raise QuotaExceeded."""
     if quotas.model_calls_a_day is not None:
         await _take(store, user_id, quotas, needed=(_MODEL_CALLS,), taken=_MODEL_CALLS)
 
@@ -233,7 +191,7 @@ async def _take(store: BaseStore, user_id: str, quotas: QuotaSettings, *, needed
     limits: dict[str, int | None] = quotas.model_dump()
 
     async def counted(before: dict[str, Any] | None) -> tuple[None, Sequence[Change]]:
-        # not by the owner's revision, which is that of memories: a count changes none
+        # without the owner's revision: a count changes no memory
         day, used = _used(before)
         for name in needed:
             limit = limits[name]
@@ -248,12 +206,12 @@ async def _take(store: BaseStore, user_id: str, quotas: QuotaSettings, *, needed
 
 
 def _used(value: dict[str, Any] | None) -> tuple[date, dict[str, int]]:
-    """Return the day that counts now, and what has been used in it."""
+    """Return the current day of the quotas, and the usage of that day."""
     today = now().date()
     if value is None:
         return today, {}
     day = date.fromisoformat(value["day"])
-    # the clocks of two processes differ around midnight: whoever is behind does not begin the new day anew
+    # the clocks of two processes differ around midnight: a slow one must not reset the new day
     if day not in (today, today + _DAY):
         return today, {}
     return day, {name: number for name, number in value.items() if name != "day"}

@@ -1,11 +1,11 @@
-"""The database's side of the wall: an application role, and policies that show it the rows of named owners alone.
+"""Setup of row-level security: an application role, and policies that show it the rows of named owners alone.
 
-The role is nobody's to log in as: the role that the process logs in as becomes it for a transaction (see `wall`). That
-login owns the tables, so that no policy is about it: it is the role of maintenance, migrations and workers. Others who
-may read the tables go on as before, by a policy that lets everybody pass.
+Nobody logs in as this role: the login role of the process switches to it for a transaction (see `wall`). The
+login role owns the tables and so bypasses the policies: maintenance, migrations and workers use it. Other
+roles with access to the tables keep it, by a policy that lets everybody pass.
 
-What is lacking is made whenever a database is opened, and not by a migration: a role belongs to the server, the user
-may not be allowed to make one, and an administrator can do so later.
+This runs whenever a database is opened, and not as a migration: a role belongs to the server, the user may
+lack the right to create one, and an administrator can do so later.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from react_mem.memory.store.wall import APPLICATION_ROLE, EVERYBODY, OWNED, POLI
 Connection = AsyncConnection[DictRow]
 
 RowSecurity = Literal["auto", "on", "off"]
-"""Choice of when the wall is raised: where it can be, always or else nothing is opened, never."""
+"""Use of row-level security: where possible, required, never."""
 
 _ALL = ("SELECT", "INSERT", "UPDATE", "DELETE")
 
 OWNED_TABLES: Mapping[str, tuple[str, ...]] = dict.fromkeys(
     ("store", "store_vectors", "memory_owners", "memory_keys"), _ALL
 )
-"""Privileges of the role on each table that has a column `owner`."""
+"""Privileges of the role on each table with a column `owner`."""
 
 _COMMON_TABLES: Mapping[str, tuple[str, ...]] = {"memory_embedding": ("SELECT",)}
-"""Privileges of the role on what is nobody's."""
+"""Privileges of the role on tables without an owner."""
 
 _TABLES = {**OWNED_TABLES, **_COMMON_TABLES}
 
 _LOCK = 0x7265_6163_7477_616C
-"""`reactwal`: what processes queue for that start at the same time."""
+"""`reactwal`: advisory lock for processes that start at the same time."""
 
 _CREATE_ROLE = SQL("CREATE ROLE {} NOLOGIN").format(Identifier(APPLICATION_ROLE))
 _ROLE = """
@@ -74,9 +74,8 @@ _POLICIES = (
         "(SELECT NULLIF(current_setting('react_mem.owners', TRUE), '')::text[])::text[]))"
     ),
 )
-# Behind a policy no index is used whose operators could tell of rows, and what a record is linked with is found by such
-# an index. So this runs as the owner of the tables, and admits the namespaces of the owners named: whatever it finds is
-# in one of these.
+# Under a policy PostgreSQL uses only indexes with leakproof operators, and the index of links has none. So this runs as
+# the owner of the tables, and admits only namespaces of the named owners: all rows that it finds are in one of these.
 _LINKED_WITHIN = SQL("""
     CREATE OR REPLACE FUNCTION {within}(owner text, spaces text[], ids text[], most bigint) RETURNS json
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$
@@ -89,9 +88,8 @@ _LINKED_WITHIN = SQL("""
     $$
 """)
 _LINKED = ("memory_linked", "memory_linked_sealed")
-# So does what is found by the index of conversations (see `schema/0025_listed_fields.sql`; the other of these is used
-# behind a policy, as it is for what its own condition says). It is told as the places of rows in the table: a listing
-# reads these, behind the policy as before.
+# The same for the index of conversations (see `schema/0025_listed_fields.sql`; the other index there is usable under a
+# policy). It returns the addresses of rows (ctid), and a listing reads these rows under the policy.
 _SESSIONS_WITHIN = SQL("""
     CREATE OR REPLACE FUNCTION memory_sessions_within(whose text, sessions text[]) RETURNS tid[]
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$
@@ -109,9 +107,9 @@ _FUNCTIONS = {
     **dict.fromkeys((f"{name}_within" for name in _LINKED), SQL("(text, text[], text[], bigint)")),
     "memory_sessions_within": SQL("(text, text[])"),
 }
-"""Functions that the role reads through, with the types of their arguments."""
+"""SECURITY DEFINER functions for the role, with their argument types."""
 
-# As the role, which sees nothing yet: that every table is the one the login sees, with policies in force.
+# Run as the role: every table must be the one that the login role sees, with policies in force.
 _BECOME: LiteralString = "SELECT set_config('role', %s, TRUE), set_config('react_mem.owners', '', TRUE)"
 _OPEN = """
     SELECT t.name FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::boolean[]) AS t (name, oid, privilege, owned)
@@ -128,7 +126,7 @@ _REFUSALS = (
     *(errors.ProgrammingError, errors.DataError, errors.InternalError, errors.NotSupportedError),
     errors.ReadOnlySqlTransaction,
 )
-"""Errors by which a database refuses what the wall needs: missing privileges, roles, tables, tables of one server."""
+"""Errors of a database that cannot provide the setup: missing privileges, roles, tables, or features of one server."""
 
 _CURE = (
     f" As a user who may, run: CREATE ROLE {APPLICATION_ROLE} NOLOGIN; GRANT {APPLICATION_ROLE} TO the user of "
@@ -139,14 +137,10 @@ log = logging.getLogger(__name__)
 
 
 async def raise_wall(conn: Connection, wanted: RowSecurity) -> bool:
-    """See that the application role and its policies are there, and return whether they are to be used.
+    """Set up the application role and its policies if missing, and return true if they are to be used.
 
-    Args:
-        conn: An autocommit connection to a database whose tables are up to date.
-        wanted: Whether to.
-
-    Raises:
-        StorageError: If the wall has to be there and cannot be.
+    It runs on an autocommit connection to a database with current tables. Where row-level security is required
+    (`on`) and impossible, it raises StorageError.
     """
     if wanted == "off":
         return False
@@ -171,7 +165,7 @@ async def _tables(conn: Connection) -> list[DictRow]:
 
 
 async def _problem(conn: Connection) -> str:
-    """Return what keeps the role from being used; nothing where all is well."""
+    """Return why the role cannot be used; empty if it can."""
     tables = await _tables(conn)
     asked = [(t["name"], t["oid"], each, t["name"] in OWNED_TABLES) for t in tables for each in _TABLES[t["name"]]]
     try:
@@ -186,7 +180,7 @@ async def _problem(conn: Connection) -> str:
 
 
 async def _built(conn: Connection) -> str:
-    """Make what is lacking, and return why that was not possible."""
+    """Create the missing parts, and return why that failed; empty if it succeeded."""
 
     async def queue() -> None:
         await conn.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))

@@ -1,4 +1,4 @@
-"""Calibration of a database: built in, kept beside its vectors, or measured once in the background."""
+"""Calibration of a database's embedding model: built in, stored with the vectors, or measured once in background."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from psycopg_pool import AsyncConnectionPool
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.store.calibration import KNOWN, Calibration, calibrate
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.writes import leave, revise
 
 _STORED = "SELECT calibration FROM memory_embedding WHERE name = %s AND calibration IS NOT NULL"
 _STORE = "UPDATE memory_embedding SET calibration = %s::jsonb WHERE name = %s"
@@ -22,22 +21,18 @@ _STORE = "UPDATE memory_embedding SET calibration = %s::jsonb WHERE name = %s"
 UNMEASURED = Calibration(
     points=((-1, 0), (0.051, 0.5), (0.168, 0.7), (0.285, 0.8), (0.520, 0.9), (1, 1)), separation={}
 )
-"""all-MiniLM-L6-v2, as measured: the shape of most models. It separates nothing, so that no threshold is applied until
-the model's own is known."""
+"""all-MiniLM-L6-v2, as measured: the shape of most models. Its separation is empty, so that no threshold applies until
+the model's own calibration is known.
+"""
 
 _RETRY_SECONDS = 60.0
-"""Until a measurement that failed is made again: it takes some eighty texts, and providers limit rates."""
+"""Pause after a failed measurement: it takes some eighty texts, and providers limit rates."""
 
 log = logging.getLogger(__name__)
 
 
 class MeasuredScale:
-    """Calibration of an embedder: known by its name, or measured once in the background.
-
-    Args:
-        name: What the embedder is called.
-        embeddings: The embedder.
-    """
+    """Calibration of an embedder: known by its name, or measured once in the background."""
 
     def __init__(self, name: str, embeddings: Embeddings) -> None:
         self._name = name
@@ -47,14 +42,14 @@ class MeasuredScale:
         self._not_before = 0.0
 
     def known(self) -> Calibration | None:
-        """Return the calibration known by now; the first question to an unknown model has it looked up or measured."""
+        """Return the calibration if known; otherwise None, and start to look it up or measure it."""
         idle = self._measuring is None or self._measuring.done()
         if self._known is None and idle and time.monotonic() >= self._not_before:
             self._measuring = asyncio.create_task(self._find_out())
         return self._known
 
     async def settle(self) -> None:
-        """Wait until nothing is being measured."""
+        """Wait for the end of a measurement."""
         if self._measuring is not None:
             await asyncio.wait([self._measuring])
 
@@ -72,12 +67,7 @@ class MeasuredScale:
 
 
 class Scale(MeasuredScale):
-    """Calibration of a store's embedding model.
-
-    Args:
-        pool: Connections to the database that keeps it.
-        model: The model.
-    """
+    """Calibration of a store's embedding model, stored in its database."""
 
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], model: EmbeddingModel) -> None:
         super().__init__(model.name, model.embeddings)
@@ -85,11 +75,11 @@ class Scale(MeasuredScale):
 
     @property
     def calibration(self) -> Calibration:
-        """Return the calibration known by now, else that of most models."""
+        """Return the model's calibration once measured, until then the one of most models."""
         return self.known() or UNMEASURED
 
     async def close(self) -> None:
-        """Stop measuring; the next process begins again."""
+        """Cancel a measurement; the next process begins again."""
         if self._measuring is not None:
             self._measuring.cancel()
             await asyncio.wait([self._measuring])
@@ -104,24 +94,3 @@ class Scale(MeasuredScale):
         if self._known is not None:
             async with self._pool.connection() as conn:
                 await conn.execute(_STORE, (self._known.model_dump_json(), self._name))
-
-
-# Deleting what has expired, of one owner after the other.
-
-_EXPIRED = "SELECT DISTINCT s.owner FROM store s WHERE s.expires_at < now() ORDER BY s.owner"
-_SWEEP = "DELETE FROM store s WHERE s.owner = %s AND s.expires_at < now()"
-
-
-async def sweep(conn: AsyncConnection[DictRow]) -> int:
-    """Delete what has expired; return how many items.
-
-    Args:
-        conn: An autocommit connection.
-    """
-    swept = 0
-    for row in await (await conn.execute(_EXPIRED)).fetchall():
-        async with conn.transaction():
-            await revise(conn, [row["owner"]], removes=True)
-            swept += (await conn.execute(_SWEEP, (row["owner"],))).rowcount
-            await leave(conn, [row["owner"]])
-    return swept

@@ -1,14 +1,13 @@
-"""The SQL of a search: all searches of a batch in one statement, each exact within its owner.
+"""SQL of a search: all searches of a batch in one statement, each exact within its owner.
 
 The stock store orders all tenants' vectors by the HNSW index, takes the first few dozen and then drops those of other
-tenants. Here the namespace comes first: its vectors are found by prefix and compared one by one. Only a namespace that
-has an index of its own (see `namespace_indexes`) is searched by that.
+tenants. Here the namespace comes first: its vectors are found by prefix and compared one by one. Only a namespace with
+an index of its own (see `large_namespaces`) is searched through that index.
 
-All are compared in half precision, in which they are stored. Of a bounded number of candidates, what the filter refuses
-and further pieces of the same item go; where too few are left, the caller asks again without the bound.
+Vectors are compared in half precision, as stored. The number of candidates is bounded; the filter and the merge of the
+pieces of one item reduce them. Where too few are left, the caller asks again without the bound.
 
-Statements are put together as text, of literals and placeholders only: psycopg's composing of them takes a third of a
-small search.
+Statements are built as text from literals and placeholders only: psycopg's composing takes a third of a small search.
 """
 
 from __future__ import annotations
@@ -78,24 +77,24 @@ _BY_TIME = """
 
 @dataclass
 class Parameters:
-    """Parameters by name."""
+    """Statement parameters by name."""
 
     values: dict[str, Any] = field(default_factory=dict)
 
     def add(self, value: Any) -> str:
-        """Take a value, and return the placeholder that stands for it."""
+        """Add a value and return its placeholder."""
         name = f"p{len(self.values)}"
         self.values[name] = value
         return f"%({name})s"
 
 
 class Nearest(NamedTuple):
-    """Items that are nearest to a query.
+    """Nearest items to a query.
 
     Args:
-        owner: Whose they are.
+        owner: The owner of the items.
         items: Prefix and key of each, and its cosine in half precision, the nearest first.
-        is_all: Whether these are all that there are.
+        is_all: Whether no other items exist.
     """
 
     owner: str
@@ -103,20 +102,20 @@ class Nearest(NamedTuple):
     is_all: bool
 
     def first(self, count: int) -> Nearest:
-        """Return the nearest few alone."""
+        """Return the first `count` items alone."""
         return self if count >= len(self.items) else self._replace(items=self.items[:count], is_all=False)
 
 
 class Target(NamedTuple):
-    """A search, and how it is carried out.
+    """Search with its plan.
 
     Args:
-        number: What its rows have as `search`.
+        number: The value of `search` in its rows.
         op: The search.
         vector: The query's; None to list by time.
-        indexed: The namespaces, of those it is about, that have an index of their own.
-        measured: Whether its rows should tell if there are more vectors than the limit of the exact scan.
-        nearest: What is nearest, where a process has that at hand.
+        indexed: The namespaces within its scope that have an index of their own.
+        measured: Whether its rows should say if there are more vectors than the limit of the exact scan.
+        nearest: The nearest items by the cached index; None without one.
     """
 
     number: int
@@ -127,7 +126,7 @@ class Target(NamedTuple):
     nearest: Nearest | None = None
 
     def is_complete(self, rows: Sequence[Mapping[str, Any]]) -> bool:
-        """Tell whether a bounded search has found what there is: enough, or all that was there was looked at."""
+        """Return true if a bounded search has found enough, or has looked at everything."""
         if self.vector is None or len(rows) == self.op.limit:
             return True
         if self.nearest is not None:
@@ -142,15 +141,15 @@ def search_statement(
 ) -> tuple[bytes, dict[str, Any]]:
     """Return one statement for all searches, and its parameters.
 
-    Its rows, in no order, have `search`, `more` and `taken` (see `Target`), `model` (what made the vectors),
+    Its rows, in no order, have `search`, `more` and `taken` (see `Target`), `model` (the model of the vectors),
     `score` and the item's columns.
 
     Args:
         targets: The searches.
-        limit: Vectors of a namespace up to which every one is compared.
-        bounded: Whether the nearest few are enough to choose from; see `Target.is_complete`.
+        limit: Vectors of a namespace up to which all are compared.
+        bounded: Whether only the nearest candidates are taken; see `Target.is_complete`.
         omit_expired: Whether expired items are left out.
-        is_walled: Whether it is sent behind a wall.
+        is_walled: Whether the statement runs behind the wall (row security).
     """
     parameters = Parameters()
     vectors = {id(target.vector): parameters.add(target.vector) for target in targets if target.vector is not None}
@@ -220,10 +219,10 @@ def _nearest(target: Target, path: str, vector: str, conditions: str, parameters
 
 
 def check_filter(conditions: dict[str, Any] | None) -> None:
-    """Refuse a filter that has no meaning.
+    """Refuse a filter without a meaning.
 
     Raises:
-        TypeError: If it compares with something that is not JSON.
+        TypeError: If it compares with a value that is not JSON.
         ValueError: If it has an unknown operator.
     """
     for name, expected in (conditions or {}).items():
@@ -231,7 +230,7 @@ def check_filter(conditions: dict[str, Any] | None) -> None:
 
 
 def in_namespace(table: str, path: str, parameters: Parameters, without: Sequence[str] = ()) -> str:
-    """Return the condition that a row is of a namespace or of one below it.
+    """Return the condition that a row is in a namespace or in one below it.
 
     Args:
         table: The row's name in the statement.
@@ -253,18 +252,18 @@ def in_namespace(table: str, path: str, parameters: Parameters, without: Sequenc
 
 
 def candidates(op: SearchOp) -> int:
-    """Return how many texts are chosen from for the results of a search."""
+    """Return the number of texts from which the results of a search are chosen."""
     return 2 * (op.limit + op.offset) + _SPARE
 
 
 def conditions_of(op: SearchOp, parameters: Parameters, *, omit_expired: bool, within: str | None = None) -> str:
-    """Return the conditions that a search has an item meet, as they follow others.
+    """Return the conditions of a search on an item, each with a leading AND.
 
     Args:
         op: The search.
         parameters: Takes the conditions' values.
         omit_expired: Whether expired items are left out.
-        within: The owner behind whose wall it lists items; None where it does not.
+        within: The owner, where items are listed behind that owner's wall; otherwise None.
     """
     conditions = ["(s.expires_at IS NULL OR s.expires_at > now())"] if omit_expired else []
     for name, expected in (op.filter or {}).items():
@@ -273,21 +272,16 @@ def conditions_of(op: SearchOp, parameters: Parameters, *, omit_expired: bool, w
 
 
 def of_sessions(owner: str, sessions: Sequence[str], parameters: Parameters) -> str:
-    """Return the condition that an item is where the index of conversations has those of some.
+    """Return the condition that the index of conversations has an item under one of the sessions, as items name them.
 
-    Behind a policy the index itself is not used: see `row_security`.
-
-    Args:
-        owner: Whose items are listed.
-        sessions: The conversations, as items name them.
-        parameters: Takes the condition's values.
+    Behind a row-security policy the index itself is not used: see `row_security`.
     """
     asked = f"{parameters.add(owner)}::text, {parameters.add(list(sessions))}::text[]"
     return f"s.ctid = ANY ((SELECT memory_sessions_within({asked}))::tid[])"
 
 
 def _matches(path: list[str], expected: Any, parameters: Parameters, within: str | None = None) -> Iterator[str]:
-    """Yield the conditions of a filter, with the meaning that `InMemoryStore` gives it.
+    """Yield the conditions of a filter, with the meaning of LangGraph's `InMemoryStore`.
 
     An order (`$gt` and its like) holds only between values of one JSON type: numbers as numbers, text as text.
     """
@@ -312,7 +306,7 @@ def _matches(path: list[str], expected: Any, parameters: Parameters, within: str
 
 
 def _by_index(path: Sequence[str], operand: Any, parameters: Parameters, within: str | None) -> Iterator[str]:
-    """Yield what an equality says in the words of an index of items (see `schema/0025_listed_fields.sql`)."""
+    """Yield an equality in the wording of an index of items (see `schema/0025_listed_fields.sql`)."""
     if path == ["session_id"] and isinstance(operand, str):
         yield f"s.value ->> 'session_id' = {parameters.add(storable(operand))}::text"
         if within is not None:

@@ -1,8 +1,8 @@
-"""Serialisation of checkpoints that only rebuilds what is on a list.
+"""Serialisation of checkpoints with an allowlist of types.
 
-LangGraph's own serialiser calls whatever a row names, with the arguments that the row gives: whoever can write a row of
-a checkpoint runs code in the process that reads it. Here a row makes messages, plain values and the types that a graph
-declares; anything else in it comes back as the data that it is.
+LangGraph's own serialiser calls any constructor that a row names, with the arguments in the row: write access
+to a checkpoint is code execution in the process that reads it. Here a row is deserialised into messages, plain
+values and the types that a graph declares; anything else stays the data that it is.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from react_mem.errors import CheckpointRefused, SealError
 from react_mem.memory.store.keys.owner_key import KeyedHash
 
 _READABLE = frozenset({"null", "bytes", "bytearray", "msgpack"})
-"""Forms that are read: not `pickle`, which is code, nor `json`, the form of 2024, which names what it is built by."""
+"""Type tags that are read: not `pickle`, which is code, nor `json`, the form of 2024, which names constructors."""
 
 _CIPHER = "aes256gcm"
 _SALT_BYTES = 16
@@ -37,12 +37,10 @@ _NONCE_BYTES = 12
 
 @dataclass(frozen=True)
 class Plain:
-    """A plain value, such as a text, that LangGraph is to store as it stores lists and messages: sealed.
+    """A plain value, such as a text, to be stored as LangGraph stores lists and messages: sealed.
 
-    It stores what is no plain value by its serialiser, and the rest in the checkpoint itself, for anybody to read.
-
-    Args:
-        value: The value.
+    LangGraph serialises only non-plain values, and stores plain ones in the checkpoint itself, readable for
+    anybody.
     """
 
     value: str | float | int
@@ -58,18 +56,11 @@ class StrictSerializer(JsonPlusSerializer):
         super().__init__(pickle_fallback=False, allowed_json_modules=None, allowed_msgpack_modules=None)
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Return the form of a value, and its bytes."""
+        """Return the type tag and the bytes of a value."""
         return super().dumps_typed(obj.value if isinstance(obj, Plain) else obj)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        """Return a value.
-
-        Args:
-            data: Its form, and its bytes.
-
-        Raises:
-            CheckpointRefused: If it is in a form that is not read.
-        """
+        """Return the value of a type tag and its bytes; raise CheckpointRefused if the type is not on the allowlist."""
         form, packed = data
         if "+" in form:
             raise CheckpointRefused(
@@ -82,35 +73,23 @@ class StrictSerializer(JsonPlusSerializer):
 
 
 def sealing_serializer(key: bytes) -> EncryptedSerializer:
-    """Return `StrictSerializer`, whose values are sealed by a key of the database.
-
-    Args:
-        key: 32 bytes.
-    """
+    """Return a `StrictSerializer` that encrypts its values with a key of 32 bytes."""
     return EncryptedSerializer(CheckpointCipher(key), StrictSerializer())
 
 
 class CheckpointCipher:
-    """AES-256-GCM, each value by a key of its own, so that no number of values makes two with one key and nonce.
-
-    Args:
-        key: 32 bytes, of which the others are derived.
-    """
+    """AES-256-GCM with a derived key for each value, so that no pair of key and nonce ever repeats."""
 
     def __init__(self, key: bytes) -> None:
         self._keys = KeyedHash(key)
 
     def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
-        """Return the name of the cipher, and the value sealed."""
+        """Return the name of the cipher, and the ciphertext."""
         salt, nonce = os.urandom(_SALT_BYTES), os.urandom(_NONCE_BYTES)
         return _CIPHER, salt + nonce + self._of(salt).encrypt(nonce, plaintext, None)
 
     def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
-        """Return what was sealed.
-
-        Raises:
-            SealError: If it was sealed with another key or in another way, or was changed.
-        """
+        """Return the plaintext; raise SealError if it was changed, or encrypted with another key or cipher."""
         salt, nonce = ciphertext[:_SALT_BYTES], ciphertext[_SALT_BYTES : _SALT_BYTES + _NONCE_BYTES]
         try:
             if ciphername == _CIPHER:
@@ -127,7 +106,7 @@ class CheckpointCipher:
 
 
 def _why_not(form: str) -> str:
-    # what a row says is shown only where it is a word of LangGraph's
+    # the row's own word is shown only if it is one of LangGraph's
     shown = form if form in ("json", "pickle") else "an unknown form"
     return (
         f"A checkpoint holds a value as {shown}, which is not read: to read it may run code. A thread that LangGraph "
@@ -139,7 +118,7 @@ def _why_not(form: str) -> str:
 
 
 class Binary:
-    """A parameter that is in binary form already; the statement says of which type."""
+    """A parameter already in binary form; the statement names its type."""
 
     __slots__ = ("data",)
 
@@ -159,7 +138,7 @@ psycopg.adapters.register_dumper(Binary, _BinaryDumper)
 
 
 def vector(numbers: Sequence[float]) -> bytes:
-    """Return a `vector`."""
+    """Return a `vector` in binary form."""
     return Vector(list(numbers)).to_binary()
 
 
@@ -169,12 +148,7 @@ def numbers(data: Binary) -> NDArray[np.float32]:
 
 
 def array(element_type: int, elements: Sequence[bytes | None]) -> Binary:
-    """Return an array.
-
-    Args:
-        element_type: The oid of its elements' type, which an array carries.
-        elements: The elements in binary form; None is NULL.
-    """
+    """Return an array in binary form, of elements in binary form (None is NULL) and the oid of their type."""
     parts = [pack(">iiIii", 1, int(None in elements), element_type, len(elements), 1)]
     for element in elements:
         parts.append(b"\xff\xff\xff\xff" if element is None else pack(">i", len(element)) + element)

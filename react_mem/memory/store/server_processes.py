@@ -1,4 +1,4 @@
-"""The processes of a PostgreSQL on a data folder: found, told to stop, and cleared away when their parent is dead."""
+"""The processes of a PostgreSQL on a data folder: found, stopped and cleaned up; and the server's settings."""
 
 from __future__ import annotations
 
@@ -11,28 +11,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 STOP_TIMEOUT = 30.0
-"""Seconds for a fast shutdown, which writes what is in memory; after that a crash recovery is the lesser evil."""
+"""Seconds for a fast shutdown, which flushes memory; after that a crash recovery is the lesser evil."""
 POLL = 0.02
 
 
 class ServerProcesses:
-    """Server processes that run on a data folder, whatever its files say.
-
-    Args:
-        data: The folder.
-    """
+    """Server processes on a data folder."""
 
     def __init__(self, data: Path) -> None:
         self.data = data
         self.pid_file = data / "postmaster.pid"
 
     def status(self) -> str:
-        """Return what the server says of itself, such as `ready`; empty for nothing."""
+        """Return the server's status from the pid file, such as `ready`; empty for none."""
         lines = self._pid_lines()
         return lines[7].strip() if len(lines) > 7 else ""
 
     def server(self) -> int | None:
-        """Return the id of the PostgreSQL that runs on this folder, whatever the pid file says."""
+        """Return the process id of the PostgreSQL on this folder, verified, or None."""
         import psutil  # type: ignore[import-untyped]
 
         lines = self._pid_lines()
@@ -40,7 +36,7 @@ class ServerProcesses:
         if lines and lines[0].strip().lstrip("-").isdigit():
             candidates = iter([abs(int(lines[0]))])
         elif self.pid_file.exists():
-            candidates = iter(psutil.pids())  # half a pid file names nobody: look at everybody
+            candidates = iter(psutil.pids())  # an incomplete pid file: look at all processes
         else:
             return None
         for pid in candidates:
@@ -49,14 +45,14 @@ class ServerProcesses:
                 if (
                     process.status() != psutil.STATUS_ZOMBIE
                     and process.name().startswith("postgres")
-                    # One that was killed has no arguments any more while it ends, and its socket still accepts.
+                    # A killed one has no arguments any more while it ends, and its socket still accepts.
                     and (not (arguments := process.cmdline()) or str(self.data) in arguments)
                 ):
                     return pid
         return None
 
     def stop(self) -> None:
-        """Shut the server down, and see it gone."""
+        """Shut the server down, and wait for its end."""
         pid = self.server()
         deadline = time.monotonic() + STOP_TIMEOUT
         if pid is not None:
@@ -68,19 +64,16 @@ class ServerProcesses:
             time.sleep(POLL)
 
     def end_orphans(self) -> bool:
-        """End what a server that is dead has left running, which a new one must not write beside.
+        """End the child processes of a dead server, which a new one must not run beside; return true if all have ended.
 
-        Sessions end by themselves once they wait for something; one that computes does not.
-
-        Returns:
-            Whether all have ended.
+        Sessions end by themselves once they wait for anything; a computing one does not.
         """
         deadline = time.monotonic() + STOP_TIMEOUT
         while orphans := list(self._orphans()):
             if time.monotonic() > deadline:
                 return False
             for pid in orphans:
-                _signal(pid, signal.SIGQUIT)  # at once; the recovery makes good what it was doing
+                _signal(pid, signal.SIGQUIT)  # at once; crash recovery repairs the data
             time.sleep(POLL)
         return True
 
@@ -89,7 +82,7 @@ class ServerProcesses:
 
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                # its title says what it does, not where; PostgreSQL's processes work in their data folder
+                # the title has no path, but PostgreSQL's processes run in their data folder
                 if (
                     process.name().startswith("postgres")
                     and process.status() != psutil.STATUS_ZOMBIE
@@ -112,7 +105,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
 # The settings that the embedded PostgreSQL is started with.
 
 _LEAST_BUFFERS, _MOST_BUFFERS = 128 << 20, 1 << 30
-"""Bytes. A quarter of the memory is what PostgreSQL advises; a gigabyte holds the vectors of 700,000 memories."""
+"""Bytes. PostgreSQL advises a quarter of the memory; a gigabyte holds the vectors of 700,000 memories."""
 
 _SERVER_SETTINGS = {
     "listen_addresses": "",  # the socket only, in a folder that only we can reach
@@ -124,7 +117,7 @@ _SERVER_SETTINGS = {
     "jit": "off",  # compiling costs more than these short queries take
     "wal_level": "minimal",  # nobody replicates from here
     "max_wal_senders": "0",
-    "log_min_error_statement": "panic",  # statements carry what users said
+    "log_min_error_statement": "panic",  # statements contain content
     "timezone": "UTC",
     "log_timezone": "UTC",
 }
@@ -141,9 +134,10 @@ def server_arguments() -> list[str]:
 
 
 def _shared_buffers() -> int:
-    """Return how many bytes of pages the server may keep: it takes them only as it reads them.
+    """Return the most bytes of pages that the server may cache; it allocates them only as it reads.
 
-    Measured with 100,000 memories, whose vectors fill 128 MB: with that as the limit a search costs half as much again.
+    Measured with 100,000 memories, with vectors that fill 128 MB: with that as the limit a search costs half as
+    much again.
     """
     import psutil
 
@@ -151,6 +145,3 @@ def _shared_buffers() -> int:
     with contextlib.suppress(OSError, ValueError):  # a container's share, where there is one
         memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
     return max(_LEAST_BUFFERS, min(memory // 4, _MOST_BUFFERS))
-
-
-# Run a server for as long as some process holds a shared lock on a file. POSIX.

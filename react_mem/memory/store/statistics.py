@@ -15,7 +15,7 @@ from react_mem.memory.model.namespaces import PENDING, ROOT, decode, owner_names
 from react_mem.memory.model.states import MAX_FAILURES
 from react_mem.memory.store.migrations import table_exists
 
-# An owner's rows are a range of prefixes, whatever the database's collation; those of all owners are one, too.
+# The rows of one owner, or of all, are a range of prefixes in any collation.
 _RECORDS = """
     SELECT value ->> 'kind' AS kind, count(*) AS count, sum(pg_column_size(value))::bigint AS bytes
     FROM store WHERE prefix ~>=~ %(first)s AND prefix ~<~ %(past)s AND split_part(prefix, '.', 3) = ANY(%(scopes)s)
@@ -44,13 +44,13 @@ _SERVER = """
 
 @dataclass(frozen=True)
 class Waiting:
-    """The turns from which nothing has been drawn yet.
+    """Turns that wait for extraction.
 
     Args:
-        waiting: How many, all of them.
-        failed: Those that were tried in vain at least once.
+        waiting: All of them.
+        failed: Those with at least one failed attempt.
         parked: Those that are not tried any more.
-        oldest: Since when the first one waits.
+        oldest: Time of the first.
     """
 
     waiting: int = 0
@@ -64,11 +64,11 @@ class Server:
     """The database server.
 
     Args:
-        version: PostgreSQL's.
-        pgvector: pgvector's; empty where it is not installed.
-        connections: Those open now, of everybody.
-        limit: Those it takes at most.
-        seconds: What a round trip took.
+        version: PostgreSQL's version.
+        pgvector: pgvector's version; empty if it is not installed.
+        connections: Open connections of all clients.
+        limit: Most connections.
+        seconds: Duration of a round trip.
     """
 
     version: str
@@ -80,13 +80,7 @@ class Server:
 
 @dataclass(frozen=True)
 class OwnersCounts:
-    """Counts of the records and bytes of one owner.
-
-    Args:
-        kinds: The numbers of records, by their kind.
-        bytes: What they take, without vectors and indexes.
-        vectors: How many texts are indexed.
-    """
+    """Numbers of one owner's records by kind, their bytes (without vectors and indexes), and indexed texts."""
 
     kinds: dict[str, int]
     bytes: int
@@ -94,7 +88,7 @@ class OwnersCounts:
 
 
 async def server_of(conn: AsyncConnection[DictRow]) -> Server:
-    """Return the server that a connection is to."""
+    """Return the server of a connection."""
     started = time.perf_counter()
     await conn.execute("SELECT 1")
     seconds = time.perf_counter() - started
@@ -102,24 +96,14 @@ async def server_of(conn: AsyncConnection[DictRow]) -> Server:
 
 
 async def waiting_of(conn: AsyncConnection[DictRow], user_id: str | None = None) -> Waiting:
-    """Count the turns that wait.
-
-    Args:
-        conn: A connection.
-        user_id: The owner; None for all of them together.
-    """
+    """Count the waiting turns of an owner, or of all owners for None."""
     if not await table_exists(conn, "store"):
         return Waiting()
     return Waiting(**await _row(conn, _WAITING, {**_owned(user_id), "parked": MAX_FAILURES, "pending": PENDING}))
 
 
 async def held_of(conn: AsyncConnection[DictRow], user_id: str) -> OwnersCounts:
-    """Count what is held of an owner, without reading it.
-
-    Args:
-        conn: A connection.
-        user_id: The owner.
-    """
+    """Count an owner's records."""
     asked = _owned(user_id)
     rows = await (await conn.execute(_RECORDS, {**asked, "scopes": [*MemoryScope]})).fetchall()
     has_vectors = await table_exists(conn, "store_vectors")
@@ -132,13 +116,7 @@ async def held_of(conn: AsyncConnection[DictRow], user_id: str) -> OwnersCounts:
 
 @dataclass(frozen=True)
 class Holder:
-    """A user of whom something is remembered.
-
-    Args:
-        user: The user.
-        count: How many memories a list shows of them.
-        latest: When one was last written.
-    """
+    """A user with memories: the number that a list shows, and the time of the last write."""
 
     user: str
     count: int
@@ -146,11 +124,7 @@ class Holder:
 
 
 async def holders(conn: AsyncConnection[DictRow]) -> list[Holder]:
-    """Return the users with memories that a list shows, the latest first.
-
-    Args:
-        conn: A connection.
-    """
+    """Return the users with memories that a list shows, the latest first."""
     if not await table_exists(conn, "store"):
         return []
     kinds = [kind.name for kind in KINDS.values() if kind.listed]

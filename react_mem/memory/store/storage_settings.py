@@ -30,23 +30,22 @@ from react_mem.memory.store.keys.master_key import (
 from react_mem.memory.store.variable_names import check_names
 
 DATA_DIR_OF_BEFORE = Path(".react-mem") / "postgres"
-"""In the project, where `langgraph dev` watches every file that the server writes."""
+"""Former data folder in the project, where `langgraph dev` watches every file that the server writes."""
 
 PLATFORM_SCHEMA = "react_mem"
-"""The platform's database has a `store` table of its own, with migrations of its own: ours live in another schema."""
+"""Schema on the platform, where the default schema has another table `store` with migrations of its own."""
 
 INDEX_BYTES = 256 * 2**20
-"""Bytes of the owners' indexes that a process keeps: some 250,000 texts."""
+"""Bytes of owner indexes in a process: some 250,000 texts."""
 
 INDEX_LIMIT = 100_000
-"""Texts of a namespace up to which a process keeps its index and compares every one: 100 MB, and 10 ms a search."""
+"""Most texts of a namespace that a process indexes and compares exhaustively: 100 MB, and 10 ms a search."""
 
 CACHE_BYTES = 4 * 2**20
-"""Bytes of each cache of a process: the vectors of some 1,300 questions, what some 80 searches of a thousand texts
-found."""
+"""Bytes of each cache of a process: vectors of some 1,300 questions, results of some 80 searches of 1,000 texts."""
 
 _VECTOR_STORE = frozenset({"factory", "options", "scopes"})
-"""Keys of `vector_store`, which `memory.adapters.VectorIndexSettings` checks where it is opened."""
+"""Keys of `vector_store`, validated by `VectorIndexSettings` when it is opened."""
 
 _FIELDS_BY_VARIABLE = {
     "REACT_MEM_DATA_DIR": "data_dir",
@@ -176,10 +175,10 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
         return self
 
     def embedded_folder(self) -> Path:
-        """Return the folder of the embedded server. Blocking: it looks whether there is one.
+        """Return the folder of the embedded server. Blocking: it looks at the disk.
 
-        Without `data_dir` it is among the data of the user, by the name of the current directory and a hash of its
-        path: two projects do not share memories. One of before, in the directory itself, goes on being used.
+        Without `data_dir` it is in the user's data folder, named after the current directory and a hash of its path:
+        two projects do not share memories. An existing former folder in the project is still used.
         """
         here = Path.cwd()
         if self.data_dir is not None or (here / DATA_DIR_OF_BEFORE).is_dir():
@@ -191,21 +190,13 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
         return Path(os.path.expanduser(shared), "react-mem", f"{here.name[:40]}-{told}")
 
     def master_key(self) -> MasterKey | None:
-        """Return the master key that memory is encrypted under, or None. Blocking: it may read a file.
-
-        Raises:
-            EncryptionKeyError: If it cannot be used; the message names the variable and the cure.
-        """
+        """Return the master key, or None if memory is not encrypted. Blocking: see `make_master_key`."""
         given = (self.encryption_key, self.encryption_key_former)
         key, former = (value.get_secret_value() if value is not None else None for value in given)
         return make_master_key(key, self.encryption_key_file, self.encryption_key_function, former)
 
     def signing_key(self) -> Ed25519PrivateKey | None:
-        """Return the key that the operator has receipts signed with, or None. Blocking: it may read a file.
-
-        Raises:
-            StorageError: If it cannot be used; the message names the variable and the cure.
-        """
+        """Return the operator's signing key for receipts, or None. Blocking: see `make_receipt_key`."""
         text = self.receipt_key.get_secret_value() if self.receipt_key is not None else None
         return make_receipt_key(text, self.receipt_key_file)
 

@@ -1,4 +1,4 @@
-"""Values as PostgreSQL's jsonb takes them, and the texts in them that are embedded."""
+"""Values as PostgreSQL's jsonb accepts them, and their texts that are embedded."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ WHOLE_VALUE = "$"
 
 
 def storable(value: Any) -> Any:
-    """Return a JSON value with what jsonb refuses, NUL and lone surrogates, replaced by U+FFFD: visibly, not lost.
+    r"""Return a JSON value with U+FFFD for the characters that jsonb refuses: NUL and lone surrogates.
 
-    >>> storable({"text": ["a\\x00b", "\\ud800"]})
+    >>> storable({"text": ["a\x00b", "\ud800"]})
     {'text': ['a�b', '�']}
     """
     if isinstance(value, str):
@@ -34,10 +34,10 @@ def storable(value: Any) -> Any:
 
 
 def check_identity(namespace: tuple[str, ...], key: str) -> None:
-    """Refuse a namespace and a key that cannot be stored: replacing what is in them would make two items one.
+    """Refuse a namespace or key that cannot be stored: a replacement of characters would merge two items into one.
 
     Raises:
-        ValueError: If they hold NUL or lone surrogates.
+        ValueError: If it holds NUL or lone surrogates.
     """
     if storable(key) != key or any(storable(label) != label for label in namespace):
         raise ValueError(
@@ -49,27 +49,27 @@ def to_json(value: Any) -> str:
     """Return a value as JSON that jsonb accepts.
 
     Raises:
-        TypeError: If it holds something that is not JSON.
+        TypeError: If it holds a value that is not JSON.
         ValueError: If it holds NaN or an infinity, which JSON does not have.
     """
     return json.dumps(storable(value), ensure_ascii=False, allow_nan=False)
 
 
 def text_array(texts: Iterable[str]) -> str:
-    """Return texts as the literal of an array: psycopg looks at the type of each, which takes as long as a small read.
+    r"""Return texts as an array literal: psycopg checks the type of each text, which takes as long as a small read.
 
     >>> text_array(["a", 'b, "c"', ""])
-    '{"a","b, \\\\"c\\\\"",""}'
+    '{"a","b, \\"c\\"",""}'
     """
     quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
     return "{" + ",".join(f'"{text}"' for text in quoted) + "}"
 
 
 def index_entries(value: Mapping[str, Any], index: Literal[False] | Sequence[str] | None) -> list[Entry]:
-    """Return what the index holds of a value: its texts in pieces, each to be embedded.
+    """Return the index entries of a value: its texts in pieces, each to be embedded.
 
-    Without paths it is the value's `text`, as records have it (of a message, all of what its `text` is the beginning
-    of), and the whole value where there is none.
+    Without paths these are the value's `text`, as in records (of a message, the whole text that `text` begins), or
+    else the whole value.
 
     >>> [(entry.field_name, entry.text) for entry in index_entries({"text": "tea", "at": 7}, None)]
     [('text', 'tea')]
@@ -97,7 +97,7 @@ def _texts_at(value: Mapping[str, Any], path: str) -> list[str]:
 
 
 def entries_of_fields(value: Mapping[str, Any], field_names: Iterable[str]) -> list[Entry]:
-    """Return what the index holds of a value by the paths that gave these field names, as far as it still has them.
+    """Return the index entries of a value by the paths behind some field names, as far as the value still has them.
 
     >>> [entry.field_name for entry in entries_of_fields({"text": "tea", "tags": ["a", "b"]}, ["text", "tags[*].1"])]
     ['text', 'tags[*].0', 'tags[*].1']

@@ -1,4 +1,4 @@
-"""Vectors that the database has: of texts that are written again, when something else of their record has changed."""
+"""Reuse of vectors: from the database for rewritten records, and from a cache for recent texts."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ from react_mem.memory.store.wall import walled
 from react_mem.memory.store.writes import by_owner, columns
 
 _NEW = timedelta(minutes=1)
-"""Age below which a record is hardly there yet, and what has just been embedded is known (see `RecentVectors`): what a
-turn writes costs no round trip more."""
+"""Age up to which a record hardly has vectors in the database, and recent ones are cached (see `RecentVectors`): the
+writes of a turn cost no further round trip.
+"""
 
 # A vector is of the value that is there if both were written together: LangGraph's own store can write one alone.
 _VECTORS = """
@@ -44,11 +45,11 @@ _VECTORS = """
 """
 
 PlacedEntry = tuple[str, str, Entry]
-"""An entry of the index, with the namespace's path and the key of its item."""
+"""Entry of the index with the namespace's path and the key of its item."""
 
 
 def perhaps_stored(puts: Sequence[PutOp], entries: Sequence[PlacedEntry]) -> list[PlacedEntry]:
-    """Return the entries of what says that it was created before, so that it is likely to be there already."""
+    """Return the entries of records that were created earlier, so that the database probably has their vectors."""
     earlier = {(".".join(op.namespace), op.key) for op in puts if op.value is not None and _is_earlier(op.value)}
     return [placed for placed in entries if placed[:2] in earlier]
 
@@ -66,13 +67,13 @@ async def stored_vectors(
     *,
     keys: Mapping[str, OwnerKey] = MappingProxyType({}),
 ) -> dict[str, bytes]:
-    """Return the vectors of those texts that stand in the database as they are.
+    """Return the vectors of the texts that the database has unchanged.
 
     Args:
         conn: A connection.
-        wanted: The entries, and where they are to stand.
-        model: What must have made the vectors.
-        keys: The keys of owners, where something is sealed.
+        wanted: The entries with their places.
+        model: The model of the vectors; others do not count.
+        keys: The keys of owners, where rows are encrypted.
 
     Raises:
         SealError: If one does not open.
@@ -112,18 +113,16 @@ def _unchanged(
     return found
 
 
-# Vectors that were made a while ago: a text that is written again, as when only a mark of its record changes, and a
-
 _SECONDS = 600.0
-"""Seconds for which a vector is kept: records are revised soon if at all, and nothing forgotten stays for long."""
+"""Lifetime of a vector: records are revised soon if at all, and forgotten texts do not stay for long."""
 
 
 class RecentVectors:
-    """The vectors of texts that one model has embedded, by a digest of the text: the texts themselves are not kept.
+    """Cache of the vectors of one model, for ten minutes, by a digest of the text: no text is kept.
 
     Args:
-        holds: What the texts are, as metrics call it.
-        max_bytes: Bytes that are kept; 0 for none.
+        holds: The kind of the texts, for metrics.
+        max_bytes: Size of the cache; 0 for none.
         clock: Tells the seconds.
     """
 
@@ -139,19 +138,19 @@ class RecentVectors:
         self.resize(max_bytes)
 
     def resize(self, max_bytes: int) -> None:
-        """Begin anew, with so many bytes that are kept."""
+        """Empty the cache, and set its size."""
         with self._lock:
             self._vectors = TTLCache[bytes, bytes](max_bytes, _SECONDS, timer=self._clock, getsizeof=len)
 
     def get(self, text: str) -> bytes | None:
-        """Return the vector of a text, if it is known."""
+        """Return the vector of a text, if cached."""
         with self._lock:
             found = self._vectors.get(_digest(text))
         telemetry.count("cache.lookups", cache=self._holds, hit="no" if found is None else "yes")
         return found
 
     def add(self, vectors: Mapping[str, bytes | None]) -> None:
-        """Take vectors; a text without one is left out."""
+        """Add vectors; None is skipped."""
         with self._lock:
             for text, vector in vectors.items():
                 if vector is not None and len(vector) <= self._vectors.maxsize:
@@ -160,7 +159,7 @@ class RecentVectors:
         telemetry.record("cache.bytes", size, cache=self._holds)
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Empty the cache."""
         with self._lock:
             self._vectors.clear()
         telemetry.record("cache.bytes", 0, cache=self._holds)

@@ -1,6 +1,6 @@
 """Run a server for as long as some process holds a shared lock on a file. POSIX.
 
-The kernel drops the lock when its holder dies, however it dies, so that no server outlives its users.
+The kernel releases the lock when its holder dies, however it dies, so that no server outlives its users.
 Usage: `python -I -S supervisor.py LOCK_FILE COMMAND [ARGUMENT ...]`.
 """
 
@@ -16,7 +16,7 @@ import time
 
 
 def _stop_when_unused(lock_file: str, server: subprocess.Popen[bytes]) -> None:
-    # Held until this process ends: whoever comes next waits until the server is gone, and starts a new one.
+    # Held until this process ends: the next user waits until the server is gone, and starts a new one.
     descriptor = os.open(lock_file, os.O_RDWR)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     while server.poll() is None:

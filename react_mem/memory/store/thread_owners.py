@@ -1,7 +1,7 @@
-"""Owners of threads, as runs name them: what a thread belongs to is noted when it is written to.
+"""Owners of threads, recorded when a run writes to a thread.
 
-The messages of a conversation say whose it is only as long as they are remembered, and an agent without memory
-remembers none. The note lies with the owner's bookkeeping, so that it goes with them.
+The messages of a conversation name its owner only as long as they are remembered, and an agent without memory
+stores none. The note is in the owner's bookkeeping, so that an erasure removes it too.
 """
 
 from __future__ import annotations
@@ -20,38 +20,32 @@ from react_mem.memory.store.owned import WHOLE, bookmarks
 from react_mem.memory.store.process_state import kept_with
 
 OWNER_KEYS = ("langgraph_auth_user_id", "user_id", "owner")
-"""Keys of a checkpoint's metadata that say whose its thread is; the first that is there counts."""
+"""Keys of a checkpoint's metadata that name the thread's owner; the first one present counts."""
 
 OWNER_OF_THREAD = f"coalesce({', '.join(f'metadata ->> {key!r}' for key in OWNER_KEYS)})"
-"""The same of a checkpoint, in SQL."""
+"""SQL for the owner in a checkpoint's metadata."""
 
 _KIND = "thread"
 
 _MOST = 10_000
 _FRESH_SECONDS = 600.0
-"""For so long a process does not note a thread again: another one may have forgotten its user meanwhile."""
+"""Seconds that a process does not record a thread again: another may have forgotten its user meanwhile."""
 
 
 @runtime_checkable
 class OwnedThreads(Protocol):
-    """A checkpointer that knows whose its threads are without reading them."""
+    """A checkpointer that looks up threads by owner."""
 
     async def athreads_of(self, user_id: str, thread_id: str | None = None) -> list[str]:
-        """Return the threads, or of one thread whether it is one, that name a user in their metadata."""
+        """Return the threads, or the given one, that name a user in their metadata."""
 
 
 class NotedThreads(OrderedDict[tuple[str, str], float]):
-    """Threads that this process has noted, by user and thread, with the time; the latest comes last."""
+    """Threads recorded by this process, by user and thread, with the time, the latest last."""
 
 
 async def note_thread(store: BaseStore, user_id: str, thread_id: str) -> None:
-    """Note that a user speaks in a thread; nothing is written where this process did so a moment ago.
-
-    Args:
-        store: The store.
-        user_id: The user, as the run names them.
-        thread_id: The thread.
-    """
+    """Record that a user speaks in a thread; repeated calls within ten minutes write nothing."""
     noted, place = kept_with(store, NotedThreads), (user_id, thread_id)
     if time.monotonic() - noted.get(place, -_FRESH_SECONDS) < _FRESH_SECONDS:
         return
@@ -69,7 +63,7 @@ async def note_thread(store: BaseStore, user_id: str, thread_id: str) -> None:
 
 
 async def thread_marks(store: BaseStore, user_id: str) -> list[Item]:
-    """Return the items that say which threads are a user's: what runs noted, and where the terminal left off."""
+    """Return the items that name a user's threads: those recorded by runs, and the terminal's bookmarks."""
     noted = await store.asearch(meta_namespace(user_id), filter={"kind": _KIND}, limit=WHOLE, refresh_ttl=False)
     return [*await bookmarks(store, user_id), *noted]
 
@@ -77,15 +71,9 @@ async def thread_marks(store: BaseStore, user_id: str) -> list[Item]:
 async def threads_of(
     checkpointer: BaseCheckpointSaver[Any], user_id: str, thread_id: str | None = None
 ) -> list[str] | None:
-    """Return the threads that name a user in their metadata, also those of a graph that has nothing to do with memory.
+    """Return the threads, or the given one, that name a user in their metadata, also threads of graphs without memory.
 
-    Args:
-        checkpointer: Keeps the threads.
-        user_id: The user.
-        thread_id: The one thread that is looked at; None for all.
-
-    Returns:
-        The threads; None where the checkpointer lists none.
+    None if the checkpointer cannot list threads.
     """
     if isinstance(checkpointer, OwnedThreads):
         return await checkpointer.athreads_of(user_id, thread_id)
@@ -102,7 +90,7 @@ async def threads_of(
 
 
 def forget_threads(store: BaseStore, user_id: str) -> None:
-    """Let this process forget which threads it has noted of a user."""
+    """Drop this process's cache of a user's recorded threads."""
     noted = kept_with(store, NotedThreads)
     for place in [place for place in noted if place[0] == user_id]:
         del noted[place]

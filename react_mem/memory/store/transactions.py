@@ -1,8 +1,8 @@
-"""Read, decide, write: as one step, though the store knows no transactions and another process may do the same.
+"""Read-decide-write steps with optimistic concurrency, on stores without transactions and across processes.
 
-Every such step of an owner bumps the owner's revision. On a store that can, the write goes through only if the
-revision is still the one that was read; else the step is done again on what is there now. No lock of the database is
-held meanwhile, so an embedder may be slow without stopping another process; within one, an owner's steps queue.
+Every step of an owner bumps the owner's revision. On a store with guarded writes, the write goes through only if the
+revision is still the one that was read; otherwise the step runs again on the new state. The database holds no lock
+meanwhile, so a slow embedder stops no other process; within one process, the steps of an owner queue.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
-from langgraph.store.base import BaseStore, Op, PutOp
+from langgraph.store.base import BaseStore, PutOp
 from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
@@ -25,6 +25,7 @@ from react_mem.errors import WriteConflict
 from react_mem.memory import telemetry
 from react_mem.memory.model.namespaces import Namespace, meta_namespace
 from react_mem.memory.model.receipt import Change, write
+from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.process_state import kept_with, lock_of
 from react_mem.memory.store.wall import REFUSALS
 
@@ -32,22 +33,15 @@ from react_mem.memory.store.wall import REFUSALS
 
 _MOST = 10_000
 _FRESH_SECONDS = 30.0
-"""For the steps of a turn and of the work behind it: later another process may well have written, and what is decided
-on an old revision is decided in vain."""
+"""Age of a remembered revision at most: later another process has probably written, and the step would run in vain."""
 
 
 class SeenRevisions(OrderedDict[tuple[str, ...], tuple[float, Mapping[str, Any]]]):
-    """Revisions by where they are kept, with the time at which they were written; the latest comes last."""
+    """Revisions by namespace, with the time of the write; the latest comes last."""
 
 
 def note_revision(store: BaseStore, namespace: tuple[str, ...], value: Mapping[str, Any] | None) -> None:
-    """Take note of a revision that was written.
-
-    Args:
-        store: The store.
-        namespace: The owner's bookkeeping.
-        value: What it is; None where it is not known any more.
-    """
+    """Remember the revision that was just written at the namespace; None forgets it."""
     seen = kept_with(store, SeenRevisions)
     seen.pop(namespace, None)
     if value is not None:
@@ -57,73 +51,38 @@ def note_revision(store: BaseStore, namespace: tuple[str, ...], value: Mapping[s
 
 
 def seen_revision(store: BaseStore, namespace: tuple[str, ...]) -> Mapping[str, Any] | None:
-    """Return the revision that this process wrote a moment ago; None where it wrote none."""
+    """Return the revision that this process wrote there in the last seconds; None without one."""
     at, value = kept_with(store, SeenRevisions).get(namespace, (0.0, None))
     return value if value is not None and time.monotonic() - at < _FRESH_SECONDS else None
 
 
 REVISION = "revision"
 MAX_TRIES = 20
-"""Five writers at once on one owner, who wait as below, need a few; this many lost races are a fault, not bad luck."""
+"""Five writers at once on one owner, with the waits below, need a few tries; so many lost races are a fault."""
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.005, 0.2
-"""Seconds at most before the second try, doubled with each try: who tries again at once loses to the same others."""
+"""Seconds at most before the second try, doubled with each try: an immediate retry loses to the same others."""
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Guard:
-    """Precondition of a batch: what an item must still hold (optimistic concurrency).
-
-    Args:
-        namespace: The item's namespace.
-        key: The item's key.
-        value: What it must hold; None where it must not exist.
-    """
+    """Precondition of a batch: the present value of one item (optimistic concurrency); None if it must not exist."""
 
     namespace: Namespace
     key: str
     value: dict[str, Any] | None
 
 
-@runtime_checkable
-class GuardedStore(Protocol):
-    """A store that can write a batch only if an item has not changed."""
-
-    async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
-        """Write the batch and return True, or write nothing and return False where the guard does not hold."""
-
-
-@runtime_checkable
-class ErasingStore(Protocol):
-    """A store that can remove all that belongs to an owner at once."""
-
-    async def aerase_if(self, ops: Sequence[PutOp], guard: Guard) -> bool:
-        """Remove all that belongs to the guard's owner and return True, or nothing and return False.
-
-        Args:
-            ops: What there was: of its namespaces the indexes may go.
-            guard: What must still hold.
-        """
-
-
 async def compare_and_set(store: BaseStore, guard: Guard, value: dict[str, Any] | None) -> bool:
-    """Replace an item if it still holds what it held; no other item is touched, and it is not indexed.
+    """Replace an unindexed item if the guard holds, and return true if so; the value None deletes it.
 
-    On a store without guarded writes it holds between those of this event loop who use this function.
-
-    Args:
-        store: The store.
-        guard: The item, and what it must still hold.
-        value: What it is to hold; None removes it.
-
-    Returns:
-        Whether it was replaced.
+    On a store without guarded writes it is atomic only among callers on this event loop.
     """
     change = PutOp(guard.namespace, guard.key, value, index=False)
-    if isinstance(store, GuardedStore):
-        return await store.abatch_if([change], guard)
+    if capabilities(store).guards:
+        return await capabilities(store).abatch_if([change], guard)
     lock = lock_of(guard.namespace, guard.key)
     async with lock:
         item = await store.aget(guard.namespace, guard.key, refresh_ttl=False)
@@ -140,19 +99,16 @@ async def transact(
     *,
     erases: bool = False,
 ) -> Result:
-    """Do a step of reading, deciding and writing as if nobody else were there.
+    """Do a step of reading, deciding and writing as if no one else wrote, and return its result.
 
-    On a store without guarded writes this holds within the process; between processes the ids of records, which are
-    the same everywhere, are what keeps a record from being written twice.
+    On a store without guarded writes this holds within the process; between processes, records have the same ids
+    everywhere, so that none is written twice.
 
     Args:
         store: The store.
         user_id: The owner of everything that is read and written.
         step: Reads, and returns its result with the writes; it may be called again.
-        erases: Whether the writes remove all that belongs to the owner: a store that can does so at once.
-
-    Returns:
-        The result of the step whose writes went through.
+        erases: Whether the writes delete everything of the owner, which a store with `aerase_if` does at once.
 
     Raises:
         WriteConflict: If others were faster every time.
@@ -181,28 +137,25 @@ async def transact_on(
     unread: bool = False,
     erases: bool = False,
 ) -> Result:
-    """Do a step of reading, deciding and writing as if nobody else changed one item meanwhile. See `transact`.
+    """Do a step of reading, deciding and writing as if no one else changed one item meanwhile. See `transact`.
 
     Args:
         store: The store.
         namespace: The item's namespace.
         key: The item's key.
-        step: Is given what the item holds, None where there is none, and returns its result with the writes, of which
-            one changes the item; it may be called again.
-        what: What the item stands for, for the error.
-        unread: Whether the step decides nothing by the item. It is then taken as this process wrote it a moment ago,
-            without a look at it: where it has changed since, the write finds out.
-        erases: Whether the writes remove all that belongs to the item's owner.
+        step: Takes the item's value, None if absent, and returns its result with the writes, one of which changes the
+            item; it may be called again.
+        what: The subject of the error message.
+        unread: Whether the step decides nothing by the item. Then the value that this process wrote last is assumed
+            without a read; the guarded write finds out if it has changed.
+        erases: Whether the writes delete everything of the item's owner.
     """
-    write_if: Callable[[Sequence[PutOp], Guard], Awaitable[bool]] | None = None
-    if erases and isinstance(store, ErasingStore):
-        write_if = store.aerase_if
-    elif isinstance(store, GuardedStore):
-        write_if = store.abatch_if
+    can = capabilities(store)
+    write_if = can.aerase_if if erases else can.abatch_if
     lock = lock_of(namespace, key)
     async with lock:
         for attempt in range(MAX_TRIES):
-            seen = seen_revision(store, namespace) if unread and isinstance(store, GuardedStore) else None
+            seen = seen_revision(store, namespace) if unread and can.guards else None
             before = dict(seen) if seen is not None else None
             if before is None:
                 item = await store.aget(namespace, key)
@@ -210,7 +163,7 @@ async def transact_on(
             result, changes = await step(before)
             if not changes:
                 return result
-            if write_if is None:
+            if not can.guards:
                 await write(store, changes)
                 return result
             with telemetry.span("write") as measured:
@@ -228,14 +181,14 @@ async def transact_on(
 # Writes that are sent again where the database ended them for reasons that are over.
 
 _ATTEMPTS = 3
-"""A batch can deadlock with LangGraph's own store, which takes items before their owner."""
+"""A batch can deadlock with LangGraph's own store, which locks items before their owner."""
 
 
 async def until_no_deadlock(
     pool: AsyncConnectionPool[AsyncConnection[DictRow]],
     carry_out: Callable[[AsyncConnection[DictRow]], Awaitable[Result]],
 ) -> Result:
-    """Carry out a write, again where it ends in a deadlock or at a wall that is down since, and return what it does.
+    """Carry out a write and return its result; again after a deadlock, or after a refusal by a wall that is gone since.
 
     Args:
         pool: Connections to the database.

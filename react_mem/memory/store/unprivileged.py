@@ -1,8 +1,8 @@
-"""Run a command as an unprivileged user that may still walk through our private folders. Linux, as root.
+"""Run a command as an unprivileged user that may still traverse our private folders. Linux, as root.
 
-PostgreSQL refuses to run as root, and another user cannot reach a database or a virtual environment below a private
-folder such as `/root`. Making those folders public would solve it; instead the command keeps one capability, to search
-folders. Usage: `python -I -S unprivileged.py UID GID COMMAND [ARGUMENT ...]`.
+PostgreSQL refuses to run as root, and another user cannot reach a database or a virtual environment below a
+private folder such as `/root`. Instead of making those folders public, the command keeps one capability: to
+search folders. Usage: `python -I -S unprivileged.py UID GID COMMAND [ARGUMENT ...]`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of the environment's variables, and slips of them: a key under a misspelt name would seal nothing."""
+"""Names of the environment variables, and detection of misspelt ones: a misnamed key would encrypt nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _GUARDS = """
     MEMORY_AUDIT MEMORY_ENCRYPTION_KEY MEMORY_ENCRYPTION_KEY_FILE MEMORY_ENCRYPTION_KEY_FORMER
     MEMORY_ENCRYPTION_KEY_FUNCTION MEMORY_RECEIPT_KEY MEMORY_RECEIPT_KEY_FILE MEMORY_ROW_SECURITY
 """
-"""Variables without which memory is kept less safely."""
+"""Variables that protect memory."""
 
 _MORE = """
     AUTH_ADMINS AUTH_API_KEYS_FILE AUTH_JWT_ALGORITHMS AUTH_JWT_AUDIENCE AUTH_JWT_IDENTITY_CLAIM AUTH_JWT_ISSUER
@@ -24,17 +24,17 @@ _MORE = """
 """
 
 VARIABLES = frozenset((_GUARDS + _MORE).split())
-"""Variables that this project alone reads, as docs/configuration.md has them."""
+"""All variables of this project alone, as listed in docs/configuration.md."""
 
 _OTHERS = frozenset({"DATABASE_URI"})
-"""Names as near that others read."""
+"""Similar names that others read."""
 
 _NEAR = 0.9
-"""Likeness from which on a name is a slip: one or two letters of it. `MEMORY_LIMIT` is none."""
+"""Least similarity of a misspelt name: one or two letters differ. `MEMORY_LIMIT` is below."""
 
 
 def misspelt(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that are set under nearly the name of one of ours, with that name.
+    """Return the variables with nearly the name of one of ours, with that name.
 
     >>> misspelt({"MEMORY_ENCRYPTON_KEY": "k", "memory_audit": "1", "DATABASE_URI": "ann", "MEMORY_LIMIT": "1"})
     {'MEMORY_ENCRYPTON_KEY': 'MEMORY_ENCRYPTION_KEY', 'memory_audit': 'MEMORY_AUDIT'}
@@ -48,11 +48,7 @@ def misspelt(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_names(environ: Mapping[str, str]) -> None:
-    """Refuse a misspelt variable that would guard memory, and warn of any other.
-
-    Raises:
-        StorageError: If one is set whose right name is not.
-    """
+    """Raise StorageError for a misspelt variable that protects memory without the correct one; warn of any other."""
     for name, meant in misspelt(environ).items():
         if meant in _GUARDS.split() and not environ.get(meant, "").strip():
             kind = EncryptionKeyError if "ENCRYPTION" in meant else StorageError

@@ -1,7 +1,7 @@
-"""Vectors of what is stored: made, checked, and made up for where they could not be made when it was stored.
+"""Vectors of stored texts: made, checked, and made later where the embedder failed.
 
-A text whose vector fails is indexed by its words at once, so that it is found. Its row has no vector until the embedder
-works again: then the store makes up for it behind what goes on, and so does maintenance.
+A text without a vector is indexed by its words at once, so that it is found. When the embedder works again, the store
+makes the missing vectors in the background, and so does maintenance.
 """
 
 from __future__ import annotations
@@ -11,27 +11,30 @@ import logging
 import time
 from collections.abc import Sequence
 from contextvars import Context
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal
 
+from langgraph.store.base import PutOp, validate_op_namespace
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
 from react_mem.errors import InvalidVector
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.model.namespaces import Namespace
+from react_mem.memory.model.kinds import kind_of
+from react_mem.memory.model.namespaces import ROOT
+from react_mem.memory.model.receipt import NO_FIELDS
 from react_mem.memory.store import serialisation as binary
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import need_keys
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.priority import behind_turns
+from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
 from react_mem.memory.store.sealing.sealed_entries import is_sealed, opened_value, sealed_vector
-from react_mem.memory.store.sealing.store_seal import Keys, StoreSeal
 from react_mem.memory.store.searches import Parameters, in_namespace
-from react_mem.memory.store.stored_text import entries_of_fields
-from react_mem.memory.store.stored_vectors import PlacedEntry, RecentVectors, stored_vectors
+from react_mem.memory.store.stored_text import check_identity, entries_of_fields, index_entries, to_json
+from react_mem.memory.store.stored_vectors import PlacedEntry, RecentVectors, perhaps_stored, stored_vectors
 from react_mem.memory.store.wall import walled_within
-from react_mem.memory.store.writes import by_owner, columns, read_types, revise
+from react_mem.memory.store.writes import ItemRow, Writes, by_owner, columns, index_rows, read_vector_oid, revise
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
@@ -39,10 +42,11 @@ _AT_ONCE = 100
 """Texts a call of the embedding model: within every provider's limit."""
 _SECONDS = 10.0
 _SECONDS_A_TEXT = 1.0
-"""Seconds that a write waits for the vectors of a service. The model of this process is waited for: it is slow on a
-busy machine, and what is given up would have to be computed again."""
+"""Seconds that a write waits for the vectors of a service. The local model has no timeout: it is slow on a busy
+machine, and a cancelled computation would have to start over.
+"""
 _RETRY_SECONDS = 60.0
-"""Until what could not be embedded is embedded again, and until a service that hung is asked again."""
+"""Pause before failed texts are embedded again, and before a service that hung is asked again."""
 _LARGEST = 65_504
 _SMALLEST = 2.0**-24
 """The largest and the smallest number in half precision, in which vectors are compared."""
@@ -69,23 +73,11 @@ _FILL = """
 log = logging.getLogger(__name__)
 
 
-@runtime_checkable
-class MakesUpVectors(Protocol):
-    """A store that can make the vectors which failed when texts were stored."""
-
-    async def amake_up_vectors(self, namespace: Namespace = ()) -> int:
-        """Make the vectors that texts of a namespace, or of one below it, lack; return how many were made."""
-
-
 def checked_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
     """Return a vector in binary form.
 
-    Args:
-        model: What made it.
-        numbers: What it made.
-
     Raises:
-        InvalidVector: If the database could not store it, or could compare nothing with it.
+        InvalidVector: If the database could not store it, or if it is zero, which has no cosine.
     """
     vector = finite_vector(model, numbers)
     if max(abs(number) for number in numbers) < _SMALLEST:
@@ -94,11 +86,7 @@ def checked_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
 
 
 def finite_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
-    """Return a vector in binary form, of which it does not matter whether anything is near to it.
-
-    Args:
-        model: What made it.
-        numbers: What it made.
+    """Return a vector in binary form; it may be zero.
 
     Raises:
         InvalidVector: If the database could not take it.
@@ -127,17 +115,11 @@ def _opened(rows: Sequence[DictRow], keys: Keys) -> list[DictRow]:
 
 
 class DocumentVectors:
-    """The vectors of a store's texts.
+    """Vectors of a store's texts, with a cache of recent ones."""
 
-    Args:
-        pool: Connections to its database.
-        model: The model that makes them.
-        seal: Opens what is sealed, and seals them.
-    """
-
-    def __init__(self, pool: Pool, model: EmbeddingModel, *, seal: StoreSeal | None = None) -> None:
+    def __init__(self, pool: Pool, model: EmbeddingModel, codec: RowCodec) -> None:
         self._pool = pool
-        self._seal = seal
+        self._codec = codec
         self._model = model
         self._recent = RecentVectors("document")
         self._task: asyncio.Task[None] | None = None
@@ -146,22 +128,20 @@ class DocumentVectors:
         self._hangs_until = 0.0
 
     async def close(self) -> None:
-        """Stop making up for what failed; it stays findable by its words, and without a vector."""
+        """Cancel the background work; texts without vectors stay findable by their words."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
 
     async def settle(self) -> None:
-        """Wait until nothing is being made up for."""
+        """Wait for the end of the background work."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
     async def of(self, texts: Sequence[str], revised: Sequence[PlacedEntry] = ()) -> dict[str, bytes | None]:
-        """Return the vector of each distinct text; None for those that cannot be embedded now.
+        """Return the vector of each distinct text; None for a text that cannot be embedded now.
 
-        Args:
-            texts: The texts.
-            revised: Entries among them that may stand in the database already, with their vectors.
+        `revised` are the entries among them that may be in the database already, with their vectors.
         """
         vectors = {text: self._recent.get(text) for text in texts}
         if wanted := [placed for placed in revised if vectors[placed[2].text] is None]:
@@ -184,27 +164,20 @@ class DocumentVectors:
             async with self._pool.connection() as conn:
                 return await stored_vectors(conn, wanted, self._model.name, keys=keys)
 
-        return await read({}) if self._seal is None else await self._seal.with_keys(by_owner(wanted), read)
+        return await self._codec.with_keys(by_owner(wanted), read)
 
     def forget_recent(self) -> None:
-        """Forget what was embedded a while ago, as when an owner is forgotten."""
+        """Clear the cache of recent vectors, as when an owner is forgotten."""
         self._recent.clear()
 
     def make_up_soon(self) -> None:
-        """Have what lacks a vector embedded in the background, if something does and the embedder has had a rest."""
+        """Start making missing vectors in the background, if there are any and the embedder has had a pause."""
         if self._lacking and (self._task is None or self._task.done()) and time.monotonic() >= self._not_before:
             # not within the turn that happened to write: it waits for nothing of this
             self._task = asyncio.create_task(self._make_up_behind(), context=Context())
 
     async def make_up(self, path: str = "") -> int:
-        """Make the vectors that texts lack.
-
-        Args:
-            path: Of which namespace, its labels joined by dots, and of those below it; empty for all there are.
-
-        Returns:
-            How many were made.
-        """
+        """Make the missing vectors at a path and below it (empty for all), and return their number."""
         made, place = 0, ("", "", "", "")
         while True:
             parameters = Parameters()
@@ -239,9 +212,7 @@ class DocumentVectors:
             log.info("%d texts have been given the vectors that they lacked", made)
 
     async def _fill(self, rows: Sequence[DictRow]) -> int:
-        keys: Keys = {}
-        if self._seal is not None and rows:
-            keys = await self._seal.keys({row["owner"] for row in rows})
+        if keys := await self._codec.keys({row["owner"] for row in rows}):
             rows = await asyncio.to_thread(_opened, rows, keys)
         texts = {
             place: entry.text
@@ -262,16 +233,16 @@ class DocumentVectors:
                 owned = by_owner(filled)
                 await revise(conn, owned, removes=False)
                 await need_keys(conn, [keys[owner] for owner in owned if owner in keys])
-                types = await read_types(conn)
+                vector_oid = await read_vector_oid(conn)
                 for owner, rows_of_owner in owned.items():
                     *identities, embeddings, sealed_ones = columns(rows_of_owner, 6)
-                    embedded = binary.array(types.vector, embeddings)
+                    embedded = binary.array(vector_oid, embeddings)
                     await conn.execute(_FILL, [*identities, embedded, sealed_ones, owner])
                 await check_model(conn, self._model.name)
         return len(filled)
 
     async def _made(self, texts: Sequence[str]) -> tuple[dict[str, bytes | None], str]:
-        """Return the vectors of distinct texts, and why some are None."""
+        """Return the vectors of distinct texts, and the cause of each None."""
         vectors: dict[str, bytes | None] = dict.fromkeys(texts)
         cause = ""
         for start in range(0, len(texts), _AT_ONCE):
@@ -295,3 +266,71 @@ class DocumentVectors:
                 except Exception as error:  # of one text, whatever it is
                     cause = cause_of(error)
         return vectors, cause
+
+
+# Writes as the database takes them: their values as JSON, and the index's entries of them with their vectors.
+
+_INLINE_CHARS = 1_000
+"""Characters of a text that is split into words at once, in 0.25 ms; longer ones go to a thread."""
+
+
+class PreparedWrites:
+    """Preparation of writes: values as JSON, and index entries with their vectors. No connection is held meanwhile.
+
+    `fields` are the searchable paths of a value that is not a record of memory, where a write names none.
+    """
+
+    def __init__(self, vectors: DocumentVectors, fields: Sequence[str]) -> None:
+        self._vectors = vectors
+        self._fields = fields
+
+    async def writes(self, puts: Sequence[PutOp]) -> Writes:
+        """Return writes with the rows of the index.
+
+        Raises:
+            ValueError: If one of them cannot be stored as it is.
+        """
+        # the words and dates of a few long texts take a while to find
+        at_once = all(map(self._is_short, puts))
+        writes, entries = self._read(puts) if at_once else await asyncio.to_thread(self._read, puts)
+        later = {(".".join(op.namespace), op.key) for op in puts if _by_words_alone(op)}
+        embedded = [placed for placed in entries if placed[:2] not in later] if later else entries
+        vectors: dict[str, bytes | None] = dict.fromkeys(entry.text for _, _, entry in entries)
+        vectors |= await self._vectors.of([entry.text for _, _, entry in embedded], perhaps_stored(puts, embedded))
+        if entries:
+            rows = index_rows(entries, vectors) if at_once else await asyncio.to_thread(index_rows, entries, vectors)
+            writes.rows += rows
+        return writes
+
+    def _is_short(self, op: PutOp) -> bool:
+        """Return true if the index entries of an item take no thread."""
+        if op.value is None or self._paths(op) is False:
+            return True
+        return _by_words_alone(op) and len(str(op.value.get("text") or "")) <= _INLINE_CHARS
+
+    def _read(self, puts: Sequence[PutOp]) -> tuple[Writes, list[PlacedEntry]]:
+        writes = Writes()
+        entries: list[PlacedEntry] = []
+        # The last write of an item is the one that counts.
+        for (namespace, key), op in {(op.namespace, op.key): op for op in puts}.items():
+            validate_op_namespace(op)  # joined by dots, a label with a dot would be another namespace
+            check_identity(namespace, key)
+            prefix = ".".join(namespace)
+            if op.value is None:
+                writes.deletes.append((prefix, key))
+                continue
+            writes.items.append(ItemRow(prefix, key, to_json(op.value), op.ttl))
+            entries.extend((prefix, key, entry) for entry in index_entries(op.value, self._paths(op)))
+        return writes, entries
+
+    def _paths(self, op: PutOp) -> Literal[False] | Sequence[str] | None:
+        if _by_words_alone(op):
+            return kind_of(op.value or {}).index(op.value or {})
+        if op.index is not None or not self._fields or op.namespace[0] == ROOT:
+            return op.index
+        return self._fields
+
+
+def _by_words_alone(op: PutOp) -> bool:
+    """Return true for a record of memory that is embedded later."""
+    return op.index == NO_FIELDS and op.namespace[0] == ROOT

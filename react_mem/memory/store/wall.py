@@ -1,9 +1,10 @@
-"""Row-level security: statements about some owners run in a role that sees the rows of these alone.
+"""Row-level security: statements about some owners run in a role that sees only their rows.
 
-Whatever a statement forgets to ask for, the database refuses. The role and the owners hold for one transaction, so that
-it works behind a pooler too, and they are sent along with the statements, so that it takes no round trip.
+The database enforces the owner even if a statement forgets the condition. The role and the owners are set for
+one transaction, so that it works behind a connection pooler too, and are sent along with the statements,
+without an additional round trip.
 
-Who works across owners, as migrations, maintenance and workers do, keeps the role that the process has logged in with.
+Work across owners (migrations, maintenance, workers) keeps the login role.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from react_mem.memory.model.namespaces import owner_within
 from react_mem.memory.store.stored_text import text_array
 
 APPLICATION_ROLE = "react_mem_app"
-"""Role that reads and writes for owners. Nobody logs in as it."""
+"""Role of reads and writes for owners. Nobody logs in as it."""
 
 REFUSALS = errors.InsufficientPrivilege, errors.UndefinedTable, errors.UndefinedFunction
-"""Errors of a statement in that role once it has been left nothing; of a schema it may not use, it finds no table."""
+"""Errors of a statement in that role without privileges; in a schema without access it finds no table."""
 
 POLICIES = EVERYBODY, OWNED = "react_mem_everybody", "react_mem_owned"
-"""Policies of a table: whom nothing is kept from, and from whom everything is that is not of the owners named."""
+"""Policies of a table: one that lets all roles pass, and one that limits the application role to the named owners."""
 
 _CONFINE: LiteralString = "SELECT set_config('role', %s, TRUE), set_config('react_mem.owners', %s, TRUE)"
 _UNCONFINE: LiteralString = "SELECT set_config('role', 'none', TRUE)"
@@ -42,14 +43,11 @@ class Confinable(Protocol):
 async def walled(
     conn: AsyncConnection[DictRow], owners: Collection[str], *, together: bool = False
 ) -> AsyncIterator[None]:
-    """Run statements that see rows of some owners alone; what they find is fetched behind it.
+    """Run statements that see only the rows of some owners; their results are fetched afterwards.
 
-    Within, there is no other pipeline and no other transaction: either would end this one, and the wall with it.
-
-    Args:
-        conn: An autocommit connection outside a transaction.
-        owners: The owners.
-        together: Whether there are several statements, which are sent in one round trip with or without a wall.
+    No other pipeline or transaction may begin within: its end would end the confinement. The connection is in
+    autocommit, outside a transaction. `together` sends several statements in one round trip even without row-level
+    security.
     """
     if not has_wall(conn):
         async with conn.pipeline() if together else nullcontext():
@@ -67,36 +65,21 @@ async def walled(
 
 @asynccontextmanager
 async def walled_within(conn: AsyncConnection[DictRow], path: str) -> AsyncIterator[None]:
-    """Run a statement about a namespace and those below it, walled if all of them are one owner's.
-
-    Args:
-        conn: An autocommit connection outside a transaction.
-        path: The namespace, its labels joined by dots.
-    """
+    """Run a statement about a namespace (labels joined by dots), confined to its owner if it has one."""
     owner = owner_within(path)
     async with walled(conn, [owner]) if owner is not None else nullcontext():
         yield
 
 
 async def confine(conn: AsyncConnection[DictRow], owners: Collection[str]) -> None:
-    """Have a transaction see rows of some owners alone, from here on until it ends.
-
-    Args:
-        conn: A connection in a transaction, or in a pipeline.
-        owners: The owners.
-    """
+    """Confine a transaction or pipeline to the rows of some owners, from here to its end."""
     if has_wall(conn):
         await conn.execute(_CONFINE, (APPLICATION_ROLE, text_array(owners)))
 
 
 @asynccontextmanager
 async def unwalled(conn: AsyncConnection[DictRow], owners: Collection[str]) -> AsyncIterator[None]:
-    """Run statements that see the rows of everybody, among others that are walled.
-
-    Args:
-        conn: A connection within `walled`.
-        owners: Whose rows the others see.
-    """
+    """Run statements across owners, among others within `walled` for some owners."""
     if has_wall(conn):
         await conn.execute(_UNCONFINE)
     yield
@@ -104,11 +87,11 @@ async def unwalled(conn: AsyncConnection[DictRow], owners: Collection[str]) -> A
 
 
 def has_wall(conn: AsyncConnection[DictRow]) -> bool:
-    """Return whether the database of a connection has the role and its policies, and the pool uses them."""
+    """Return true if a connection uses row-level security."""
     return bool(getattr(conn, "has_wall", False))
 
 
-# Taking the wall down: the tables of a cluster have no policies, and its nodes know no role that nobody logs in as.
+# Removal: the tables of a cluster have no policies, and its nodes do not have the application role.
 
 Connection = AsyncConnection[DictRow]
 
@@ -131,7 +114,7 @@ _USED_SCHEMA = """
     WHERE r.rolname = %s AND n.nspname = current_schema()
 """
 _PROPAGATE: LiteralString = "SELECT set_config('citus.enable_ddl_propagation', %s, TRUE)"
-# What the role reads through.
+# The role's SECURITY DEFINER functions.
 _FUNCTIONS: LiteralString = r"""
     SELECT p.oid::regprocedure::text AS name FROM pg_proc p
     WHERE p.pronamespace = current_schema()::regnamespace AND p.proname ~ '^memory_\w+_within$' AND p.prosecdef
@@ -139,11 +122,7 @@ _FUNCTIONS: LiteralString = r"""
 
 
 async def drop_policies(conn: Connection) -> list[str]:
-    """Drop the policies of the wall, and return which; those that somebody else has made stay in force.
-
-    Args:
-        conn: A connection in a transaction.
-    """
+    """Drop our policies, in a transaction, and return their names; policies of others stay in force."""
     rows = await (await conn.execute(_POLICIES_OF_TABLES, {"names": list(POLICIES)})).fetchall()
     for row in rows:
         await conn.execute(SQL("DROP POLICY {} ON {}").format(Identifier(row["name"]), Identifier(row["on"])))
@@ -153,16 +132,12 @@ async def drop_policies(conn: Connection) -> list[str]:
 
 
 async def drop_privileges(conn: Connection) -> None:
-    """Leave the application role nothing in this schema: what it has there, a cluster would give it on each node.
-
-    Args:
-        conn: A connection in a transaction.
-    """
+    """Revoke the application role's privileges in this schema, in a transaction: Citus would copy them to each node."""
     for row in await (await conn.execute(_FUNCTIONS)).fetchall():
         name: LiteralString = row["name"]
         await conn.execute(SQL("DROP FUNCTION {}").format(SQL(name)))
     role = Identifier(APPLICATION_ROLE)
-    # here alone: the nodes may not have the role, which one server made before it was a coordinator
+    # on the coordinator only: the nodes may not have the role
     await conn.execute(_PROPAGATE, ("off",))
     for row in await (await conn.execute(_GRANTED, (APPLICATION_ROLE,))).fetchall():
         await conn.execute(SQL("REVOKE ALL ON {} FROM {}").format(Identifier(row["name"]), role))

@@ -1,4 +1,4 @@
-"""Everything that a store holds below a namespace, in parts, whatever store it is."""
+"""Every item below a namespace, in parts, from any store."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _PAGE = 1_000
 async def read_all(
     store: BaseStore, prefix: Namespace = (), *, page: int = _PAGE, report: Callable[[int], None] = lambda done: None
 ) -> AsyncIterator[Sequence[Item]]:
-    """Yield every item below a namespace once, in parts. Of those that were read, eight bytes each are kept.
+    """Yield every item below a namespace once, in parts. A digest of eight bytes an item stays in memory.
 
-    Not every store keeps its order from page to page. Where an item comes twice, another one may have been missed: what
-    is missing is then read at once.
+    Not every store keeps its order from page to page. Where an item comes twice, another may have been missed; then the
+    rest is read at once.
 
     Args:
         store: The store.
         prefix: The namespace; everything by default.
-        page: Items at once.
-        report: Is told how many have been read.
+        page: Items a part.
+        report: Called with the number of items so far.
     """
     seen: set[bytes] = set()
     read, asked = 0, page
@@ -43,7 +43,7 @@ async def read_all(
 
 
 def _unseen(items: Sequence[Item], seen: set[bytes]) -> list[Item]:
-    """Return the items that were not read before, and note that they are now."""
+    """Return the items that are new, and remember them."""
     new = []
     for item in items:
         place = hashlib.blake2b(repr((tuple(item.namespace), item.key)).encode(), digest_size=8).digest()

@@ -22,9 +22,11 @@ from react_mem.memory.store.stored_text import to_json
 from react_mem.memory.store.wall import confine, walled
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
+Held = tuple[str, str, dict[str, Any] | None]
+"""Row as prefix, key and value; the value None stands for no row."""
 
 _STATEMENT_ROWS = 1_000
-"""Rows a statement: with 384 dimensions 2 MB. More are not faster, and would be in memory twice at once."""
+"""Rows a statement: with 384 dimensions 2 MB. More are not faster, and would be in memory twice."""
 
 # Whoever writes takes its owners' rows first. A new one begins at the clock (see schema/0021_owner.sql).
 _REVISE = """
@@ -74,7 +76,7 @@ INDEX_ROWS: LiteralString = """
         %s::timestamptz[], %b::bytea[], %b::bytea[]
     ) AS new (owner, prefix, key, field_name, embedding, words, length, place, said_at, sealed, sealed_vector)
 """
-"""Rows as `index_columns` gives them."""
+"""Rows in the form of `index_columns`."""
 # Stamped with the owner's revision, which this transaction has raised. A whole vector (`embedding`) is one that
 # LangGraph's own store, or an older version, has written: of the text that there was.
 _UPSERT_ROWS = f"""
@@ -108,22 +110,25 @@ _WRITE_WORDS = f"""
 """
 # The key is asked for once the owner's row is taken: what stands above in a query is computed after what is below.
 _WITH_KEY = "SELECT w.written, memory_need_key(%s, %s) FROM ({write} OFFSET 0) w"
+# Of one owner after the other.
+_EXPIRED = "SELECT DISTINCT s.owner FROM store s WHERE s.expires_at < now() ORDER BY s.owner"
+_SWEEP = "DELETE FROM store s WHERE s.owner = %s AND s.expires_at < now()"
 
 
 class IndexRow(NamedTuple):
-    """A row of `store_vectors`: one piece of an item's text, and what it is found by.
+    """Row of `store_vectors`: one piece of an item's text with its search data.
 
     Args:
         prefix: The item's namespace.
         key: The item's key.
-        field_name: Which of its texts, and which piece of it.
+        field_name: The field of the text, with the number of the piece.
         embedding: A `vector` in binary form.
         words: The numbers of its words and marks, as an array's text.
         length: The number of words.
-        place: Where in its conversation it stands.
-        said_at: When it was said.
-        sealed: All of that, and the item's own key, sealed; then there is nothing of it in plain.
-        sealed_vector: The vector, sealed.
+        place: The position in its conversation.
+        said_at: The time of the utterance.
+        sealed: All other fields and the item's own key, encrypted; then no field is in plain text.
+        sealed_vector: The vector, encrypted.
     """
 
     prefix: str
@@ -142,14 +147,7 @@ _INDEX_COLUMNS = len(IndexRow._fields)
 
 
 class ItemRow(NamedTuple):
-    """A row of `store`.
-
-    Args:
-        prefix: The item's namespace.
-        key: The item's key.
-        value: JSON.
-        ttl: Minutes to live.
-    """
+    """Row of `store`: the value as JSON, the time to live in minutes."""
 
     prefix: str
     key: str
@@ -163,10 +161,10 @@ class Writes:
 
     Args:
         deletes: (prefix, key).
-        items: What is stored.
-        rows: What the index holds of `items`.
-        in_plain: (prefix, key) of rows in plain, from before there was a key, which go where there are any.
-        sealed_with: The keys that all of it is sealed with.
+        items: The items to store.
+        rows: The index rows of `items`.
+        in_plain: (prefix, key) of unencrypted rows from before there was a key, which are deleted.
+        sealed_with: The keys of the encrypted parts.
     """
 
     deletes: list[tuple[str, str]] = field(default_factory=list)
@@ -177,17 +175,17 @@ class Writes:
 
     @property
     def owners(self) -> set[str]:
-        """The owners that it writes for."""
+        """The owners of the written items."""
         return {*by_owner(self.deletes), *by_owner(self.items)}
 
     @property
     def removes(self) -> bool:
-        """True if rows of the index may go with what is deleted."""
+        """True if the deletes may remove rows of the index."""
         return any(not is_bookkeeping(tuple(prefix.split("."))) for prefix, _ in self.deletes)
 
     @property
     def is_small(self) -> bool:
-        """True if it is of one owner, and little, and has no vectors."""
+        """True if the batch is of one owner, fits one statement and has no vectors."""
         written = len(self.deletes) + len(self.items)
         return (
             0 < written <= _STATEMENT_ROWS >= len(self.rows)
@@ -196,42 +194,49 @@ class Writes:
         )
 
 
-class Types(NamedTuple):
-    """The oid of pgvector's type, which differs from database to database."""
-
-    vector: int
-
-
-async def read_types(conn: AsyncConnection[DictRow]) -> Types:
-    """Ask the database for its oid."""
+async def read_vector_oid(conn: AsyncConnection[DictRow]) -> int:
+    """Return the object id of pgvector's type, which differs between databases."""
     row = await (await conn.execute("SELECT 'vector'::regtype::oid AS vector")).fetchone()
     assert row is not None  # noqa: S101 - a SELECT without FROM has one row
-    return Types(**row)
+    return int(row["vector"])
 
 
-async def write(conn: AsyncConnection[DictRow], writes: Writes, types: Types, model: str) -> bool:
-    """Carry out all writes, or none; as of `write_if`, the answer is that it is done.
+async def write(
+    conn: AsyncConnection[DictRow], writes: Writes, vector_oid: int, model: str, held: Held | None = None
+) -> bool:
+    """Carry out all writes or none, and return true if done.
 
     Args:
         conn: An autocommit connection, or one in a transaction.
-        writes: What to write.
-        types: The database's oids.
-        model: What made the embeddings.
+        writes: The batch.
+        vector_oid: The object id of pgvector's type.
+        model: The model of the embeddings.
+        held: An item that must be unchanged; None writes in any case.
 
     Raises:
         EmbeddingMismatch: If the database has moved on to another model.
     """
-    if writes.is_small:
-        return await _write_at_once(conn, writes, None)
-    async with _of_model(conn, model), conn.pipeline(), conn.transaction():
-        await revise(conn, writes.owners, removes=writes.removes)
-        await _send(conn, writes, types, model)
-    return True
+    owners = writes.owners if held is None else {*writes.owners, owner_of_path(held[0])}
+    if writes.is_small and len(owners) == 1:
+        return await _write_at_once(conn, writes, held)
+    done = False
+    # with a held item three round trips: its present value, then everything else, and whether the model is the same
+    async with _of_model(conn, model), conn.pipeline(), conn.transaction() as transaction:
+        await revise(conn, owners, removes=writes.removes)
+        if held is not None and not await _is_unchanged(conn, held):
+            raise Rollback(transaction)
+        await _send(conn, writes, vector_oid, model)
+        done = True
+    return done
 
 
-async def _write_at_once(
-    conn: AsyncConnection[DictRow], writes: Writes, held: tuple[str, str, dict[str, Any] | None] | None
-) -> bool:
+async def _is_unchanged(conn: AsyncConnection[DictRow], held: Held) -> bool:
+    prefix, key, value = held
+    row = await (await conn.execute(_HOLDS, (owner_of_path(prefix), prefix, key))).fetchone()
+    return bool((row["value"] if row else None) == value)
+
+
+async def _write_at_once(conn: AsyncConnection[DictRow], writes: Writes, held: Held | None) -> bool:
     [owner] = {*writes.owners, *([owner_of_path(held[0])] if held else [])}
     prefix, key, value = held or (None, None, None)
     wanted = to_json(value) if value is not None else None
@@ -252,53 +257,13 @@ async def _write_at_once(
     return bool(row and row["written"])
 
 
-async def write_if(
-    conn: AsyncConnection[DictRow],
-    writes: Writes,
-    types: Types,
-    model: str,
-    held: tuple[str, str, dict[str, Any] | None],
-) -> bool:
-    """Carry out all writes if an item still holds a value; tell whether it did.
-
-    Args:
-        conn: An autocommit connection.
-        writes: What to write.
-        types: The database's oids.
-        model: What made the embeddings.
-        held: (prefix, key, value) of the item; None for nothing.
-    """
-    prefix, key, value = held
-    owner = owner_of_path(prefix)
-    if writes.is_small and writes.owners <= {owner}:
-        return await _write_at_once(conn, writes, held)
-    held_value = False
-    # three round trips: what is held now, then everything else, and whether the model is still the same
-    async with _of_model(conn, model), conn.pipeline(), conn.transaction() as transaction:
-        await revise(conn, {owner, *writes.owners}, removes=writes.removes)
-        row = await (await conn.execute(_HOLDS, (owner, prefix, key))).fetchone()
-        held_value = (row["value"] if row else None) == value
-        if not held_value:
-            raise Rollback(transaction)
-        await _send(conn, writes, types, model)
-    return held_value
-
-
-async def erase_if(conn: AsyncConnection[DictRow], held: tuple[str, str, dict[str, Any] | None]) -> bool:
-    """Remove all that belongs to an owner if an item of theirs still holds a value; tell whether it did.
-
-    Args:
-        conn: An autocommit connection.
-        held: (prefix, key, value) of the item; None for nothing.
-    """
-    prefix, key, value = held
-    owner = owner_of_path(prefix)
-    held_value = False
+async def erase_if(conn: AsyncConnection[DictRow], held: Held) -> bool:
+    """Delete everything of an owner if an item of theirs is unchanged, and return true if so."""
+    owner = owner_of_path(held[0])
+    done = False
     async with conn.pipeline(), conn.transaction() as transaction:
         await revise(conn, {owner}, removes=True)
-        row = await (await conn.execute(_HOLDS, (owner, prefix, key))).fetchone()
-        held_value = (row["value"] if row else None) == value
-        if not held_value:
+        if not await _is_unchanged(conn, held):
             raise Rollback(transaction)
         # the rows of the index first: by the items they would go one by one
         await conn.execute("DELETE FROM store_vectors WHERE owner = %s", (owner,))
@@ -306,18 +271,17 @@ async def erase_if(conn: AsyncConnection[DictRow], held: tuple[str, str, dict[st
         # what of it is in a backup or has not been vacuumed yet opens no more (crypto-shredding)
         await conn.execute("DELETE FROM memory_keys WHERE owner = %s", (owner,))
         await leave(conn, [owner])
-    return held_value
+        done = True
+    return done
 
 
 async def revise(conn: AsyncConnection[DictRow], owners: Collection[str], *, removes: bool) -> None:
-    """Raise the revision of owners, whom nobody else writes from now on until the transaction ends.
-
-    From then on it sees their rows alone.
+    """Raise the revision of owners, which locks them until the transaction ends and confines it to their rows.
 
     Args:
-        conn: A connection in a transaction, which has written nothing yet.
+        conn: A connection in a transaction that has written nothing yet.
         owners: The owners.
-        removes: Whether rows of the index may go.
+        removes: Whether rows of the index may be removed.
     """
     await confine(conn, owners)
     # in one order, so that two writers of the same owners do not wait for each other
@@ -328,12 +292,23 @@ async def revise(conn: AsyncConnection[DictRow], owners: Collection[str], *, rem
 
 
 async def leave(conn: AsyncConnection[DictRow], owners: Sequence[str]) -> None:
-    """Leave nothing of owners who have no items any more, in a transaction that has raised their revisions."""
+    """Delete the rows of owners without items, in a transaction that has raised their revisions."""
     await conn.execute(*_of(_LEAVE, owners, [], []))
 
 
+async def sweep(conn: AsyncConnection[DictRow]) -> int:
+    """Delete expired items, owner by owner, and return their number. Takes an autocommit connection."""
+    swept = 0
+    for row in await (await conn.execute(_EXPIRED)).fetchall():
+        async with conn.transaction():
+            await revise(conn, [row["owner"]], removes=True)
+            swept += (await conn.execute(_SWEEP, (row["owner"],))).rowcount
+            await leave(conn, [row["owner"]])
+    return swept
+
+
 def _of(statement: str, owners: Sequence[str], *values: Sequence[Any]) -> tuple[bytes, list[Any]]:
-    """Return a statement about owners, and its parameters: those before each place where it says of whom, and they."""
+    """Return a statement with its condition on the owners, and its parameters."""
     alone = len(owners) == 1
     whose = owners[0] if alone else list(owners)
     text = statement.replace("{of}", "= %s" if alone else "= ANY(%s::text[])")
@@ -350,7 +325,7 @@ async def _of_model(conn: AsyncConnection[DictRow], model: str) -> AsyncIterator
         raise
 
 
-async def _send(conn: AsyncConnection[DictRow], writes: Writes, types: Types, model: str) -> None:
+async def _send(conn: AsyncConnection[DictRow], writes: Writes, vector_oid: int, model: str) -> None:
     await need_keys(conn, writes.sealed_with)
     items = sorted(writes.items, key=_item)
     rows = sorted(writes.rows, key=_item)
@@ -363,7 +338,7 @@ async def _send(conn: AsyncConnection[DictRow], writes: Writes, types: Types, mo
         kept = _with_owners(rows[first:last], _INDEX_COLUMNS)[:4]
         await conn.execute(*_of(_DELETE_STALE_ROWS, owners, written[:3], kept))
         for entries in _parts(rows[first:last]):
-            await conn.execute(*_of(_UPSERT_ROWS, list(by_owner(entries)), index_columns(entries, types)))
+            await conn.execute(*_of(_UPSERT_ROWS, list(by_owner(entries)), index_columns(entries, vector_oid)))
     if writes.deletes:
         await leave(conn, list(by_owner(writes.deletes)))
     if rows:
@@ -371,7 +346,7 @@ async def _send(conn: AsyncConnection[DictRow], writes: Writes, types: Types, mo
 
 
 def by_owner(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
-    """Return rows that begin with a prefix, by the owner of that, in order."""
+    """Return rows that begin with a prefix, grouped by owner, in order."""
     found: dict[str, list[_Row]] = {}
     for row in rows:
         found.setdefault(owner_of_path(row[0]), []).append(row)
@@ -382,22 +357,20 @@ def _item(row: ItemRow | IndexRow) -> tuple[str, str]:
     return row.prefix, row.key
 
 
-def index_row(prefix: str, key: str, entry: Entry, embedding: bytes | None) -> IndexRow:
-    """Return the row of an entry of an item."""
-    numbers = sorted({term_number(term) for term in entry.terms})
-    words = f"{{{','.join(map(str, numbers))}}}"
-    return IndexRow(prefix, key, entry.field_name, embedding, words, entry.length, entry.place, entry.said_at)
-
-
 def index_rows(entries: Sequence[tuple[str, str, Entry]], vectors: Mapping[str, bytes | None]) -> list[IndexRow]:
-    """Return the rows of entries, each with the prefix and the key of its item. Blocking: each has many words."""
-    return [index_row(prefix, key, entry, vectors[entry.text]) for prefix, key, entry in entries]
+    """Return the index rows of entries with the prefix and key of their items. Blocking: each entry has many words."""
+    rows = []
+    for prefix, key, entry in entries:
+        numbers = ",".join(map(str, sorted({term_number(term) for term in entry.terms})))
+        embedding, words = vectors[entry.text], f"{{{numbers}}}"
+        rows.append(IndexRow(prefix, key, entry.field_name, embedding, words, entry.length, entry.place, entry.said_at))
+    return rows
 
 
-def index_columns(rows: Sequence[IndexRow], types: Types) -> list[Any]:
+def index_columns(rows: Sequence[IndexRow], vector_oid: int) -> list[Any]:
     """Return rows as the parameters of `INDEX_ROWS`."""
     owner, prefix, key, name, embedding, *others = _with_owners(rows, _INDEX_COLUMNS)
-    return [owner, prefix, key, name, binary.array(types.vector, embedding), *others]
+    return [owner, prefix, key, name, binary.array(vector_oid, embedding), *others]
 
 
 def columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:

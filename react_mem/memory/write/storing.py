@@ -30,8 +30,9 @@ from react_mem.memory.model.records import Message, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.rights.forgotten import TurnUnsaid, read_forgotten
 from react_mem.memory.store.attachments import MAX_ATTACHMENT, limit_of
+from react_mem.memory.store.capabilities import StoreCapabilities, capabilities
 from react_mem.memory.store.room import make_room
-from react_mem.memory.store.transactions import Guard, GuardedStore
+from react_mem.memory.store.transactions import Guard
 from react_mem.memory.work.items import Work, announce, put_work
 from react_mem.memory.write.noticing import Reached
 from react_mem.memory.write.session import Session
@@ -213,17 +214,18 @@ async def _store(
     """
     session, store, branches = turn.session, turn.session.memory.store, turn.session.branches
     earlier = turn.thread[: turn.start]
-    guarded = store if len(turn.new) == 1 and isinstance(store, GuardedStore) else None
-    if guarded is None:
+    can = capabilities(store)
+    guarded = len(turn.new) == 1 and can.guards
+    if not guarded:
         # as after a crash, it may be there
         turn = replace(turn, new=await _unknown(session, turn.new))
     turn = await turn.referring()
-    if guarded is not None and ends:
+    if guarded and ends:
         expected = branches.expected(earlier, turn.thread[: turn.asked], turn.tip, turn.since)
         if expected is not None and expected.held is not None:
             # where the conversation has not moved on, this turn of it is not there
             changes = turn.changes(works, task_steps, expected)
-            written = await _write_if(guarded, changes, expected.held)
+            written = await _write_if(can, changes, expected.held)
             branches.note(turn.tip if written else None)
             if written:
                 return turn
@@ -234,17 +236,17 @@ async def _store(
     reached = await branches.reached(earlier, turn.tip, turn.since) if ends else Reached()
     changes = turn.changes(works, task_steps, reached)
     written = True
-    if guarded is None:
+    if not guarded:
         await session.memory.apply(changes)
     else:
         unknown = Guard(scope_namespace(session.user_id, MemoryScope.DIALOG), turn.new[0].id, None)
-        written = await _write_if(guarded, changes, unknown)
+        written = await _write_if(can, changes, unknown)
     if ends:
         branches.note(turn.tip if written else None)
     return turn
 
 
-async def _write_if(store: GuardedStore, changes: Sequence[Change], guard: Guard) -> bool:
+async def _write_if(store: StoreCapabilities, changes: Sequence[Change], guard: Guard) -> bool:
     with telemetry.span("write") as measured:
         measured.set(changes=len(changes))
         return await store.abatch_if(changes, guard)

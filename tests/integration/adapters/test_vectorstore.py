@@ -28,7 +28,6 @@ from react_mem.memory.model.records import Message, now
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.transactions import GuardedStore
 from tests.integration.storage.test_store import ANN, BOB, keys
 from tests.support.conformance import IN_MEMORY_FAILURES, MEMORY_STORE_FAILURES, SharedStoreConformance
 from tests.support.databases import WordEmbeddings, fresh_memory_store
@@ -268,7 +267,7 @@ async def test_what_the_vector_store_has_wrong_is_not_believed_and_put_right() -
 
 async def test_over_postgres_writes_stay_guarded_and_other_scopes_stay_hybrid(memory_store: MemoryStore) -> None:
     store = with_vector_index(memory_store, InMemoryVectorStore(WordEmbeddings()))
-    assert isinstance(store, GuardedStore)
+    assert store.guards
     await keep(store, "ann", "Ann lives in Hue", "Ann drinks green tea")
     memory = MemoryFacade(store)
     episode = {"goal": "Book a trip to Hue", "id": "e1", "text": "Book a trip to Hue", "outcome": "booked"}

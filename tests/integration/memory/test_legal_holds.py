@@ -13,8 +13,8 @@ from react_mem.memory import MemoryFacade, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.rights import holds as holding
 from react_mem.memory.rights.forgetting import forget_said
+from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.owned import everything
-from react_mem.memory.store.transactions import GuardedStore
 from react_mem.memory.write.session import grant_wishes
 
 CASE = "case-2026-17"
@@ -104,7 +104,7 @@ async def test_a_hold_that_is_set_while_somebody_forgets_stops_it(
             await memory.store.aput(meta_namespace("dan"), "revision", {"revision": 99}, index=False)
         return found
 
-    if not isinstance(memory.store, GuardedStore):
+    if not capabilities(memory.store).guards:
         pytest.skip("of one process, whose steps queue")
     monkeypatch.setattr("react_mem.memory.rights.forgetting.holds_on", set_behind)
     with pytest.raises(LegalHoldError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import threading
@@ -25,6 +26,7 @@ from react_mem.memory.store import owned, postgres, reading
 from react_mem.memory.store.listing import Wanted, listed
 from react_mem.memory.store.owned import everything, in_pages
 from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.sealing import row_codec
 from react_mem.memory.store.transactions import Guard
 from tests.support.databases import fresh_memory_store
 from tests.support.stores import STORES, open_any_store
@@ -45,14 +47,14 @@ async def test_what_is_read_is_decoded_in_a_thread_and_taken_in_parts(
     memory_store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[threading.Thread] = []
-    item_of = reading.item_of
+    item_of = row_codec.item_of
 
-    def noted(row: Any) -> Any:
+    def noted(*opened: Any) -> Any:
         threads.append(threading.current_thread())
-        return item_of(row)
+        return item_of(*opened)
 
     await fill(memory_store)
-    monkeypatch.setattr(reading, "item_of", noted)
+    monkeypatch.setattr(row_codec, "item_of", noted)
     # one that leaves a rest, and one that does not
     for at_once in (50, 40):
         monkeypatch.setattr(reading, "_ROWS_AT_ONCE", at_once)
@@ -69,7 +71,7 @@ async def test_a_small_answer_is_decoded_where_it_is_read(
     async def none(*_arguments: Any) -> Any:
         raise AssertionError("a thread costs more than ten records")
 
-    monkeypatch.setattr(reading.asyncio, "to_thread", none)
+    monkeypatch.setattr(asyncio, "to_thread", none)
     assert [item.value["n"] for item in await memory_store.asearch(ANN)] == [[1, None, "é"]]
 
 

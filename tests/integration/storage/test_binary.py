@@ -6,7 +6,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 from react_mem.memory.store import serialisation as binary
-from react_mem.memory.store.writes import read_types
+from react_mem.memory.store.writes import read_vector_oid
 from tests.support.citus import one_server
 
 
@@ -14,10 +14,10 @@ from tests.support.citus import one_server
 async def test_the_server_reads_what_was_meant(database_url: str) -> None:
     async with await AsyncConnection.connect(database_url, autocommit=True, row_factory=dict_row) as conn:
         await conn.execute("CREATE EXTENSION vector")
-        types = await read_types(conn)
+        vector_oid = await read_vector_oid(conn)
 
         async def read(elements: list[bytes | None], of: str) -> list[str | None]:
-            array = binary.array(getattr(types, of), elements)
+            array = binary.array(vector_oid, elements)
             row = await (await conn.execute(f"SELECT %s::{of}[]::text[] AS found", (array,))).fetchone()
             assert row is not None
             return row["found"]

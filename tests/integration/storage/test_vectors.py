@@ -17,6 +17,7 @@ from react_mem.memory.store import StorageSettings, reembed, vectors
 from react_mem.memory.store.embeddings import LOCAL_MODEL, EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.priority import is_behind
+from react_mem.memory.store.sealing.row_codec import RowCodec
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.vectors import checked_vector
 from tests.support.recalling import (
@@ -291,7 +292,8 @@ class TestAnEmbedderThatFails:
             return embeddings.embed_documents(texts)
 
         embeddings.fault = slowly
-        documents = vectors.DocumentVectors(None, EmbeddingModel(name, DIMS, embeddings))  # type: ignore[arg-type]
+        model = EmbeddingModel(name, DIMS, embeddings)
+        documents = vectors.DocumentVectors(None, model, RowCodec())  # type: ignore[arg-type]
         found = await documents.of(["a zebra"])
         assert sum(vector is not None for vector in found.values()) == made
 

@@ -15,6 +15,7 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.embedding import check_embedding, check_served_embeddings
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.errors import AgentConfigError
+from react_mem.memory.store.capabilities import StoreCapabilities
 from react_mem.memory.store.embeddings import LOCAL_MODEL, EmbeddingModel
 from tests.contract.conftest import memory_store
 from tests.support.databases import WordEmbeddings
@@ -22,7 +23,7 @@ from tests.support.databases import WordEmbeddings
 OTHER = "openai:text-embedding-3-large"
 
 
-class NamedStore(InMemoryStore):
+class NamedStore(InMemoryStore, StoreCapabilities):
     """A store that tells its embedding model, as ours does."""
 
     def __init__(self, name: str = LOCAL_MODEL) -> None:

@@ -19,6 +19,7 @@ from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.receipt import Change, delete, put, write
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect.driver import MAX_CALLS, Asked, Checked, Gathered, Report, Strategy, run
+from react_mem.memory.store.capabilities import StoreCapabilities
 from react_mem.memory.store.transactions import Guard
 from tests.support.scripted_model import ScriptedModel
 from tests.unit.concepts.facts import fact
@@ -127,10 +128,11 @@ async def test_nothing_comes_of_what_was_forgotten_while_the_model_thought() -> 
 
 
 async def test_a_run_that_lost_a_race_reports_once() -> None:
-    class Contended(InMemoryStore):
+    class Contended(InMemoryStore, StoreCapabilities):
         """Another writer is faster, once."""
 
         __slots__ = ("lost",)
+        guards = True
 
         async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
             if not self.lost:

@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 from langgraph.store.base import Op, Result
 
-from react_mem.memory.store import group_commit as lanes
-from react_mem.memory.store.group_commit import LanedStore
+from react_mem.memory.store import priority as lanes
+from react_mem.memory.store.priority import LanedStore
 
 
 class Answering(LanedStore):

@@ -1,1 +1,1 @@
-"""The audit log: who did what with whose memory, in a chain of hashes; never what it says."""
+"""The audit log: actor, action, time and number of records in a hash chain, without any content."""

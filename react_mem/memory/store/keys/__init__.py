@@ -1,1 +1,1 @@
-"""Keys of encryption: a data key for each owner, kept in the database wrapped by a master key that is not there."""
+"""Encryption keys: a data key for each owner, stored in the database and wrapped by a master key outside it."""

@@ -1,4 +1,7 @@
-"""The key ring: the data keys of owners, read from the database, made where there is none, and kept at hand."""
+"""The key ring: data keys of owners, made on first use, stored wrapped, and cached in the process.
+
+Reading a key raises EncryptionKeyError if the master key did not wrap it.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,10 @@ from react_mem.memory.store.keys.owner_key import KEY_BYTES, DataKey, OwnerKey
 from react_mem.memory.store.process_state import lock_of
 
 STALE_KEY = "RM001"
-"""SQLSTATE of a write with a data key that is no longer the one in use: forgotten with its owner, or rotated."""
+"""SQLSTATE of a write sealed with an outdated data key: forgotten with its owner, or rotated."""
 
 _KEPT = 10_000
-"""Owners whose keys are at hand; of each some 2 kB."""
+"""Owners with cached keys, some 2 kB each."""
 
 _CHECK = ":check"
 _SECRET_BYTES = 2 * KEY_BYTES
@@ -43,11 +46,7 @@ _NEED = "SELECT memory_need_key(%s, %s)"
 class KeyRing:
     """The data keys of a database.
 
-    The database's own keys (see `derive`) are those of owners with a colon, which no label holds.
-
-    Args:
-        pool: The database.
-        master: What wraps them.
+    The database's own keys (see `derive`) have owners with a colon, which no owner's label contains.
     """
 
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], master: MasterKey) -> None:
@@ -56,109 +55,66 @@ class KeyRing:
         self._known: OrderedDict[str, OwnerKey] = OrderedDict()
 
     async def of(self, owner: str) -> OwnerKey:
-        """Return the key of an owner, made if there is none: by one of those who ask at once, in any process.
-
-        Args:
-            owner: The owner, as in the database's column.
-
-        Raises:
-            EncryptionKeyError: If the master key did not wrap it.
-        """
+        """Return the key of an owner, made if absent; concurrent callers in any process get the same key."""
         if (known := self._at_hand(owner)) is not None:
             return known
         async with lock_of(("memory_keys",), owner):
             found = await self.find([owner])
-            while owner not in found:  # a user who is forgotten in between
-                await self._make(owner)
+            while owner not in found:  # again if the user is forgotten in between
+                made = await self.wrapped(owner, DataKey(secrets.randbits(32), os.urandom(_SECRET_BYTES)))
+                async with self._pool.connection() as conn:
+                    await conn.execute(_MAKE, made)
                 found = await self.find([owner])
             return found[owner]
 
     async def find(self, owners: Collection[str], conn: AsyncConnection[DictRow] | None = None) -> dict[str, OwnerKey]:
-        """Return the keys of owners who have one: of nobody else anything is sealed.
+        """Return the existing keys of owners, read with a connection of the pool if none is given.
 
-        Args:
-            owners: The owners.
-            conn: A connection to read them by; by default one of the pool's.
-
-        Raises:
-            EncryptionKeyError: If the master key did not wrap them.
+        An owner without a key has no sealed row.
         """
         found = {owner: known for owner in owners if (known := self._at_hand(owner)) is not None}
         if missing := [owner for owner in owners if owner not in found]:
             async with self._pool.connection() if conn is None else nullcontext(conn) as reading:
                 rows = await (await reading.execute(_READ, (missing,))).fetchall()
             for owner, key in (await _owner_keys(rows, self.master)).items():
-                found[owner] = self._keep(key)
+                found[owner] = self._known[owner] = key
+                while len(self._known) > _KEPT:
+                    self._known.popitem(last=False)
         return found
 
     async def wrapped(self, owner: str, key: DataKey) -> tuple[str, int, bytes, str]:
-        """Return a data key as the database keeps it: the owner, the version, the key wrapped, and by what.
-
-        Args:
-            owner: Whose it is.
-            key: The key.
-        """
+        """Return a data key as its row: owner, version, wrapped key, id of the master key."""
         wrapped = await self.master.wrap(key.secret, bound_to(owner, key.version))
         return owner, key.version, wrapped, self.master.id
 
     def forget(self, *owners: str) -> None:
-        """Let go of the keys of owners, which have changed in the database or are gone from it."""
+        """Drop the cached keys of owners, after a change in the database."""
         for owner in owners:
             self._known.pop(owner, None)
 
     async def derive(self, purpose: str) -> bytes:
-        """Return a key of this database for a purpose, such as its checkpoints: 32 bytes.
+        """Return a key of 32 bytes of this database for a purpose, such as its checkpoints.
 
-        It stays the same when the master key is rotated, and works with a key service.
-
-        Args:
-            purpose: A word for what it is for.
-
-        Raises:
-            EncryptionKeyError: If the master key did not wrap it.
+        The key survives a rotation of the master key, and works with a key service.
         """
         return (await self.of(f":{purpose}")).derive(purpose)
 
     async def check(self) -> None:
-        """Make sure that the master key is the one under which this database is encrypted, from now on if it was not.
-
-        Raises:
-            EncryptionKeyError: If it is not; nothing was changed.
-        """
+        """Check that this database is encrypted under the master key; an unencrypted database is from now on."""
         async with self._pool.connection() as conn:
             row = await (await conn.execute(_ANY, (_CHECK,))).fetchone()
         if row is not None:
             await _unwrapped(row, self.master)
         await self.of(_CHECK)
 
-    async def _make(self, owner: str) -> None:
-        made = await self.wrapped(owner, DataKey(secrets.randbits(32), os.urandom(_SECRET_BYTES)))
-        async with self._pool.connection() as conn:
-            await conn.execute(_MAKE, made)
-
     def _at_hand(self, owner: str) -> OwnerKey | None:
         if (known := self._known.get(owner)) is not None:
             self._known.move_to_end(owner)
         return known
 
-    def _keep(self, key: OwnerKey) -> OwnerKey:
-        self._known[key.owner] = key
-        while len(self._known) > _KEPT:
-            self._known.popitem(last=False)
-        return key
-
 
 async def read_keys(conn: AsyncConnection[DictRow], master: MasterKey, owners: Collection[str]) -> dict[str, OwnerKey]:
-    """Return the keys of owners who have one, as they are now, for who works with one connection.
-
-    Args:
-        conn: The connection.
-        master: What has wrapped them.
-        owners: The owners.
-
-    Raises:
-        EncryptionKeyError: If the master key did not wrap them.
-    """
+    """Return the existing keys of owners, read with one connection and without the cache."""
     rows = await (await conn.execute(_READ, (sorted(owners),))).fetchall()
     return await _owner_keys(rows, master)
 
@@ -176,11 +132,7 @@ async def _unwrapped(row: DictRow, master: MasterKey) -> DataKey:
 
 
 async def check_unencrypted(conn: AsyncConnection[DictRow]) -> None:
-    """Make sure that nothing in a database is encrypted, as no key is set.
-
-    Raises:
-        EncryptionKeyError: If something may be; nothing was changed.
-    """
+    """Raise EncryptionKeyError if a database has a data key, as no master key is set."""
     row = await (await conn.execute(_SEALED_UNDER, (_CHECK,))).fetchone()
     if row is not None:
         raise EncryptionKeyError(
@@ -190,21 +142,18 @@ async def check_unencrypted(conn: AsyncConnection[DictRow]) -> None:
 
 
 async def need_keys(conn: AsyncConnection[DictRow], keys: Iterable[OwnerKey]) -> None:
-    """Let a transaction fail unless it seals with the keys in use; what it fails with has the SQLSTATE `STALE_KEY`.
+    """Make a transaction fail with the SQLSTATE `STALE_KEY` unless it seals with current keys.
 
-    Who writes without it may write what nobody can read: the user was forgotten by another process, and with the user
-    the key that this one still has at hand. Whoever gets the error calls `KeyRing.forget`, and seals again.
-
-    Args:
-        conn: A connection in a transaction that has raised the revisions of the owners: nobody forgets them meanwhile.
-        keys: What it seals with.
+    A write without this check may be unreadable: another process forgot the user, and with the user the key that
+    this process has cached. On that error call `KeyRing.forget` and seal again. The transaction must have raised
+    the owners' revisions before, so that nobody forgets them meanwhile.
     """
     for key in keys:
         await conn.execute(_NEED, (key.owner, key.version))
 
 
 def bound_to(owner: str, version: int) -> bytes:
-    """Return what a wrapped key is bound to: it is unwrapped as no other owner's."""
+    """Return the associated data of a wrapped key, so that it unwraps for its owner and version alone."""
     return f"{version}:{owner}".encode()
 
 
@@ -230,12 +179,12 @@ _REWRAP = """
 
 
 class KeyCounts(NamedTuple):
-    """Number of data keys in a database.
+    """Numbers of data keys in a database.
 
     Args:
         in_use: Keys that seal, one for each owner.
-        former: Keys that only open what they sealed.
-        wrapped_by: Number of both by the name of the master key that wrapped them.
+        former: Keys that only open old values.
+        wrapped_by: Number of both by id of the master key.
     """
 
     in_use: int
@@ -244,12 +193,7 @@ class KeyCounts(NamedTuple):
 
 
 class Rewrapped(NamedTuple):
-    """Number of data keys that were wrapped anew.
-
-    Args:
-        of_owners: Those of owners, as `KeyCounts` has them.
-        own: Those that the store keeps for itself, such as that of the threads.
-    """
+    """Numbers of data keys that were wrapped again: of owners, and of the database itself, as for its checkpoints."""
 
     of_owners: int = 0
     own: int = 0
@@ -269,18 +213,9 @@ async def key_counts(pool: AsyncConnectionPool[AsyncConnection[DictRow]]) -> Key
 async def rewrap(
     pool: AsyncConnectionPool[AsyncConnection[DictRow]], master: MasterKey, report: Callable[[int, int], None]
 ) -> Rewrapped:
-    """Wrap all data keys by the master key in use that a former one has wrapped.
+    """Wrap all data keys of former master keys with the current one; `report` gets the number done and of all.
 
-    Args:
-        pool: The database.
-        master: The master key, and those before it.
-        report: Is told how many it were so far, and of how many.
-
-    Returns:
-        How many it were.
-
-    Raises:
-        EncryptionKeyError: If one was wrapped by a key that is not set; those before it are done.
+    A missing former key raises EncryptionKeyError; the data keys before it are done.
     """
     async with pool.connection() as conn:
         row = await (await conn.execute(_ALL, (master.id,))).fetchone()

@@ -1,7 +1,7 @@
-"""The master key: it wraps the data keys of owners, and comes from outside the database.
+"""The master key, which wraps the data keys of owners and comes from outside the database.
 
-It is 32 bytes in a variable or a file, or a key service (KMS), whose key never comes here. While one master key takes
-the place of another, the former ones are set as well: they only unwrap.
+It is 32 bytes in a variable or a file, or lies in a key service (KMS). During a rotation the former master
+keys are set too, and only unwrap.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from react_mem.errors import EncryptionKeyError, StorageError
-from react_mem.memory.store.keys.owner_key import KEY_BYTES as KEY_BYTES_OF_MASTER_KEY
-from react_mem.memory.store.keys.owner_key import derived_key
+from react_mem.memory.store.keys.owner_key import KEY_BYTES, derived_key
 from react_mem.memory.store.variable_names import check_names
 
 KEY, FILE, FUNCTION, FORMER = (
@@ -38,58 +37,34 @@ _DIGEST_BYTES = 16
 
 @runtime_checkable
 class KeyService(Protocol):
-    """A service that wraps keys by one that never leaves it (KMS): what `MEMORY_ENCRYPTION_KEY_FUNCTION` returns."""
+    """A key service (KMS), which keeps its key to itself: the result of `MEMORY_ENCRYPTION_KEY_FUNCTION`."""
 
     key_id: str
-    """Name of the key that wraps, which may stand in a database and in a log; another key has another."""
+    """Name of the wrapping key, unique and not secret: it is stored in the database and logged."""
 
     async def wrap(self, key: bytes) -> bytes:
-        """Return 80 bytes wrapped: 64 of an owner's keys, and 16 by which they are known as theirs."""
+        """Return 80 bytes wrapped: 64 of an owner's keys, and a digest of 16 that ties them to the owner."""
 
     async def unwrap(self, wrapped: bytes) -> bytes:
-        """Return what was wrapped, or raise."""
-
-
-class KeyWrapper(Protocol):
-    """One master key, wherever it is."""
-
-    @property
-    def id(self) -> str:
-        """Return its name, which tells nothing of it."""
-
-    async def wrap(self, secret: bytes, bound: bytes) -> bytes:
-        """Return a secret wrapped, so that it is unwrapped only as what it is bound to."""
-
-    async def unwrap(self, wrapped: bytes, bound: bytes) -> bytes:
-        """Return what was wrapped.
-
-        Raises:
-            EncryptionKeyError: If it was wrapped by another, or for something else.
-        """
+        """Return the wrapped bytes, or raise."""
 
 
 class LocalMasterKey:
-    """A master key of 32 bytes that this process holds.
-
-    Args:
-        key: The bytes.
-    """
+    """A master key of 32 bytes in this process."""
 
     def __init__(self, key: bytes) -> None:
-        if len(key) != KEY_BYTES_OF_MASTER_KEY:
-            raise EncryptionKeyError(
-                f"A master key has {KEY_BYTES_OF_MASTER_KEY} bytes, and this one has {len(key)}. {_MAKE_ONE}"
-            )
+        if len(key) != KEY_BYTES:
+            raise EncryptionKeyError(f"A master key has {KEY_BYTES} bytes, and this one has {len(key)}. {_MAKE_ONE}")
         self.id = derived_key(key, "id")[:8].hex()
         self._cipher = AESGCM(derived_key(key, "wrap"))
 
     async def wrap(self, secret: bytes, bound: bytes) -> bytes:
-        """Return a secret wrapped."""
+        """Return a secret wrapped and bound to associated data."""
         nonce = os.urandom(_NONCE_BYTES)
         return nonce + self._cipher.encrypt(nonce, secret, bound)
 
     async def unwrap(self, wrapped: bytes, bound: bytes) -> bytes:
-        """Return what was wrapped."""
+        """Return a wrapped secret; raise EncryptionKeyError if another key wrapped it, or it is bound to other data."""
         try:
             return self._cipher.decrypt(wrapped[:_NONCE_BYTES], wrapped[_NONCE_BYTES:], bound)
         except (InvalidTag, ValueError):
@@ -97,27 +72,23 @@ class LocalMasterKey:
 
 
 class ServiceMasterKey:
-    """A master key that a key service holds.
-
-    Args:
-        service: The service.
-    """
+    """A master key in a key service."""
 
     def __init__(self, service: KeyService) -> None:
         self._service = service
 
     @property
     def id(self) -> str:
-        """Return the name that the service gives its key."""
+        """Return the service's name of the key."""
         return self._service.key_id
 
     async def wrap(self, secret: bytes, bound: bytes) -> bytes:
-        """Return a secret wrapped."""
-        # not every service binds what it wraps to anything
+        """Return a secret wrapped and bound to associated data."""
+        # not every service supports associated data
         return await self._asked(self._service.wrap, secret + _digest(bound))
 
     async def unwrap(self, wrapped: bytes, bound: bytes) -> bytes:
-        """Return what was wrapped."""
+        """Return a wrapped secret; raise EncryptionKeyError if the service fails, or it is bound to other data."""
         plain = await self._asked(self._service.unwrap, wrapped)
         secret, digest = plain[:-_DIGEST_BYTES], plain[-_DIGEST_BYTES:]
         if digest != _digest(bound):
@@ -127,20 +98,18 @@ class ServiceMasterKey:
     async def _asked(self, call: Any, given: bytes) -> bytes:
         try:
             return bytes(await call(given))
-        except Exception as error:  # whatever the service's own library raises
+        except Exception as error:  # any error of the service's library
             raise EncryptionKeyError(
                 f"The key service with the master key {self.id!r} failed ({type(error).__name__}). See that it can be "
                 "reached and that this process may wrap and unwrap with that key."
             ) from error
 
 
-class MasterKey:
-    """The master key in use, with former ones, which only unwrap.
+KeyWrapper = LocalMasterKey | ServiceMasterKey
 
-    Args:
-        current: What wraps from now on.
-        former: What wrapped before.
-    """
+
+class MasterKey:
+    """The current master key, with former ones that only unwrap."""
 
     def __init__(self, current: KeyWrapper, former: Sequence[KeyWrapper] = ()) -> None:
         self._current = current
@@ -148,34 +117,20 @@ class MasterKey:
 
     @classmethod
     def of_bytes(cls, key: bytes, *former: bytes) -> MasterKey:
-        """Return the master key of 32 bytes, and of those before it."""
+        """Return a master key of 32 bytes, with former ones."""
         return cls(LocalMasterKey(key), [LocalMasterKey(each) for each in former])
 
     @property
     def id(self) -> str:
-        """Return the name of the key in use, which tells nothing of it."""
+        """Return the name of the current key, which reveals nothing about it."""
         return self._current.id
 
     async def wrap(self, secret: bytes, bound: bytes) -> bytes:
-        """Return a secret wrapped by the key in use.
-
-        Args:
-            secret: The secret.
-            bound: What it is the secret of.
-        """
+        """Return a secret wrapped by the current key and bound to associated data."""
         return await self._current.wrap(secret, bound)
 
     async def unwrap(self, wrapped: bytes, bound: bytes, by: str) -> bytes:
-        """Return what was wrapped.
-
-        Args:
-            wrapped: What `wrap` returned.
-            bound: What it is the secret of.
-            by: The name of the key that wrapped it.
-
-        Raises:
-            EncryptionKeyError: If that key is not among those set, or it is damaged.
-        """
+        """Return a secret wrapped by the key of the id `by`; raise EncryptionKeyError if it is not set, or damaged."""
         if by not in self._known:
             raise EncryptionKeyError(
                 f"This database is encrypted under the master key {by!r}, and set is {', '.join(sorted(self._known))}. "
@@ -188,16 +143,16 @@ class MasterKey:
 def make_master_key(
     key: str | None = None, file: Path | None = None, function: str | None = None, former: str | None = None
 ) -> MasterKey | None:
-    """Return the master key that the settings name, or None if they name none. Blocking: it may read a file.
+    """Return the master key of the settings, or None if none is set. Blocking: it may read a file.
 
     Args:
         key: 32 bytes in base64 or hex.
-        file: Holds such a key in its first line, and those before it in the next.
-        function: The path `package.module:function` of what returns a `KeyService`.
-        former: Keys or paths of functions that were in use before, with commas.
+        file: A file with the key in its first line, and former keys in the next.
+        function: Path `package.module:function` of a function that returns a `KeyService`.
+        former: Former keys or paths of functions, separated by commas.
 
     Raises:
-        EncryptionKeyError: If what is set cannot be used; the message names the variable and the cure.
+        EncryptionKeyError: If a setting cannot be used; the message names the variable and the cure.
     """
     named = {KEY: key, FILE: file, FUNCTION: function}
     given = [name for name, value in named.items() if value]
@@ -214,22 +169,15 @@ def make_master_key(
 
 
 def master_key_from_env(environ: Mapping[str, str] = os.environ) -> MasterKey | None:
-    """Return the master key that the environment names, or None if it names none. Blocking: it may read a file.
-
-    Args:
-        environ: The environment to read.
-
-    Raises:
-        EncryptionKeyError: If what is set cannot be used; the message names the variable and the cure.
-    """
+    """Return the master key of the environment: see `make_master_key`."""
     check_names(environ)
     key, file, function, former = (environ.get(name, "").strip() for name in (KEY, FILE, FUNCTION, FORMER))
     return make_master_key(key, Path(file) if file else None, function, former)
 
 
 def new_master_key() -> str:
-    """Return 32 random bytes, as the settings take them."""
-    return base64.b64encode(os.urandom(KEY_BYTES_OF_MASTER_KEY)).decode()
+    """Return a new random master key in base64."""
+    return base64.b64encode(os.urandom(KEY_BYTES)).decode()
 
 
 _MAKE_ONE = "Make one with `react-mem keys new`, and keep it where the database's backups are not."
@@ -266,17 +214,12 @@ def _wrapper(name: str, text: str) -> KeyWrapper:
 
 def _local(name: str, text: str) -> LocalMasterKey:
     try:
-        if len(text) == 2 * KEY_BYTES_OF_MASTER_KEY:
-            return LocalMasterKey(bytes.fromhex(text))
-        standard = text.replace("-", "+").replace("_", "/")
-        return LocalMasterKey(base64.b64decode(standard + "=" * (-len(text) % 4), validate=True))
+        return LocalMasterKey(_raw(text))
     except EncryptionKeyError as error:
         raise EncryptionKeyError(f"{name}: {error}") from None
     except (ValueError, binascii.Error):
-        # without its text, which may be a key with one character wrong
-        raise EncryptionKeyError(
-            f"{name}: a master key is {KEY_BYTES_OF_MASTER_KEY} bytes in base64 or hex. {_MAKE_ONE}"
-        ) from None
+        # without its text, which may be a key with a typo
+        raise EncryptionKeyError(f"{name}: a master key is {KEY_BYTES} bytes in base64 or hex. {_MAKE_ONE}") from None
 
 
 def _service(name: str, path: str) -> KeyService:
@@ -289,7 +232,7 @@ def _service(name: str, path: str) -> KeyService:
         for part in attribute.split("."):
             make = getattr(make, part)
         service = make()
-    except Exception as error:  # a module of somebody else's, and its function
+    except Exception as error:  # any error of the user's module
         raise EncryptionKeyError(f"{wanted}; it fails with {type(error).__name__}.") from error
     if not isinstance(service, KeyService) or not all(
         inspect.iscoroutinefunction(call) for call in (service.wrap, service.unwrap)
@@ -301,11 +244,10 @@ def _service(name: str, path: str) -> KeyService:
     return service
 
 
-# The key that an operator has receipts signed with (Ed25519), in place of one that the database keeps.
+# The operator's signing key for receipts (Ed25519), in place of the database's own.
 
 RECEIPT_KEY, RECEIPT_KEY_FILE = "MEMORY_RECEIPT_KEY", "MEMORY_RECEIPT_KEY_FILE"
 
-KEY_BYTES = 32
 _MOST_BYTES = 10_000
 _WANTED = (
     "an Ed25519 private key is wanted: PEM without a passphrase, as `openssl genpkey -algorithm ed25519 -out FILE` "
@@ -314,14 +256,9 @@ _WANTED = (
 
 
 def make_receipt_key(text: str | None, file: Path | None) -> Ed25519PrivateKey | None:
-    """Return the key that receipts are signed with, or None where none is given. Blocking: it may read a file.
+    """Return the operator's signing key for receipts, or None if none is set. Blocking: it may read a file.
 
-    Args:
-        text: The key.
-        file: A file with it.
-
-    Raises:
-        StorageError: If it cannot be used; the message names the variable and the cure, and holds nothing of the key.
+    A StorageError names the variable and the cure, and contains nothing of the key.
     """
     if text and file is not None:
         raise StorageError(f"{RECEIPT_KEY} and {RECEIPT_KEY_FILE} say the same; keep one of them.")
@@ -348,7 +285,7 @@ def _read(name: str, text: str) -> Ed25519PrivateKey:
         else:
             key = Ed25519PrivateKey.from_private_bytes(_raw(text))
     except (ValueError, TypeError, UnsupportedAlgorithm, binascii.Error):
-        # without its text, which may be a key with one character wrong
+        # without its text, which may be a key with a typo
         raise StorageError(f"{name} holds no key that can be used; {_WANTED}.") from None
     if not isinstance(key, Ed25519PrivateKey):
         raise StorageError(f"{name} holds a key of another kind ({type(key).__name__.lstrip('_')}); {_WANTED}.")

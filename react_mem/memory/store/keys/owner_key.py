@@ -1,9 +1,8 @@
-"""The data keys of one owner: sealing and opening (AES-256-GCM), and keyed ids.
+"""The data keys of one owner: encryption with AES-256-GCM, and keyed hashes of ids.
 
-A sealed value is one byte that names the format, four with the version of the data key, a nonce of twelve, and the
-ciphertext with its tag. The nonce is synthetic: of an HMAC over what the value is bound to and the value. So sealing is
-deterministic, which lets what is held be compared with what is stored, and a nonce is repeated only for the same value
-in the same place.
+A sealed value is one byte for the format, four for the version of the data key, a nonce of twelve, and the
+ciphertext with its tag. The nonce is synthetic: an HMAC over the associated data and the value. So encryption
+is deterministic, stored values can be compared, and a nonce repeats only for the same value in the same place.
 """
 
 from __future__ import annotations
@@ -29,27 +28,18 @@ KEY_BYTES = 32
 
 
 def derived_key(secret: bytes, purpose: str) -> bytes:
-    """Return the key of a secret for a purpose (HKDF-SHA256).
-
-    Args:
-        secret: Random bytes.
-        purpose: What it is for; another purpose gives a key that tells nothing of this one.
-    """
+    """Return the key derived from a secret for a purpose (HKDF-SHA256); keys of different purposes are independent."""
     return HKDF(SHA256(), KEY_BYTES, salt=None, info=f"react-mem/{purpose}".encode()).derive(secret)
 
 
 class KeyedHash:
-    """HMAC-SHA256 under one key, made ready once: starting with the key each time takes four times as long.
-
-    Args:
-        key: The key.
-    """
+    """HMAC-SHA256 under one key, initialised once, which makes each hash four times as fast."""
 
     def __init__(self, key: bytes) -> None:
         self._begun = HMAC(key, SHA256())
 
     def digest(self, *parts: bytes) -> bytes:
-        """Return the hash of parts, one after another: 32 bytes."""
+        """Return the hash of the concatenated parts: 32 bytes."""
         begun = self._begun.copy()
         for part in parts:
             begun.update(part)
@@ -62,31 +52,21 @@ _NONCE_BYTES = 12
 _TAG_BYTES = 16
 _HEADER_BYTES = len(_FORMAT) + _VERSION_BYTES
 _KEYED_BYTES = 24
-"""192 bits of an id: two of a million million records are the same with a chance of 1 in 10^34."""
+"""192 bits of an id: among a million million records, two ids collide with a chance of 1 in 10^34."""
 
 SEAL_BYTES = _HEADER_BYTES + _NONCE_BYTES + _TAG_BYTES
-"""Bytes that a sealed value is longer than the value."""
+"""Bytes that encryption adds to a value."""
 
 
 class DataKey(NamedTuple):
-    """A data key as it is wrapped.
-
-    Args:
-        version: Its number.
-        secret: 32 random bytes to seal with, and 32 for ids, which all versions of an owner share.
-    """
+    """An unwrapped data key: 32 random bytes for encryption, and 32 for ids, which all versions of an owner share."""
 
     version: int
     secret: bytes
 
 
 class OwnerKey:
-    """Key of one owner, in all its versions: seals and opens values, and stands in for ids.
-
-    Args:
-        owner: Whose.
-        keys: The data keys, the one in use first.
-    """
+    """All data keys of one owner, the current one first: seals and opens values, and hashes ids."""
 
     def __init__(self, owner: str, keys: Sequence[DataKey]) -> None:
         self.owner = owner
@@ -101,12 +81,9 @@ class OwnerKey:
         return self.versions[0]
 
     def seal(self, plain: bytes, bound: bytes, *, version: int | None = None) -> bytes:
-        """Return a value sealed.
+        """Return a value encrypted, bound to its place: it opens nowhere else.
 
-        Args:
-            plain: The value.
-            bound: Where it belongs: it opens nowhere else.
-            version: The data key; by default the one in use, another to compare with what that has sealed.
+        An older version of the data key serves to compare with stored values.
         """
         version = self.version if version is None else version
         cipher, nonces = self._ciphers[version]
@@ -116,15 +93,9 @@ class OwnerKey:
         return header + nonce + cipher.encrypt(nonce, plain, header + bound)
 
     def open(self, sealed: bytes, bound: bytes) -> bytes:
-        """Return the value that was sealed.
+        """Return the decrypted value of the place `bound`.
 
-        Args:
-            sealed: What `seal` returned.
-            bound: Where it belongs.
-
-        Raises:
-            SealError: If it was changed, belongs elsewhere, or was sealed with a key that is not known here;
-                then it says so by `version`.
+        A SealError says that it was changed or moved, or, with its `version` set, that its data key is unknown here.
         """
         if len(sealed) < SEAL_BYTES or sealed[:1] != _FORMAT:
             raise SealError("A sealed value is damaged: it is too short, or in a format of a later version.")
@@ -139,20 +110,16 @@ class OwnerKey:
             raise SealError("A sealed value does not open: it was changed, or moved to another place.") from None
 
     def renewed(self) -> DataKey:
-        """Return a new data key of the owner, whose ids stay as they are."""
+        """Return a new data key of the owner, with unchanged hashes of ids."""
         return DataKey(secrets.randbits(8 * _VERSION_BYTES), os.urandom(KEY_BYTES) + self._shared)
 
     def keyed(self, text: str) -> str:
-        """Return what stands for an id: 32 characters, the same under every version of the owner's key."""
+        """Return the keyed hash of an id: 32 characters, the same under every version of the owner's key."""
         digest = self._ids.digest(text.encode("utf-8", "surrogatepass"))
         return base64.urlsafe_b64encode(digest[:_KEYED_BYTES]).decode()
 
     def derive(self, purpose: str) -> bytes:
-        """Return a key for a purpose of its own, the same under every version of the owner's key.
-
-        Args:
-            purpose: A word for what it is for.
-        """
+        """Return a key for a purpose, the same under every version of the owner's key."""
         return derived_key(self._shared, f"for/{purpose}")
 
 
@@ -162,6 +129,6 @@ def sealed_version(sealed: bytes) -> int:
 
 
 def _ciphers(secret: bytes) -> tuple[AESGCM, KeyedHash]:
-    """Return what seals, and what nonces are made with."""
+    """Return the cipher and the hash for nonces."""
     key = secret[:KEY_BYTES]
     return AESGCM(derived_key(key, "seal")), KeyedHash(derived_key(key, "nonce"))

@@ -1,1 +1,1 @@
-"""Sealing of what the database holds: values, ids, words and vectors, which only an owner's key opens."""
+"""Encryption at rest of an owner's rows: values, ids, words and vectors, sealed with the owner's data keys."""

@@ -1,7 +1,8 @@
-"""Sealing of what is there already, while others read and write: rows in plain, and rows that a former data key sealed.
+"""Online encryption of existing rows: plain rows, and rows sealed with a former data key.
 
-It goes owner by owner in small transactions, each of which holds back that owner's writers for some 30 ms. It can be
-stopped and begun again: each row says by what it is sealed. Ids and times stay, so that nobody sees a difference.
+It works owner by owner in small transactions, each of which blocks that owner's writers for some 30 ms. It can
+be stopped and started again, since each row names the key that sealed it. Ids and times stay, so no reader
+notices.
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ from react_mem.memory.store.transactions import until_no_deadlock
 from react_mem.memory.store.writes import IndexRow, columns, revise
 
 _ITEMS = 100
-"""Items a transaction."""
+"""Items in one transaction."""
 
 _OWNERS = 1_000
 
-# Of an owner who was being sealed anew when that was stopped, what was done of it counts too.
+# After an interruption this also counts the items of an owner that are done already.
 _LEFT: LiteralString = """
     SELECT count(*) AS items FROM store s
     WHERE NOT jsonb_exists(s.value, %s)
         OR EXISTS (SELECT FROM memory_keys k WHERE k.owner = s.owner AND k.state = 'former')
 """
-# Of items, by the primary key alone: an owner who has not written since there are revisions has none.
+# From the items, by the primary key: an owner without writes since revisions exist is not in memory_owners.
 _NEXT_OWNERS = "SELECT DISTINCT owner FROM store WHERE owner > %s ORDER BY owner LIMIT %s"
 _NEXT = """
     SELECT prefix, key, value FROM store WHERE owner = %s AND (prefix, key) > (%s, %s)
@@ -58,7 +59,7 @@ _TEXTS = """
         ON v.prefix = wanted.prefix AND v.key = wanted.key
     WHERE v.owner = %s
 """
-# A process that had no key yet may have written an item in plain whose row was sealed before: the later one counts.
+# A process without the key may have written a plain row beside an older sealed row: the later one counts.
 _DROP_OLDER = """
     DELETE FROM store s USING unnest(%s::text[], %s::text[], %s::text[]) AS new (prefix, key, stored), store plain
     WHERE s.owner = %s AND s.prefix = new.prefix AND s.key = new.stored
@@ -114,29 +115,24 @@ Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
 
 class Resealed(NamedTuple):
-    """Number of items that were sealed.
-
-    Args:
-        from_plain: Items that had been in plain.
-        anew: Items that a former data key had sealed.
-    """
+    """Numbers of sealed items: formerly plain ones, and ones of a former data key."""
 
     from_plain: int = 0
     anew: int = 0
 
     def plus(self, other: Resealed) -> Resealed:
-        """Return both together."""
+        """Return the sum of both."""
         return Resealed(self.from_plain + other.from_plain, self.anew + other.anew)
 
 
 class _SealedRows(NamedTuple):
-    """Rows of an owner as they are to be: first what is in plain now, under its key in plain, then what is sealed.
+    """New rows of an owner.
 
     Args:
-        moved: (prefix, key, key of the sealed row, value) of each item.
-        moved_texts: Of each of their texts the row as it is to be, with the key in plain.
-        set: (prefix, key, value) of each item.
-        set_texts: Their texts.
+        moved: (prefix, plain key, keyed id, value) of each plain item.
+        moved_texts: Index rows of the plain items, each with the item's plain key.
+        set: (prefix, key, value) of each item sealed before.
+        set_texts: Index rows of the items sealed before.
     """
 
     moved: list[tuple[str, str, str, str]]
@@ -145,12 +141,12 @@ class _SealedRows(NamedTuple):
     set_texts: list[IndexRow]
 
 
-async def owners_of(pool: Pool) -> AsyncIterator[str]:
-    """Yield the owners of everything in a database, in order."""
+async def owners_of(pool: Pool, statement: LiteralString = _NEXT_OWNERS, *where: Any) -> AsyncIterator[str]:
+    """Yield the owners that a statement finds, by default all in a database, in order."""
     last = ""
     while True:
         async with pool.connection() as conn:
-            rows = await (await conn.execute(_NEXT_OWNERS, (last, _OWNERS))).fetchall()
+            rows = await (await conn.execute(statement, (*where, last, _OWNERS))).fetchall()
         for row in rows:
             yield row["owner"]
         if len(rows) < _OWNERS:
@@ -159,15 +155,9 @@ async def owners_of(pool: Pool) -> AsyncIterator[str]:
 
 
 async def reseal(pool: Pool, ring: KeyRing, report: Callable[[int, int], None]) -> Resealed:
-    """Seal what is in plain, and anew what former data keys have sealed; those keys go.
+    """Seal all plain items, seal the items of former data keys again, and delete those keys.
 
-    Args:
-        pool: The database.
-        ring: The keys of its owners.
-        report: Is told after each transaction how many items were sealed so far, and of how many.
-
-    Returns:
-        How much it was.
+    `report` is called after each transaction with the number of items sealed so far, and of all.
     """
     async with pool.connection() as conn:
         row = await (await conn.execute(_LEFT, (SEALED,))).fetchone()
@@ -186,13 +176,7 @@ async def reseal(pool: Pool, ring: KeyRing, report: Callable[[int, int], None]) 
 
 
 async def renew(pool: Pool, ring: KeyRing, owner: str) -> None:
-    """Give an owner a new data key, which seals from now on; what the one before has sealed it still opens.
-
-    Args:
-        pool: The database.
-        ring: The keys of its owners.
-        owner: The owner.
-    """
+    """Give an owner a new data key that seals from now on; the former key still opens older values."""
     ring.forget(owner)
     key = await ring.of(owner)
     made = await ring.wrapped(owner, key.renewed())
@@ -221,7 +205,7 @@ async def _reseal_owner(pool: Pool, ring: KeyRing, owner: str, add: Callable[[Re
             break
         place = following
     if former := key.versions[1:]:
-        # who writes has had to use the key in use since there is one: nothing is sealed by the others any more
+        # all writers must use the current key since it exists: nothing is sealed with the former ones any more
         async with pool.connection() as conn, conn.transaction():
             await revise(conn, [owner], removes=False)
             await need_keys(conn, [key])
@@ -279,22 +263,18 @@ def _sealed_batch(key: OwnerKey, rows: Sequence[DictRow], texts: Iterable[DictRo
         if is_sealed(value):
             own, opened = opened_value(key, prefix, item, value)
             batch.set.append((prefix, item, to_json(sealed_value(key, prefix, own, opened))))
-            batch.set_texts.extend(resealed_row(key, _index_row(text)) for text in its_texts)
+            batch.set_texts.extend(resealed_row(key, IndexRow(**text)) for text in its_texts)
         else:
             batch.moved.append((prefix, item, key.keyed(item), to_json(sealed_value(key, prefix, item, value))))
             names = [text["field_name"] for text in its_texts]
             batch.moved_texts.extend(
-                (item, sealed_row(key, _with_words(_index_row(text), value, names))) for text in its_texts
+                (item, sealed_row(key, _with_words(IndexRow(**text), value, names))) for text in its_texts
             )
     return batch
 
 
-def _index_row(text: DictRow) -> IndexRow:
-    return IndexRow(**text)
-
-
 def _with_words(row: IndexRow, value: Any, names: Sequence[str]) -> IndexRow:
-    """Return a row with the words of its text, which one that LangGraph's own store has written lacks."""
+    """Return a row with the words of its text, which are missing where LangGraph's own store wrote it."""
     if row.words is not None:
         return row
     entries = entries_of_text(value, row.field_name, names)
@@ -313,31 +293,21 @@ def _with_words(row: IndexRow, value: Any, names: Sequence[str]) -> IndexRow:
 _BEGUN = ":rotation"
 _NOTED = "SELECT created_at FROM memory_keys WHERE owner = %s"
 # Two statements: of an owner and of all in one, a cluster makes no plan.
-_LEFT_OF_DATA_KEY_ROTATION = """
+_ROTATION_LEFT = """
     SELECT owner FROM memory_keys WHERE owner NOT LIKE ':%%' AND (state = 'former' OR created_at < %s) LIMIT 1
 """
 _END = "DELETE FROM memory_keys WHERE owner = %s"
 _OLD = "owner NOT LIKE ':%%' AND state = 'live' AND created_at < %s"
 _COUNT = f"SELECT count(*) AS owners FROM memory_keys WHERE {_OLD}"  # noqa: S608 - of literals
-_NEXT_OF_DATA_KEY_ROTATION = f"SELECT owner FROM memory_keys WHERE {_OLD} AND owner > %s ORDER BY owner LIMIT %s"  # noqa: S608 - of literals
-
-PoolOfDataKeyRotation = AsyncConnectionPool[AsyncConnection[DictRow]]
+_NEXT_OLD = f"SELECT owner FROM memory_keys WHERE {_OLD} AND owner > %s ORDER BY owner LIMIT %s"  # noqa: S608 - of literals
 
 
-async def begin_rotation(pool: PoolOfDataKeyRotation, ring: KeyRing) -> tuple[datetime, bool]:
-    """Begin to give every owner a new data key, or go on with what was begun and not ended.
-
-    Args:
-        pool: The database.
-        ring: The keys of its owners.
-
-    Returns:
-        When it was begun, and whether that was before.
-    """
+async def begin_rotation(pool: Pool, ring: KeyRing) -> tuple[datetime, bool]:
+    """Start a rotation of all data keys, or continue an unfinished one; return its start, and true if continued."""
     before = await _begun(pool)
     if before is not None and await _is_open(pool, before):
         return before, True
-    # all that it was about has been done since, as by sealing what a stopped rotation had left
+    # a stopped rotation may have been completed since, for example by `reseal`
     await end_rotation(pool, ring)
     await ring.of(_BEGUN)
     begun = await _begun(pool)
@@ -345,56 +315,32 @@ async def begin_rotation(pool: PoolOfDataKeyRotation, ring: KeyRing) -> tuple[da
     return begun, False
 
 
-async def renew_all(
-    pool: PoolOfDataKeyRotation, ring: KeyRing, begun: datetime, report: Callable[[int, int], None]
-) -> int:
-    """Give every owner a new data key who has none that is younger than the rotation.
-
-    Args:
-        pool: The database.
-        ring: The keys of its owners.
-        begun: When the rotation was begun.
-        report: Is told after each owner how many it were so far, and of how many.
-
-    Returns:
-        How many owners it were.
-    """
+async def renew_all(pool: Pool, ring: KeyRing, begun: datetime, report: Callable[[int, int], None]) -> int:
+    """Give a new data key to every owner with a key from before the rotation, and return the number of owners."""
     async with pool.connection() as conn:
         row = await (await conn.execute(_COUNT, (begun,))).fetchone()
     done, total = 0, row["owners"] if row is not None else 0
     report(done, total)
-    async for owner in _with_old_keys(pool, begun):
+    async for owner in owners_of(pool, _NEXT_OLD, begun):
         await renew(pool, ring, owner)
         done += 1
         report(done, max(done, total))
     return done
 
 
-async def end_rotation(pool: PoolOfDataKeyRotation, ring: KeyRing) -> None:
-    """Note that everything is sealed by the new data keys: the next rotation makes new ones."""
+async def end_rotation(pool: Pool, ring: KeyRing) -> None:
+    """Mark the rotation as finished; the next one makes new keys."""
     async with pool.connection() as conn:
         await conn.execute(_END, (_BEGUN,))
     ring.forget(_BEGUN)
 
 
-async def _begun(pool: PoolOfDataKeyRotation) -> datetime | None:
+async def _begun(pool: Pool) -> datetime | None:
     async with pool.connection() as conn:
         row = await (await conn.execute(_NOTED, (_BEGUN,))).fetchone()
     return None if row is None else row["created_at"]
 
 
-async def _is_open(pool: PoolOfDataKeyRotation, begun: datetime) -> bool:
+async def _is_open(pool: Pool, begun: datetime) -> bool:
     async with pool.connection() as conn:
-        return await (await conn.execute(_LEFT_OF_DATA_KEY_ROTATION, (begun,))).fetchone() is not None
-
-
-async def _with_old_keys(pool: PoolOfDataKeyRotation, begun: datetime) -> AsyncIterator[str]:
-    last = ""
-    while True:
-        async with pool.connection() as conn:
-            rows = await (await conn.execute(_NEXT_OF_DATA_KEY_ROTATION, (begun, last, _OWNERS))).fetchall()
-        for row in rows:
-            yield row["owner"]
-        if len(rows) < _OWNERS:
-            return
-        last = rows[-1]["owner"]
+        return await (await conn.execute(_ROTATION_LEFT, (begun,))).fetchone() is not None

@@ -1,6 +1,7 @@
-"""Sealed rows of the index: what a text is found by, and its vector, each by itself.
+"""Sealed rows: of the index (words and vector, sealed separately), and of items (a value with a readable skeleton).
 
-A text whose vector could not be made yet is given it later, without its words being sealed anew.
+A vector that could not be computed yet is added later without sealing the words again. Opening a value that
+was changed, moved, or sealed with an unknown key raises SealError.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import json
 import struct
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -22,13 +22,13 @@ from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.writes import IndexRow
 
 _FACTS = struct.Struct(">fqqI")
-"""The number of words, the place, the time, and the bytes of the item's own key, which follows, and then the words."""
+"""Number of words, place, time, and size of the plain key; the key and the words follow."""
 
 _EPOCH = 946_684_800_000_000
-"""Microseconds from 1970 to 2000, from where PostgreSQL counts."""
+"""Microseconds from 1970 to 2000, PostgreSQL's epoch."""
 
 _INT4 = 23
-"""The type of the words' numbers."""
+"""Oid of the words' type."""
 
 _Facts = tuple[float, int, int]
 
@@ -36,16 +36,11 @@ _WORDS, _VECTOR = "words", "vector"
 
 
 def sealed_row(key: OwnerKey, row: IndexRow) -> IndexRow:
-    """Return a row of the index as it is stored. Blocking: some 20 us.
-
-    Args:
-        key: The owner's.
-        row: The row, its vector whole.
-    """
+    """Return an index row with full vector as a sealed row. Blocking: some 20 us."""
     stored, item = key.keyed(row.key), row.key.encode("utf-8", "surrogatepass")
     words = (row.words or "{}")[1:-1]
     numbers = np.array(words.split(",") if words else [], dtype=np.int64).astype(">i4").tobytes()
-    said_at = NO_TIME if row.said_at is None else _sent(row.said_at)
+    said_at = NO_TIME if row.said_at is None else microseconds(row.said_at) - _EPOCH
     facts = _FACTS.pack(row.length, -1 if row.place is None else row.place, said_at, len(item))
     plain = facts + item + numbers
     return IndexRow(
@@ -65,29 +60,13 @@ def sealed_row(key: OwnerKey, row: IndexRow) -> IndexRow:
 
 
 def sealed_vector(key: OwnerKey, prefix: str, stored: str, field_name: str, embedding: bytes) -> bytes:
-    """Return a vector as it is stored: in half precision, sealed.
-
-    Args:
-        key: The owner's.
-        prefix: The item's namespace.
-        stored: The key of its row.
-        field_name: Which of its texts.
-        embedding: A `vector` in binary form.
-    """
+    """Return a `vector` in binary form sealed, in half precision; `stored` is the key of its row."""
     halves = np.frombuffer(embedding, dtype=">f4", offset=4).astype(">f2").tobytes()
     return key.seal(halves, _bound(prefix, stored, _VECTOR, field_name))
 
 
 def resealed_row(key: OwnerKey, row: IndexRow) -> IndexRow:
-    """Return a sealed row of the index as the data key in use seals it. Blocking: some 20 us.
-
-    Args:
-        key: The owner's.
-        row: The row as it is stored.
-
-    Raises:
-        SealError: If it does not open.
-    """
+    """Return a sealed index row, sealed again with the current data key. Blocking: some 20 us."""
     parts = []
     for part, sealed in ((_WORDS, row.sealed), (_VECTOR, row.sealed_vector)):
         bound = _bound(row.prefix, row.key, part, row.field_name)
@@ -96,25 +75,17 @@ def resealed_row(key: OwnerKey, row: IndexRow) -> IndexRow:
 
 
 def opened_vector(key: OwnerKey, prefix: str, stored: str, field_name: str, sealed: bytes) -> bytes:
-    """Return a `vector` in binary form of what is stored of it.
-
-    Raises:
-        SealError: If it does not open.
-    """
+    """Return a sealed vector as a `vector` in binary form."""
     halves = np.frombuffer(key.open(sealed, _bound(prefix, stored, _VECTOR, field_name)), dtype=">f2")
     return struct.pack(">HH", len(halves), 0) + halves.astype(">f4").tobytes()
 
 
 def opened_rows(key: OwnerKey, rows: Sequence[dict[str, Any]], own_keys: Callable[[str], list[str]]) -> None:
-    """Put in place of what is sealed what `owner_texts.columns_of` reads. Blocking: some 10 us a text.
+    """Open sealed index rows in place, into the form that `owner_texts.columns_of` reads. Blocking: some 10 us a text.
 
     Args:
-        key: The owner's.
-        rows: The answer to `owner_texts.changes_statement`, of rows that may be sealed.
-        own_keys: Tells of a namespace the keys of items that are known.
-
-    Raises:
-        SealError: If one does not open.
+        rows: Rows of `owner_texts.changes_statement`, sealed or plain.
+        own_keys: Returns the known plain keys of a namespace.
     """
     for row in rows:
         if row.get("is_sealed") and not row.get("present"):
@@ -140,8 +111,7 @@ def _open(key: OwnerKey, row: dict[str, Any]) -> None:
             json.loads(row["keys"]), json.loads(row["field_names"]), sealed, vectors, strict=True
         )
     ]
-    # rows are written by the order of their keys, and equals are taken in the order in which they lie: of those that
-    # are sealed, the order of keys is nobody's
+    # ties are broken by the order of rows, which plain rows have by key: sort by the plain key here too
     found.sort(key=lambda one: (one[0], one[3]))
     halves = [
         None if vector is None else key.open(vector, _bound(prefix, stored, _VECTOR, name))
@@ -163,7 +133,7 @@ def _open(key: OwnerKey, row: dict[str, Any]) -> None:
 
 
 def _opened(key: OwnerKey, prefix: str, stored: str, name: str, sealed: bytes) -> tuple[str, _Facts, bytes]:
-    """Return an item's own key; the number of its words, its place and its time; and its words, four bytes each."""
+    """Return an item's plain key; the number of its words, its place and its time; and its words, four bytes each."""
     plain = key.open(sealed, _bound(prefix, stored, _WORDS, name))
     length, place, said_at, size = _FACTS.unpack_from(plain)
     end = _FACTS.size + size
@@ -171,7 +141,7 @@ def _opened(key: OwnerKey, prefix: str, stored: str, name: str, sealed: bytes) -
 
 
 def _arrays(rows: Sequence[bytes]) -> bytes:
-    """Return the numbers of rows as arrays in PostgreSQL's binary form, one after another."""
+    """Return rows of numbers as concatenated arrays in PostgreSQL's binary form."""
     numbers = np.frombuffer(b"".join(rows), dtype=">i4")
     # each with its length before it
     pairs = np.empty((len(numbers), 2), dtype=">i4")
@@ -192,17 +162,13 @@ def _dims(halves: bytes) -> bytes:
 
 
 def _split(packed: bytes | None, sizes: bytes) -> list[bytes | None]:
-    """Return what was packed one after another; None where there was nothing."""
+    """Return the parts of concatenated bytes; None for a negative size."""
     found: list[bytes | None] = []
     start = 0
     for size in np.frombuffer(sizes, dtype=">i4").tolist():
         found.append(None if size < 0 else (packed or b"")[start : start + size])
         start += max(size, 0)
     return found
-
-
-def _sent(at: datetime) -> int:
-    return microseconds(at) - _EPOCH
 
 
 def _bound(prefix: str, stored: str, part: str, field_name: str) -> bytes:
@@ -217,22 +183,22 @@ PLAIN = frozenset(
         *("chain", "open", "ended", "attempts", "failures", "agent", "agent_id", "due_at", "lease_by"),
     )
 )
-"""Fields that stay as they are: kinds, states, times, counts, and names of agents and workers."""
+"""Readable fields: kinds, states, times, counts, and names of agents and workers."""
 
 KEYED = frozenset(("id", "session_id", "session", "run_id", "task_type"))
-"""Fields with one name of something, in place of which stands a keyed hash: the same within an owner."""
+"""Fields with one id, replaced by its keyed hash, which is the same within an owner."""
 
 _LINKS = (
     *("source_ids", "linked_steps", "depends_on", "needs", "superseded_by", "links", "episodes"),
     "task_preferences",
 )
-"""Fields that name other records, as the function `memory_target_keys` of the database has them."""
+"""Fields with ids of other records, as in the database function `memory_target_keys`."""
 
 _ALIKE = "alike"
 
 
 def has_skeleton(prefix: str) -> bool:
-    """Return whether values of a namespace have one: an application's own, and bookkeeping, are sealed as a whole.
+    """Return true if values of a namespace have a skeleton; an application's own values and bookkeeping have none.
 
     >>> has_skeleton("memory.ann.semantic"), has_skeleton("memory_work.ann"), has_skeleton("users.ann")
     (True, True, False)
@@ -241,12 +207,7 @@ def has_skeleton(prefix: str) -> bool:
 
 
 def skeleton_of(prefix: str, value: Mapping[str, Any], keyed: Callable[[str], str]) -> dict[str, Any]:
-    """Return what of a value stays readable for the database.
-
-    Args:
-        prefix: The namespace of its item.
-        value: The value.
-        keyed: Makes of an id what stands for it.
+    """Return the fields of a value that stay readable for the database, with ids hashed by `keyed`.
 
     >>> skeleton_of("memory.ann.semantic", {"kind": "fact", "text": "tea", "source_ids": ["m1:0"]}, str.upper)
     {'kind': 'fact', 'source_ids': ['M1']}
@@ -280,35 +241,29 @@ def _links(name: str, named: Any, keyed: Callable[[str], str]) -> dict[str, Any]
     }
 
 
-# Sealed items: a row of `store` under a keyed id, its value a skeleton and what is sealed.
+# Sealed items: a row of `store` under a keyed id; its value is a skeleton and the sealed value.
 
 SEALED = ":sealed"
-"""The field with what is sealed; an application that stores values of its own may well have one called `sealed`."""
+"""Field of the sealed value. The colon keeps it apart from a field `sealed` of an application."""
 
 
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
 def is_sealed(value: Any) -> bool:
-    """Return whether a stored value is sealed."""
+    """Return true if a stored value is sealed."""
     return isinstance(value, Mapping) and isinstance(value.get(SEALED), str)
 
 
 def sealed_value(
     key: OwnerKey, prefix: str, item: str, value: Mapping[str, Any], *, version: int | None = None
 ) -> dict[str, Any]:
-    """Return a value as it is stored, the same each time. Blocking, in proportion to its length.
+    """Return a value sealed, always with the same result. Blocking, in proportion to its length.
 
     Args:
-        key: The owner's.
-        prefix: The item's namespace.
-        item: The item's own key.
-        value: The value, of what the database's JSON has (see `stored_text.storable`).
-        version: The data key that seals it; by default the one in use.
-
-    Raises:
-        TypeError: If it holds something that is not JSON.
-        ValueError: If it holds NaN or an infinity.
+        item: The item's plain key.
+        value: The value, already storable as PostgreSQL's JSON (see `stored_text.storable`).
+        version: The data key; by default the current one.
     """
     stored = key.keyed(item)
     plain = _canonical([item, value]).encode()
@@ -317,36 +272,13 @@ def sealed_value(
 
 
 def opened_value(key: OwnerKey, prefix: str, stored: str, value: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return an item's own key and its value.
-
-    Args:
-        key: The owner's.
-        prefix: The item's namespace.
-        stored: The key of its row.
-        value: The value of its row.
-
-    Raises:
-        SealError: If it does not open.
-    """
-    return opened_text(key, prefix, stored, value[SEALED])
-
-
-def opened_text(key: OwnerKey, prefix: str, stored: str, sealed: str) -> tuple[str, dict[str, Any]]:
-    """Return an item's own key and its value, of the text in the field `SEALED` of its row.
-
-    Raises:
-        SealError: If it does not open.
-    """
-    item, value = json.loads(opened_json(key, prefix, stored, sealed))
-    return item, value
+    """Return an item's plain key and its opened value; `stored` is the key of its row."""
+    item, opened = json.loads(opened_json(key, prefix, stored, value[SEALED]))
+    return item, opened
 
 
 def opened_json(key: OwnerKey, prefix: str, stored: str, sealed: str) -> bytes:
-    """Return what `items_of_json` reads, of the text in the field `SEALED` of a row.
-
-    Raises:
-        SealError: If it does not open.
-    """
+    """Return the opened JSON of the text in the field `SEALED`, for `items_of_json`."""
     try:
         data = b64decode(sealed, validate=True)
     except ValueError:
@@ -355,7 +287,7 @@ def opened_json(key: OwnerKey, prefix: str, stored: str, sealed: str) -> bytes:
 
 
 def items_of_json(opened: Sequence[bytes]) -> list[tuple[str, dict[str, Any]]]:
-    """Return items' own keys and their values, read as one text, which takes less than each by itself."""
+    """Return plain keys and values, parsed as one text, which is faster than one by one."""
     return [(item, value) for item, value in json.loads(b"[%b]" % b",".join(opened))]
 
 

@@ -13,6 +13,7 @@ from react_mem.memory.index.question import read_question
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.interface import ALL_ARMS, Arm
 from react_mem.memory.retrieval.divided_store import recall
+from react_mem.memory.store.capabilities import StoreCapabilities
 from tests.support.databases import WordEmbeddings
 
 SPACE = ("memory", "ann", "semantic")
@@ -104,7 +105,9 @@ async def test_a_store_without_an_index_answers_with_what_there_is() -> None:
 
 
 async def test_a_store_that_recalls_is_asked_to() -> None:
-    class Recalling(InMemoryStore):
+    class Recalling(InMemoryStore, StoreCapabilities):
+        recalls = True
+
         async def arecall(self, ops: Any) -> list[Any]:
             return [Recall(missing={Arm.LEXICAL: "asked"}) for _ in ops]
 

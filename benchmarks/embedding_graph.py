@@ -1,17 +1,16 @@
-"""The encoder as an ONNX graph without weights: `python -m react_mem.memory.store.e5.graph` writes `encoder.onnx`.
+"""The encoder as an ONNX graph without weights: `python -m benchmarks.embedding_graph` writes `encoder.onnx`.
 
-Only whoever changes the graph needs this, and the package `onnx`. The weights are named here and given when the graph
-is loaded (see `OnnxEncoder`), so that the file has some ten thousand bytes and nothing is kept twice.
+Only a change of the graph needs this module and the package `onnx`. The graph names its weights, which are
+given when it is loaded (see `OnnxEncoder`); so the file has ten kilobytes and no copy of the weights.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Literal
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-GRAPH_FILE = Path(__file__).with_name("encoder.onnx")
+from react_mem.memory.store.e5.encoder import GRAPH_FILE
 
 Precision = Literal["int8", "fp32"]
 
@@ -21,15 +20,9 @@ _CONTRIB = "com.microsoft"
 
 
 class EncoderGraph:
-    """Builds the graph: layers of attention and a feed-forward network over a text's vectors, and their mean.
+    """Builder of the graph: layers of attention and a feed-forward network over a text's vectors, and their mean.
 
-    Args:
-        precision: Of the products of matrices: whole numbers of eight bits, the text's made on the way, or floats.
-        width: The length of a token's vector.
-        layers: How many layers.
-        heads: Of the attention.
-        inner: The width within the feed-forward network.
-        epsilon: Of the normalizations.
+    The matrix products are of integers of eight bits, with the activations quantised on the fly, or of floats.
     """
 
     def __init__(self, precision: Precision, width: int, layers: int, heads: int, inner: int, epsilon: float) -> None:

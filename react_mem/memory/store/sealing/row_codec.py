@@ -1,0 +1,267 @@
+"""Codec of a store's rows: the one place that knows whether rows are stored plain or sealed.
+
+A database that has just been given a key has sealed and plain rows: an item is looked up by both of its keys, and a
+write replaces its plain row.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, LiteralString, TypeVar
+
+from langgraph.store.base import Item
+from psycopg import AsyncConnection, errors
+from psycopg.rows import DictRow
+
+from react_mem.errors import SealError, StorageError
+from react_mem.memory.model.namespaces import owner_of_path
+from react_mem.memory.store.keys.key_ring import STALE_KEY, KeyRing
+from react_mem.memory.store.keys.owner_key import OwnerKey
+from react_mem.memory.store.sealing.sealed_entries import (
+    SEALED,
+    is_sealed,
+    items_of_json,
+    opened_json,
+    opened_rows,
+    sealed_row,
+    sealed_value,
+)
+from react_mem.memory.store.stored_text import storable
+from react_mem.memory.store.writes import Held, ItemRow, Writes
+
+Keys = Mapping[str, OwnerKey]
+"""Keys by owner; an owner without a key has no sealed row."""
+
+Result = TypeVar("Result")
+
+_INLINE = 100_000
+"""Characters and bytes that are decoded, sealed or opened on the event loop, in milliseconds; more go to a thread."""
+
+_ROWS_AT_ONCE = 100
+"""Rows that a thread decodes at once, as the JSON parser holds the interpreter's lock meanwhile."""
+
+_ATTEMPTS = 3
+"""Attempts with fresh keys, if keys change meanwhile."""
+
+_BYTES_A_ROW = 1_500
+
+_LIVE: LiteralString = "SELECT owner, version FROM memory_keys WHERE owner = ANY(%s::text[]) AND state = 'live'"
+
+
+class RowCodec:
+    """Codec of plain rows."""
+
+    seals = False
+    """True if rows are sealed: the database cannot compare their vectors, nor order them by their items' keys."""
+
+    async def keys(self, owners: Collection[str], conn: AsyncConnection[DictRow] | None = None) -> Keys:
+        """Return the existing keys of owners, read with a connection of the pool if none is given."""
+        return {}
+
+    def forget(self, owners: Collection[str]) -> None:
+        """Drop the cached keys of owners, after a change."""
+
+    async def with_keys(self, owners: Collection[str], use: Callable[[Keys], Awaitable[Result]]) -> Result:
+        """Return the result of `use`, called again with fresh keys if one has changed."""
+        return await use({})
+
+    def key_statements(self, owners: Collection[str]) -> list[tuple[LiteralString, Any]]:
+        """Return the statements, one at most, that read the current keys' versions, for `is_current`."""
+        return []
+
+    def is_current(self, keys: Keys, owners: Collection[str], found: Sequence[Sequence[DictRow]]) -> bool:
+        """Return true if keys are current, by the rows of the statements; drop outdated ones from the cache."""
+        return True
+
+    async def encoded(self, writes: Writes) -> Writes:
+        """Return writes as they are stored."""
+        return writes
+
+    async def held(self, prefix: str, item: str, value: dict[str, Any] | None) -> list[Held]:
+        """Return every row that may store an item's value; None stands for no item."""
+        return [(prefix, item, value)]
+
+    async def until_current(self, owners: Collection[str], write: Callable[[], Awaitable[Result]]) -> Result:
+        """Return the result of `write`, called again as long as it sealed with an outdated key."""
+        return await write()
+
+    async def open_items(
+        self, rows: Sequence[DictRow], keys: Keys, conn: AsyncConnection[DictRow] | None = None
+    ) -> None:
+        """Add to rows of `store`, their values as text, the `item` of each; raise SealError if one does not open.
+
+        With a connection, missing keys are read: a search across owners only learns the owners from its rows.
+        """
+        if sum(len(row["value"]) for row in rows) > _INLINE:
+            await asyncio.to_thread(self._open_parts, rows, keys)
+        else:
+            self._open(rows, keys)
+
+    async def open_index(
+        self, owner: str, rows: Sequence[DictRow], keys: Keys, own_keys: Callable[[str], list[str]]
+    ) -> None:
+        """Open an owner's index rows in place: see `sealed_entries.opened_rows`."""
+
+    def _open_parts(self, rows: Sequence[DictRow], keys: Keys) -> None:
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            self._open(rows[start : start + _ROWS_AT_ONCE], keys)
+
+    def _open(self, rows: Sequence[DictRow], keys: Keys) -> None:
+        for row, value in zip(rows, _values(rows), strict=True):
+            row["item"] = item_of(row, row["key"], value)
+
+
+class SealedRowCodec(RowCodec):
+    """Codec of rows sealed with the keys of their owners; see `RowCodec` for the methods."""
+
+    seals = True
+
+    def __init__(self, ring: KeyRing) -> None:
+        self._ring = ring
+
+    async def keys(self, owners: Collection[str], conn: AsyncConnection[DictRow] | None = None) -> Keys:
+        """Return the existing keys of owners."""
+        return await self._ring.find(sorted(owners), conn)
+
+    def forget(self, owners: Collection[str]) -> None:
+        """Drop the cached keys of owners, after a change."""
+        self._ring.forget(*owners)
+
+    async def with_keys(self, owners: Collection[str], use: Callable[[Keys], Awaitable[Result]]) -> Result:
+        """Return the result of `use`, called again with fresh keys if one has changed."""
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return await use(await self.keys(owners))
+            except SealError as error:
+                if error.version is None:
+                    raise
+                self._ring.forget(*owners)
+        return await use(await self.keys(owners))
+
+    def key_statements(self, owners: Collection[str]) -> list[tuple[LiteralString, Any]]:
+        """Return the statement that reads the current keys' versions."""
+        return [(_LIVE, (sorted(owners),))]
+
+    def is_current(self, keys: Keys, owners: Collection[str], found: Sequence[Sequence[DictRow]]) -> bool:
+        """Return true if keys are current; drop outdated ones from the cache."""
+        [rows] = found
+        live = {row["owner"]: row["version"] for row in rows}
+        known = {owner: key.version for owner, key in keys.items()}
+        other = [owner for owner in owners if live.get(owner) != known.get(owner)]
+        self._ring.forget(*other)
+        return not other
+
+    async def encoded(self, writes: Writes) -> Writes:
+        """Return writes sealed."""
+        keys = {owner: await self._ring.of(owner) for owner in sorted(writes.owners)}
+        size = sum(len(item.value) for item in writes.items) + _BYTES_A_ROW * len(writes.rows)
+        if size > _INLINE:
+            return await asyncio.to_thread(_sealed, writes, keys)
+        return _sealed(writes, keys)
+
+    async def held(self, prefix: str, item: str, value: dict[str, Any] | None) -> list[Held]:
+        """Return every row that may store an item's value, sealed with any of the owner's keys or plain."""
+        key = await self._ring.of(owner_of_path(prefix))
+        if value is None:
+            return [(prefix, key.keyed(item), None)]
+        stored, clean = key.keyed(item), storable(value)
+        sealed = [sealed_value(key, prefix, item, clean, version=version) for version in key.versions]
+        return [*((prefix, stored, one) for one in sealed), (prefix, item, value)]
+
+    async def until_current(self, owners: Collection[str], write: Callable[[], Awaitable[Result]]) -> Result:
+        """Return the result of `write`, called again as long as it sealed with an outdated key."""
+        # each of them may be given a new key meanwhile, one after another
+        for _ in range(_ATTEMPTS + len(owners)):
+            try:
+                return await write()
+            except errors.DatabaseError as error:
+                if error.sqlstate != STALE_KEY:
+                    raise
+                self._ring.forget(*owners)
+        raise StorageError(
+            "A memory could not be written: its owner's data key was changed by others each time it was sealed. Try "
+            "again; nothing was changed."
+        )
+
+    async def open_items(
+        self, rows: Sequence[DictRow], keys: Keys, conn: AsyncConnection[DictRow] | None = None
+    ) -> None:
+        """Add to rows of `store`, their values as text, the `item` that each holds."""
+        if conn is not None and (others := {owner_of_path(row["prefix"]) for row in rows} - keys.keys()):
+            keys = {**keys, **await self.keys(others, conn)}
+        await super().open_items(rows, keys)
+
+    async def open_index(
+        self, owner: str, rows: Sequence[DictRow], keys: Keys, own_keys: Callable[[str], list[str]]
+    ) -> None:
+        """Open an owner's index rows in place."""
+        key = keys.get(owner)
+        if key is None:
+            if any(row.get("is_sealed") for row in rows):
+                # made by another process since this one looked
+                raise SealError("Texts were sealed with a key that is not known here yet.", version=0)
+            return
+        size = sum(len(row.get("sealed") or b"") + len(row.get("sealed_vectors") or b"") for row in rows)
+        if size > _INLINE or any(row["present"] for row in rows):
+            await asyncio.to_thread(opened_rows, key, rows, own_keys)
+        else:
+            opened_rows(key, rows, own_keys)
+
+    def _open(self, rows: Sequence[DictRow], keys: Keys) -> None:
+        sealed: list[DictRow] = []
+        opened: list[bytes] = []
+        for row, value in zip(rows, _values(rows), strict=True):
+            if not is_sealed(value):
+                row["item"] = item_of(row, row["key"], value)
+                continue
+            key = keys.get(owner_of_path(row["prefix"]))
+            if key is None:
+                raise SealError("A memory was sealed with a key that is not known here yet.", version=0)
+            sealed.append(row)
+            opened.append(opened_json(key, row["prefix"], row["key"], value[SEALED]))
+        for row, (item, value) in zip(sealed, items_of_json(opened), strict=True):
+            row["item"] = item_of(row, item, value)
+
+
+def both_keys(keys: Keys, prefix: str, item: str) -> list[str]:
+    """Return the keys of the rows that may store an item: the keyed id if its owner has a key, and the plain key."""
+    key = keys.get(owner_of_path(prefix))
+    return [item] if key is None else [key.keyed(item), item]
+
+
+def item_of(row: DictRow, key: str, value: dict[str, Any]) -> Item:
+    """Return the item of a row, with its plain key and its opened value."""
+    return Item(
+        namespace=tuple(row["prefix"].split(".")),
+        key=key,
+        value=value,
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+def _values(rows: Sequence[DictRow]) -> list[Any]:
+    """Return the values of rows, parsed as one text, which is faster than one by one."""
+    values: list[Any] = json.loads(f"[{','.join([row['value'] for row in rows])}]")
+    return values
+
+
+def _sealed(writes: Writes, keys: Keys) -> Writes:
+    items = []
+    for item in writes.items:
+        key = keys[owner_of_path(item.prefix)]
+        # already JSON that jsonb accepts, so `json.dumps` is enough
+        value = sealed_value(key, item.prefix, item.key, json.loads(item.value))
+        items.append(ItemRow(item.prefix, key.keyed(item.key), json.dumps(value), item.ttl))
+    plain = [*writes.deletes, *((item.prefix, item.key) for item in writes.items)]
+    return replace(
+        writes,
+        deletes=[(prefix, keys[owner_of_path(prefix)].keyed(item)) for prefix, item in writes.deletes],
+        items=items,
+        rows=[sealed_row(keys[owner_of_path(row.prefix)], row) for row in writes.rows],
+        in_plain=plain,
+        sealed_with=list(keys.values()),
+    )
