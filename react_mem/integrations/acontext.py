@@ -49,12 +49,7 @@ _OVER = frozenset({"success", "failed"})
 
 @asynccontextmanager
 async def _opened_client(api_key: str | None, base_url: str | None) -> AsyncIterator[Any]:
-    """Open Acontext's client, and close it afterwards.
-
-    Raises:
-        ImportError: If the package is not installed.
-        ValueError: If there is no key.
-    """
+    """Open Acontext's client, and close it afterwards; ImportError without the package, ValueError without a key."""
     try:
         make: Any = importlib.import_module("acontext").AcontextAsyncClient
     except ImportError:
@@ -72,14 +67,7 @@ def _pseudonym(user_id: str) -> str:
 
 @dataclass(frozen=True)
 class SkillExport:
-    """Result of an export: numbers of skills.
-
-    Args:
-        added: New skills.
-        replaced: Changed skills.
-        kept: Unchanged skills.
-        removed: Skills that are gone or archived here.
-    """
+    """Numbers of the skills that an export added, replaced, kept unchanged, and removed, since they are gone here."""
 
     added: int = 0
     replaced: int = 0
@@ -209,13 +197,7 @@ def _packed(name: str, text: str) -> bytes:
 
 @dataclass(frozen=True)
 class SessionExport:
-    """Result of an export.
-
-    Args:
-        session_id: The session there.
-        sent: Messages that were sent.
-        kept: Messages that were there already.
-    """
+    """Result of an export: the session there, and the numbers of sent messages and of earlier ones."""
 
     session_id: str
     sent: int = 0

@@ -25,11 +25,9 @@ QUALITY_CHECKS: tuple[QualityCheck, ...] = get_args(QualityCheck)
 
 @dataclass(frozen=True)
 class ItemPlace:
-    """Place of an item.
+    """Place of an item, with the path of the field in question; empty for the whole item.
 
-    Args:
-        field: Path of the field in question; empty for the whole item.
-        beside: Key of an item in the same namespace that it repeats or contradicts; empty for none.
+    `beside` is the key of an item in the same namespace that it repeats or contradicts; empty for none.
     """
 
     namespace: tuple[str, ...]
@@ -40,13 +38,7 @@ class ItemPlace:
 
 @dataclass(frozen=True)
 class QualityFinding:
-    """Result of one check.
-
-    Args:
-        count: Number of items; None where the store does not tell.
-        examples: Some of them.
-        why: Reason why the store does not tell.
-    """
+    """Result of one check: the number of items with examples, or None with the reason why the store does not tell."""
 
     count: int | None
     examples: tuple[ItemPlace, ...] = ()
@@ -97,11 +89,7 @@ _NOT_KNOWN = "only memory of react-mem tells which memories its answers used"
 
 
 class QualityTally:
-    """Running counts of an audit.
-
-    Args:
-        stale_after: Age since the last write from which an item is stale.
-    """
+    """Running counts of an audit."""
 
     def __init__(self, stale_after: timedelta, now: datetime) -> None:
         self._now = now

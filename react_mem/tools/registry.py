@@ -19,7 +19,7 @@ from react_mem.memory import MemoryPolicy
 
 
 class GovernedTool(StructuredTool):
-    """A tool whose function gets the agent's memory policy with every call, hidden from the model.
+    """A tool with the agent's memory policy in every call, hidden from the model.
 
     Args:
         policy: The policy; the defaults until an agent sets its own.
@@ -111,10 +111,9 @@ def is_dotted_path(name: str) -> bool:
 
 
 def check_tool_name(name: str) -> None:
-    """Check the name of a tool without importing anything.
+    """Check a name without importing anything.
 
-    Raises:
-        ToolConfigError: If it is neither a built-in name nor a dotted path ("package.module:function").
+    Raises ToolConfigError if it is neither built-in nor "package.module:function".
     """
     if is_dotted_path(name):
         module, attribute = _split(name)

@@ -69,11 +69,7 @@ class _Prompted:
 
 
 class CodingSession:
-    """One session of one user.
-
-    Args:
-        notes: Folder with the notes of owed sessions.
-    """
+    """One session of one user; `notes` is the folder with the notes of owed sessions."""
 
     def __init__(self, opened: OpenAgentMemory, identity: Identity, notes: str) -> None:
         self.identity = identity
@@ -107,11 +103,7 @@ class CodingSession:
         self._visible_from = self._next
 
     async def prompt(self, text: str, prompt_id: str, told: ToldEvent) -> str:
-        """Store a prompt, and return the memories for it.
-
-        Args:
-            prompt_id: Id by the coding agent; empty for none.
-        """
+        """Store a prompt, and return the memories for it; `prompt_id` is the coding agent's, or empty."""
         # a book may be pasted into it
         said, key = await asyncio.to_thread(lambda: (one := own_words(storable(text)), words_key(one)))
         if not said or self._is_late(told):
@@ -151,12 +143,8 @@ class CodingSession:
     async def stop(self, answer: str, transcript: str, told: ToldEvent) -> None:
         """Store the answer that ends a turn, and everything of the session that is not stored yet.
 
-        Args:
-            answer: The answer; empty where the coding agent does not report it.
-            transcript: Path of the transcript; empty for none.
-
-        Raises:
-            NotKeptError: If something could not be stored.
+        Answer and transcript are empty where the coding agent does not report them. Raises NotKeptError for a part that
+        could not be stored.
         """
         if self._is_late(told):
             return
@@ -314,11 +302,8 @@ class CodingSession:
     async def _keep_turn(self, turn: SaidTurn, answered: str = "", at: int = 0, before: int = 0) -> None:
         """Store the new messages of a turn.
 
-        Args:
-            turn: The turn by the transcript.
-            answered: Its answer by a hook, which takes precedence: the transcript may lag behind.
-            at: Time of that hook.
-            before: Number of stored messages at that time.
+        The answer by a hook takes precedence, since the transcript may lag behind; `at` is the time of the hook, and
+        `before` the number of stored messages at that time.
         """
         new: list[AnyMessage] = []
         if turn.said and not self._taken(key := words_key(turn.said)):
@@ -339,11 +324,7 @@ class CodingSession:
             await self._keep(new, [Origin.TOOL] if turn.used_tools else [])
 
     async def _keep(self, new: Sequence[AnyMessage], heard: Sequence[Origin]) -> None:
-        """Store an answer, a prompt, or both.
-
-        Args:
-            heard: Origins of the answer's sources.
-        """
+        """Store an answer, a prompt, or both; `heard` has the origins of the answer's sources."""
         thread, since = self._thread(new), self._last
         ends = isinstance(new[-1], AIMessage)
         used, self._used = self._used, ()
@@ -366,12 +347,7 @@ class CodingSession:
         return True
 
     def _latest_turn(self, at: int, before: int) -> Sequence[HeldMessage]:
-        """Return the user's latest message with all that follows.
-
-        Args:
-            at: Prompts after this time do not count; 0 for none.
-            before: Number of messages to consider.
-        """
+        """Return the user's latest message until a time (0: now) with all that follows, within `before` messages."""
         later = {one.place for one in self._prompted if 0 < at < one.at}
         held = self._held[:before]
         asked = (n for n in range(len(held) - 1, -1, -1) if held[n].role == "user" and held[n].place not in later)

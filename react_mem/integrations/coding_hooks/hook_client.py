@@ -82,15 +82,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def run(user_id: str, agent: str, seconds: float | None) -> int:
-    """Read an event from the standard input, and print the answer.
+    """Read an event from the standard input, print the answer, and return 0, also after a failure.
 
-    Args:
-        user_id: The owner, never taken from the event.
-        agent: The agent whose policy and models are used.
-        seconds: Time limit; None for the default of `SECONDS`.
-
-    Returns:
-        0, also after a failure.
+    The user is never taken from the event. Without `seconds` the limits of `SECONDS` hold.
     """
     try:
         output = _answer(user_id, agent, seconds)
@@ -110,11 +104,7 @@ def run(user_id: str, agent: str, seconds: float | None) -> int:
 
 
 def _options(arguments: Sequence[str]) -> dict[str, str]:
-    """Return the options.
-
-    Raises:
-        _MisusedError: If one is unknown or has a wrong value; the message names it.
-    """
+    """Return the options; _MisusedError names an unknown one, or one with a wrong value."""
     found: dict[str, str] = {}
     left = list(arguments)
     while left:

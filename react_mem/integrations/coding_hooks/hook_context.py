@@ -46,12 +46,7 @@ _LEAST_TOKENS = 100
 
 
 async def prompt_context(assembling: Callable[[int], Awaitable[Assembled]], tokens: int) -> tuple[str, Assembled]:
-    """Return the memories for a prompt with their assembly; empty for none.
-
-    Args:
-        assembling: Assembles the memories within a number of tokens.
-        tokens: Budget of the policy.
-    """
+    """Return the memories for a prompt with their assembly, empty for none; `assembling` takes the budget in tokens."""
     while True:
         assembled = await assembling(tokens)
         parts = (assembled.texts.get(section, "") for section in (Section.PROFILE, Section.MEMORIES, Section.OUTLINE))
@@ -66,8 +61,7 @@ async def prompt_context(assembling: Callable[[int], Awaitable[Assembled]], toke
 async def session_context(memory: MemoryFacade, user_id: str, session_id: str, *, goes_on: bool) -> str:
     """Return the context at the beginning of a session: profile, standing instructions and latest conversation.
 
-    Args:
-        goes_on: True for a resumed session, which is the latest conversation itself.
+    A session that goes on is the latest conversation itself.
     """
     profile, told, (held, _, _) = await asyncio.gather(
         memory.profile.get_profile(user_id),
@@ -118,12 +112,7 @@ _LOOKED_BACK = 32
 
 @dataclass(frozen=True)
 class HeldMessage:
-    """A stored message.
-
-    Args:
-        place: Place in the session.
-        key: Hash of its words.
-    """
+    """A stored message: its place in the session, its role, and the hash of its words."""
 
     place: int
     role: ToldRole
@@ -132,12 +121,7 @@ class HeldMessage:
 
 @dataclass(frozen=True)
 class ToldEvent:
-    """Circumstances of an event.
-
-    Args:
-        at: Monotonic time in nanoseconds; 0 for unknown.
-        transcript_bytes: Length of the transcript at that time; None for unknown.
-    """
+    """Circumstances of an event: its monotonic time in nanoseconds, 0 for unknown, and the length of the transcript."""
 
     at: int = 0
     transcript_bytes: int | None = None
@@ -156,15 +140,9 @@ def untold(
 ) -> tuple[list[SaidTurn], Counter[str]]:
     """Return the turns after the last completely stored one, and the counts of their messages that are stored already.
 
-    The messages are counted by the hash of their words. Blocking: it may be a long session.
-
-    Without a stored turn these are the owed turns of a note, else the last turn alone: earlier ones may be older than
-    memory, or forgotten.
-
-    Args:
-        turns: The transcript.
-        held: The stored messages, in order.
-        owed: Place in the transcript from which hooks have failed; None for no failure.
+    The messages are counted by the hash of their words. Without a stored turn the result has the turns from `owed` on,
+    the place in the transcript from which hooks have failed, else the last turn alone: earlier ones may be older than
+    memory, or forgotten. Blocking: it may be a long session.
     """
     said = {one.key for one in held if one.role == "user"}
     ends: dict[str, list[int]] = {}

@@ -38,11 +38,7 @@ class _Running:
 
 
 class HookEvents:
-    """Handler of the events of all sessions on one memory.
-
-    Args:
-        notes: Folder with the notes of owed sessions.
-    """
+    """Handler of the events of all sessions on one memory; `notes` is the folder with the notes of owed sessions."""
 
     def __init__(self, opened: OpenAgentMemory, notes: str) -> None:
         self._opened = opened

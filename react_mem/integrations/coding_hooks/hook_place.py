@@ -43,13 +43,7 @@ _SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76
 
 
 class HookPlace(NamedTuple):
-    """Place of a resident.
-
-    Args:
-        home: The user's home folder.
-        folder: Folder of the sockets.
-        name: Name of the resident's files, without suffix.
-    """
+    """Place of a resident: the user's home folder, the folder of sockets, and the name of its files without suffix."""
 
     home: str
     folder: str
@@ -74,8 +68,7 @@ class HookPlace(NamedTuple):
 def place_of(agent: str, environ: Mapping[str, str] = os.environ) -> HookPlace:
     """Return the place of the resident for an agent and the settings in the environment, and make its folder.
 
-    Raises:
-        OSError: If the folder cannot be made, or others could enter it.
+    Raises OSError if the folder cannot be made, or others could enter it.
     """
     if environ.get("HOME") == "":
         # it would be the root of the file system

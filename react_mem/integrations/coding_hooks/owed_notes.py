@@ -25,12 +25,7 @@ _MAX_BYTES = 4_096
 
 
 def owe(folder: str, user_id: str, session_id: str, offset: int) -> None:
-    """Note that a session is owed. Blocking.
-
-    Args:
-        folder: Folder of the residents.
-        offset: Place in its transcript, in bytes: the turn there and later ones are owed.
-    """
+    """Note that a session is owed from the turn at a place in its transcript, in bytes. Blocking."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     note = os.open(_path(folder, user_id, session_id), flags, 0o600)
     try:

@@ -98,12 +98,7 @@ def _listen(place: HookPlace) -> socket.socket:
 
 
 class _Resident:
-    """State of a resident.
-
-    Args:
-        idle_seconds: Idle time until it ends.
-        notes: Folder with the notes of owed sessions.
-    """
+    """State of a resident; `notes` is the folder with the notes of owed sessions."""
 
     def __init__(self, agent: str, idle_seconds: float, notes: str) -> None:
         self._agent = agent

@@ -204,14 +204,7 @@ _SPARE = 5
 
 
 class FoundFile(NamedTuple):
-    """A matching file.
-
-    Args:
-        passage: The matching part; empty if the path alone matches.
-        first_line: First line of the passage, from 1.
-        last_line: Last line of the passage.
-        modified_at: Last written, as ISO 8601.
-    """
+    """A matching file with the matching passage, empty if the path alone matches, and its lines, from 1."""
 
     path: str
     passage: str
@@ -222,11 +215,7 @@ class FoundFile(NamedTuple):
 
 
 async def search_files(files: OwnedFiles, policy: MemoryPolicy, query: str, limit: int) -> tuple[list[FoundFile], str]:
-    """Return the matching files, the most relevant first, and the problems of the search.
-
-    Raises:
-        ValueError: If the query is blank.
-    """
+    """Return the matching files, the best first, and the problems of the search; ValueError for a blank query."""
     if not query.strip():
         raise ValueError("say what to look for, in a few words")
     wanted = max(limit, 1) * (_SPARE if files.folder else 1)

@@ -51,12 +51,7 @@ class NobodysFiles(ValueError):  # noqa: N818 - it says what is
 
 @dataclass(frozen=True)
 class FileOwner:
-    """Owner of files, with their store.
-
-    Args:
-        session_id: The conversation of the call; empty outside of one.
-        in_run: True for a call by an agent, false for one by the application.
-    """
+    """Owner of files, with their store; the session is empty outside of a conversation."""
 
     store: BaseStore
     user_id: str
@@ -74,14 +69,9 @@ class FileOwner:
 
 
 def owner_of_files(store: BaseStore | None, user_id: str | None) -> FileOwner:
-    """Return the owner of the files of the current call.
+    """Return the owner of the current call's files: named by the application, or the run's, never by a model.
 
-    Args:
-        store: The store; None for the run's.
-        user_id: The owner by the application; None for the run's. Never a model's or a tool's choice.
-
-    Raises:
-        NobodysFiles: If there is neither owner, or no store.
+    Raises NobodysFiles if there is no owner or no store.
     """
     runtime = _runtime()
     if runtime is None:
@@ -153,12 +143,7 @@ class Contents(NamedTuple):
 
 
 class KeptFile(NamedTuple):
-    """A stored file.
-
-    Args:
-        created_at: First written, as ISO 8601.
-        modified_at: Last written, as ISO 8601.
-    """
+    """A stored file, with its times as ISO 8601."""
 
     path: str
     contents: Contents
@@ -185,11 +170,9 @@ Outcome = TypeVar("Outcome")
 
 @dataclass(frozen=True)
 class OwnedFiles:
-    """The files of one owner, or of one folder of theirs.
+    """The files of one owner, or of one folder of theirs, which is then the root of all paths.
 
-    Args:
-        policy: Limits of the stored files (`quotas`).
-        folder: Folder that is the root of all paths here; empty for all files.
+    Invalid paths raise ValueError.
     """
 
     owner: FileOwner
@@ -198,22 +181,14 @@ class OwnedFiles:
     folder: str = ""
 
     async def get(self, paths: Sequence[str]) -> list[KeptFile | None]:
-        """Return files by their paths, None for a missing one.
-
-        Raises:
-            ValueError: If a path is invalid.
-        """
+        """Return files by their paths, None for a missing one."""
         items = await self._items([self._whole(path) for path in paths])
         found = [None if item is None else self._kept(item) for item in items]
         self._note_read(sum(item is not None for item in items))
         return found
 
     async def every(self, below: str = "/") -> AsyncIterator[list[KeptFile]]:
-        """Yield the file at a path and all files below it, in pages, in no order.
-
-        Raises:
-            ValueError: If the path is invalid.
-        """
+        """Yield the file at a path and all files below it, in pages, in no order."""
         count = 0
         at, within = self._area(below)
         async for page in in_any_order(self.owner.store, FILE.namespace(self.owner.user_id)):
@@ -225,10 +200,7 @@ class OwnedFiles:
     async def put(self, given: Mapping[str, Contents], origin: Origin) -> None:
         """Write whole files, all of them or none.
 
-        Raises:
-            ValueError: If a path or content is invalid.
-            MemoryFull: If there is no room.
-            LegalHoldError: If an overwritten file is under a legal hold.
+        Raises ValueError for an invalid content, MemoryFull, and LegalHoldError if an overwritten file is under a hold.
         """
         wanted = {self._whole(path): contents for path, contents in given.items()}
 
@@ -240,13 +212,8 @@ class OwnedFiles:
     async def edit(self, path: str, change: Callable[[str], tuple[Outcome, str | None]]) -> Outcome | None:
         """Change the text of a file in a transaction, so that no concurrent change is lost; None without such a file.
 
-        Args:
-            change: Returns an outcome and the new text, None for no change. It may be called again, in a thread.
-
-        Raises:
-            ValueError: If the path is invalid, the file is binary, or the new text cannot be stored.
-            MemoryFull: If there is no room.
-            LegalHoldError: If the file is under a legal hold.
+        `change` returns an outcome and the new text, None for no change; it may be called again, in a thread. Raises
+        ValueError for a binary file or an invalid text, MemoryFull, and LegalHoldError if the file is under a hold.
         """
         whole = self._whole(path)
 
@@ -269,9 +236,7 @@ class OwnedFiles:
     async def remove(self, path: str) -> int:
         """Remove the file at a path and all files below it, in batches, and return their number.
 
-        Raises:
-            ValueError: If the path is invalid.
-            LegalHoldError: If one of them is under a legal hold.
+        Raises LegalHoldError if one of them is under a hold.
         """
         at, within = self._area(path)
         count = 0

@@ -34,11 +34,7 @@ from react_mem.memory.turns import cause_for_clients, cause_of
 
 
 def listed(files: Iterable[KeptFile], path: str) -> list[FileInfo]:
-    """Return the files and folders directly in a folder, sorted by path; folders end in `/`.
-
-    Args:
-        files: All files in the folder and below.
-    """
+    """Return the files and folders directly in a folder, sorted by path, of all files below it; folders end in `/`."""
     within = _within(path)
     found: dict[str, FileInfo] = {}
     for file in files:
@@ -56,11 +52,7 @@ def listed(files: Iterable[KeptFile], path: str) -> list[FileInfo]:
 def matching(files: Sequence[KeptFile], pattern: str, path: str) -> list[FileInfo]:
     """Return the files with names that match a pattern relative to a path, the latest written first.
 
-    Args:
-        files: All files at the path and below.
-
-    Raises:
-        ValueError: If the pattern is invalid.
+    Raises ValueError for an invalid pattern.
     """
     matches = _matcher(pattern)
     found = [file for file in files if matches(_relative(file.path, path))]
@@ -118,18 +110,10 @@ class FilesRead(Protocol):
     """Readable files of one owner."""
 
     async def get(self, paths: Sequence[str]) -> list[KeptFile | None]:
-        """Return files by their paths, None for a missing one.
-
-        Raises:
-            ValueError: If a path is invalid.
-        """
+        """Return files by their paths, None for a missing one; ValueError for an invalid path."""
 
     def every(self, below: str = "/") -> AsyncIterator[list[KeptFile]]:
-        """Yield the file at a path and all files below it, in pages, in no order.
-
-        Raises:
-            ValueError: If the path is invalid.
-        """
+        """Yield the file at a path and all files below it, in pages, in no order; ValueError for an invalid path."""
 
 
 Files = TypeVar("Files", bound=FilesRead)

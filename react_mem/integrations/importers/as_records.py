@@ -85,12 +85,7 @@ class ForeignEntry:
 
 @dataclass(frozen=True)
 class UnusableEntry:
-    """Part of a source that becomes no memory.
-
-    Args:
-        place: Place in the file, such as a line.
-        reason: Cause, in the same words for all entries of the kind: outcomes count by it.
-    """
+    """Part of a source that becomes no memory, with its place and the reason, by which outcomes count."""
 
     place: str
     reason: str
@@ -116,11 +111,7 @@ class ForeignSource(Protocol):
         """True for the export of one person: the only owner it names becomes the user of the import."""
 
     def batches(self) -> AsyncIterator[Entries]:
-        """Yield the entries from the beginning, in batches.
-
-        Raises:
-            ValueError: If the source cannot be read; the message names place, cause and cure.
-        """
+        """Yield the entries from the beginning, in batches; ValueError names place, cause and cure."""
 
 
 def digest_of(*parts: str) -> str:
@@ -339,15 +330,9 @@ class ImportOwners:
     nobodys: str = ""
 
     def check(self, named: Collection[str], *, personal: bool, nobody: Collection[str] = ()) -> ImportOwners:
-        """Return the choice for a source that names these owners.
+        """Return the choice for a source that names these owners; `nobody` are agents and the like among them.
 
-        Args:
-            named: The owners, without the empty one.
-            personal: True for the export of one person.
-            nobody: The owners among them that are no persons, such as agents.
-
-        Raises:
-            ValueError: If several owners would become one user, or an agent's memories have no user to go to.
+        Raises ValueError if several owners would become one user, or an agent's memories have no user to go to.
         """
         if self.user and len(named) > 1:
             raise ValueError(
@@ -365,11 +350,9 @@ class ImportOwners:
         return self
 
     def of(self, named: str, also: str = "", *, elsewhere: bool = False) -> str:
-        """Return the owner here for an owner of the source; empty for none.
+        """Return the owner here for an owner of the source, or for its other name; empty for none.
 
-        Args:
-            also: Another name of the same owner.
-            elsewhere: True where the owner is unknown and not nobody: `nobodys` does not apply.
+        `elsewhere` marks an owner who is unknown and not nobody: `nobodys` does not apply.
         """
         if self.user:
             return self.user

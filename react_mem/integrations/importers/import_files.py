@@ -44,13 +44,9 @@ _FORMS = {
 
 
 class ImportFile:
-    """A file, folder or archive of an import, which can be read repeatedly.
+    """A file, folder or archive of an import, which can be read repeatedly; `-` buffers the standard input.
 
-    Args:
-        where: The path; `-` for the standard input, which is buffered.
-
-    Raises:
-        ValueError: If there is nothing at the path.
+    Raises ValueError if there is nothing at the path.
     """
 
     def __init__(self, where: str) -> None:
@@ -67,10 +63,7 @@ class ImportFile:
     def parts(self, names: re.Pattern[str]) -> Iterator[tuple[str, BinaryIO]]:
         """Yield the matching files with their names, sorted by name; a single file always matches.
 
-        Raises:
-            ValueError: If a file has the wrong form; the message names it and the cure.
-            OSError: If a file cannot be read.
-            zipfile.BadZipFile: If the archive is damaged.
+        Raises ValueError for a file of the wrong form, OSError, and zipfile.BadZipFile for a damaged archive.
         """
         if self._kept is None and self._path.is_dir():
             # links may lead anywhere
@@ -171,12 +164,9 @@ _decode = json.JSONDecoder(parse_constant=float).raw_decode
 
 
 class Element(NamedTuple):
-    """One element of a JSON file.
+    """One element of a JSON file, with its first line and its number in an array from 1; 0 outside of one.
 
-    Args:
-        section: Key of the element in the top object; empty where the top is an array or lines.
-        line: First line of the element.
-        number: Number in an array, from 1; 0 outside of one.
+    Its section is its key in the top object, empty where the top is an array or lines.
     """
 
     section: str
@@ -201,8 +191,7 @@ class Element(NamedTuple):
 def json_elements(stream: BinaryIO, name: str) -> Iterator[Element]:
     """Yield the elements of an array, of the arrays in an object, or of JSON Lines, in order.
 
-    Raises:
-        ValueError: If the file is not JSON in UTF-8; the message names line, cause and cure.
+    Raises ValueError if the file is not JSON in UTF-8; the message names line, cause and cure.
     """
     reader = _JsonReader(stream, name)
     match reader.peek():

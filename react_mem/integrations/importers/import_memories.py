@@ -81,11 +81,7 @@ class FileSource:
         return self.name in _PERSONAL
 
     async def batches(self) -> AsyncIterator[Entries]:
-        """Yield the entries of the file, in batches.
-
-        Raises:
-            ValueError: If the file cannot be read; the message names place, cause and cure.
-        """
+        """Yield the entries of the file, in batches; ValueError names place, cause and cure."""
         entries = _READERS[self.name](self.file)
         while batch := await asyncio.to_thread(self._next, entries):
             yield batch

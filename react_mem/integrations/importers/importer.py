@@ -84,16 +84,11 @@ async def import_from(
     """Import a source, each entry once; forgotten entries stay forgotten.
 
     A newer version of an entry replaces the imported one, unless that was changed here since. An interrupted import
-    continues when repeated. Entries beyond the quotas are skipped.
+    continues when repeated. Entries beyond the quotas are skipped. The worker of the agent `read_by` extracts facts
+    from the conversations at its next run.
 
-    Args:
-        source: The source, which is read twice.
-        read_by: The agent whose worker extracts facts from the conversations at its next run; empty for none.
-        told: Called with the progress.
-
-    Raises:
-        ValueError: If the source cannot be read to its end, has nothing usable, or names unmapped owners: nothing is
-            imported.
+    Raises ValueError if the source cannot be read to its end, has nothing usable, or names unmapped owners: nothing is
+    imported.
     """
     found = FirstReading()
     async for batch in source.batches():

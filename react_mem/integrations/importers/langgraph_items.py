@@ -56,8 +56,7 @@ class LangGraphItems:
     async def batches(self) -> AsyncIterator[Entries]:
         """Yield the items, a page at a time.
 
-        Raises:
-            ValueError: If there is no such store, or the prefix does not identify the owners; the message says why.
+        Raises ValueError if there is no such store, or the prefix does not identify the owners.
         """
         found = False
         try:

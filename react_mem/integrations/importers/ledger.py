@@ -34,11 +34,7 @@ _BUCKET = 3
 
 
 async def imported_before(store: BaseStore, user_id: str, digests: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Return the ledger's buckets for some entries.
-
-    Args:
-        digests: The entries, by `digest_of`.
-    """
+    """Return the ledger's buckets for some entries, given by `digest_of`."""
     buckets = sorted({digest[:_BUCKET] for digest in digests})
     namespace = meta_namespace(user_id)
     found = await store.abatch([GetOp(namespace, _key(bucket)) for bucket in buckets]) if buckets else []
@@ -79,11 +75,7 @@ _CHANGEABLE = (FACT, DOCUMENT, EPISODE)
 
 
 class EarlierImports:
-    """Index of an owner's records by the entries of a source that they were imported from.
-
-    Args:
-        ids: Kinds and ids of the records, by a digest of the entry.
-    """
+    """Index of an owner's records, by kind and id, by a digest of the entry that they were imported from."""
 
     def __init__(self, ids: dict[str, set[tuple[str, str]]]) -> None:
         self._ids = ids
@@ -152,8 +144,7 @@ class FirstReading:
     def owners(self, chosen: ImportOwners, *, personal: bool) -> ImportOwners:
         """Return the checked choice of owners.
 
-        Raises:
-            ValueError: If nothing would become anybody's memory, or the owner is ambiguous.
+        Raises ValueError if nothing would become anybody's memory, or the owner is ambiguous.
         """
         if not self.total:
             raise NothingToImportError("has nothing in it that could be imported")

@@ -28,12 +28,9 @@ SETTLED = frozenset({FORGOTTEN, KEPT, OLDER, SAID})
 
 @dataclass(frozen=True)
 class SourceUpdate:
-    """Decision about an entry that was imported before.
+    """Decision about an entry that was imported before: records to write, and a replaced record of another kind.
 
-    Args:
-        writes: The records to write.
-        replaced: A record to remove, which one of another kind replaces.
-        refused: Reason for keeping other words than the source's; empty where the words agree.
+    `refused` is the reason for keeping other words than the source's; empty where the words agree.
     """
 
     writes: Sequence[Record] = ()
@@ -70,11 +67,8 @@ def of_same_words(
 ) -> SourceUpdate:
     """Decide about an entry with the words of its last import: it may have ended there, or be stated again.
 
-    Args:
-        before: The stored record.
-        record: The record of the entry now.
-        stored: Facts that may be involved, by id.
-        dated: True where the source dates the entry.
+    `before` is the stored record, `record` the new one, `stored` the facts that may be involved by id; `dated` is true
+    where the source dates the entry.
     """
     if isinstance(before, Message) and isinstance(record, Message):
         return KNOWN if before.content == record.content else SourceUpdate(refused=SAID)
@@ -105,11 +99,8 @@ def of_other_words(
 ) -> SourceUpdate:
     """Decide about an entry with other words than at its last import.
 
-    Args:
-        priors: The records imported from it.
-        record: The record of the entry now.
-        known: A stored record with these words, from anywhere.
-        stored: Facts that may be involved, by id.
+    `priors` are the records imported from it, `record` is the new one, `known` a stored record with these words from
+    anywhere, `stored` the facts that may be involved, by id.
     """
     if not priors:
         return KNOWN if known is not None else SourceUpdate(refused=FORGOTTEN)

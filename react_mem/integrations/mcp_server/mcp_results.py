@@ -221,13 +221,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ClientUser:
-    """The user of a client.
+    """The user of a client, with the agent that has the policy; `opened` returns the memory, once it is open.
 
-    Args:
-        user_id: The owner of everything that is read and written.
-        agent: The agent whose policy applies.
-        opened: Returns the memory, once it is open.
-        remote: True for a server of somebody else, whose hosts and files the user may not learn.
+    `remote` marks a server of somebody else: its hosts and files stay hidden from the user.
     """
 
     user_id: str
@@ -264,10 +260,9 @@ def calling(caller: ClientUser) -> Iterator[None]:
 
 @asynccontextmanager
 async def client_memory(refused: type[ToolError] | type[ResourceError] = ToolError) -> AsyncIterator[ClientMemory]:
-    """Open the caller's memory for one call; a failure is reported with cause and cure, and without content.
+    """Open the caller's memory for one call.
 
-    Args:
-        refused: Class of the reported error.
+    A failure raises `refused` with cause and cure, and without content.
     """
     caller = _CALLER.get()
     try:

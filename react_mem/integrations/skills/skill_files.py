@@ -59,12 +59,9 @@ _LESSON = ("Principle", "Root Cause", "Correct Approach", "Prevention")
 
 
 def skill_name(skill: Skill, owner: str) -> str:
-    """Return a readable file name of a skill, unique for owner and version.
+    """Return a readable file name of a skill, unique for version and owner, given by a pseudonym.
 
     A space takes a name once, and a new version is added before the old one is removed.
-
-    Args:
-        owner: Pseudonym of the owner.
     """
     version = f"{owner}:{skill.id}:{write_skill(skill, '')}"
     return f"{_slug(skill.use_when, 40) or 'skill'}-{hashlib.sha256(version.encode()).hexdigest()[:12]}"
@@ -266,11 +263,7 @@ def _paragraphs(body: str) -> Iterator[str]:
 
 
 def is_unedited(text: str, id_: str = "") -> bool:
-    """Return true if a file is an unchanged output of `write_agent_skill`, apart from its name.
-
-    Args:
-        id_: The expected skill; empty for any.
-    """
+    """Return true if a file is an unchanged output of `write_agent_skill` for a skill, or any, apart from its name."""
     try:
         front, body = _parts(text)
         own = _marked(front)

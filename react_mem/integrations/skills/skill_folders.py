@@ -34,14 +34,7 @@ SKILL = KINDS["skill"]
 
 @dataclass(frozen=True)
 class SkillImport:
-    """Result of an import.
-
-    Args:
-        added: New skills, on probation.
-        kept: Number of known skills, which stay unchanged.
-        skipped: Reasons by place, such as a file's path.
-        cut: Places of truncated skills.
-    """
+    """Result of an import: new skills, on probation, the number of known ones, reasons by place, truncated files."""
 
     added: list[Skill] = field(default_factory=list)
     kept: int = 0
@@ -65,9 +58,7 @@ async def take_in_skills(
 ) -> SkillImport:
     """Store skills for new occasions on probation; one for a known kind of task and occasion is skipped.
 
-    Args:
-        found: Places, such as a file's path, with skills as `ProceduralMemoryStore.add_skill` takes them.
-        agent_id: Agent id of the new skills.
+    They are given with their places, such as a file's path, as `ProceduralMemoryStore.add_skill` takes them.
     """
     known = {name for skill in await owned_skills(memory, user_id) for name in _names(skill)}
     taken: dict[str, str] = {}
@@ -111,13 +102,7 @@ _OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0
 
 @dataclass(frozen=True)
 class SkillFilesExport:
-    """Result of an export.
-
-    Args:
-        written: Names of new and changed skills.
-        kept: Number of unchanged skills.
-        skipped: Reasons by name.
-    """
+    """Result of an export: names of new and changed skills, the number of unchanged ones, and reasons by name."""
 
     written: list[str] = field(default_factory=list)
     kept: int = 0
@@ -229,9 +214,7 @@ def _files(root: Path) -> Iterator[Path]:
 def _text_of(file: Path) -> str:
     """Return the text of a regular file.
 
-    Raises:
-        OSError: If it cannot be read.
-        ValueError: If it is a link, too long, or no text.
+    Raises OSError if it cannot be read, and ValueError if it is a link, too long, or no text.
     """
     if file.is_symlink():
         raise ValueError("is a symbolic link, which is not followed")

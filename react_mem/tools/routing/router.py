@@ -78,9 +78,7 @@ class RouteVectors:
     async def scores(self, text: str) -> list[float]:
         """Return a score for each route.
 
-        Raises:
-            NotReady: If there are no vectors yet; their making begins now.
-            Exception: Any error of the embedder.
+        Raises NotReady if there are no vectors yet, and starts their making; else any error of the embedder.
         """
         if self._directions is None:
             if time.monotonic() >= self._not_before and (self._preparing is None or self._preparing.done()):
@@ -192,12 +190,9 @@ _LAYER_STANDS_OUT = 1.6
 
 @dataclass(frozen=True)
 class Ranking:
-    """Ranking of tools for a request.
+    """Tools with their scores, the best first, the needed layers of memory, and failures with their causes.
 
-    Args:
-        tools: The tools with their scores, the best first.
-        layers: The layers of memory that the request asks for.
-        missing: Failures with their causes; the scores are then by words alone.
+    With a failure the scores are by words alone.
     """
 
     tools: Sequence[tuple[Route, float]]
@@ -222,12 +217,7 @@ class Router:
         self._vectors: weakref.WeakKeyDictionary[BaseStore, RouteVectors] = weakref.WeakKeyDictionary()
 
     async def rank(self, text: str, store: BaseStore | None, seconds: float) -> Ranking:
-        """Rank the tools and the layers for a request; never raises.
-
-        Args:
-            store: Store with the embedder; None ranks by words.
-            seconds: Time limit of the embedder.
-        """
+        """Rank the tools and the layers for a request; never raises. Without a store, or in time, words decide."""
         words = self._words.scores(text)
         try:
             vectors = await self._compare(text, store, seconds)
@@ -274,13 +264,7 @@ Follows = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A suggested next step.
-
-    Args:
-        text: Purpose of the tool.
-        after: The preceding tool.
-        times: How often this user's turns went on with it; 0 for a declared relation alone.
-    """
+    """A suggested next step after another tool; `times` is 0 for a declared relation alone."""
 
     tool: str
     text: str
@@ -300,11 +284,7 @@ def what_followed(steps: Iterable[StepExperience]) -> Follows:
 
 
 class Relations:
-    """The relations of tools.
-
-    Args:
-        routes: The tools' routes; relations to unknown tools are ignored.
-    """
+    """The relations of tools; relations to unknown tools are ignored."""
 
     def __init__(self, routes: Sequence[Route]) -> None:
         self._routes = {route.name: route for route in routes}

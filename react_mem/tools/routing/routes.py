@@ -164,11 +164,7 @@ def _arguments(properties: Mapping[str, Any]) -> str:
 
 
 def _ahead(name: str, parameters: Mapping[str, Any]) -> str:
-    """Return the argument of a tool that runs ahead.
-
-    Raises:
-        ToolConfigError: If only a model can fill its arguments.
-    """
+    """Return the argument of a tool that runs ahead; ToolConfigError if only a model can fill its arguments."""
     required = list(parameters.get("required", ()))
     if not required:
         return ""

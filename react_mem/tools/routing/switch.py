@@ -54,13 +54,7 @@ _MAX_CHARS = 2_000
 
 @dataclass(frozen=True)
 class Picks:
-    """The small model's choice among the offered names.
-
-    Args:
-        tools: The tools, the first one first; empty for none.
-        layers: The layers of memory.
-        snapshot: True if the request closes or decides something worth keeping.
-    """
+    """The small model's choice among the offered names; `snapshot` marks a request that closes or decides something."""
 
     tools: tuple[str, ...]
     layers: tuple[str, ...] = ()
@@ -145,11 +139,8 @@ class Offer:
         tools: Names of the offered tools, the most likely first; None for all tools.
         picked: The needed ones, as far as that is clear.
         layers: The needed layers of memory; empty if none stands out.
-        by: The deciding method.
-        suggestions: Next steps.
         asked: True if the model was called.
         snapshot: True if the model says that the request closes or decides something.
-        missing: Failures with their causes.
     """
 
     tools: tuple[str, ...] | None
@@ -165,13 +156,8 @@ class Offer:
 class Switch:
     """Chooser of a turn's tools and layers. Blocking to build: it reads files.
 
-    Args:
-        tools: All tools, or none: the layers are a choice of their own.
-        models: The small model with its fallbacks; none where it cannot pick.
-        layers: Choose the layers of memory too.
-
-    Raises:
-        ToolConfigError: If the settings name an unknown tool.
+    Without models nothing is picked, and without tools the layers alone are chosen. Raises ToolConfigError for an
+    unknown tool in the settings.
     """
 
     def __init__(
@@ -202,11 +188,8 @@ class Switch:
     ) -> Offer:
         """Choose by one call of the model, or by similarity; never raises.
 
-        Args:
-            request: The request; a blank one is not shown to the model.
-            store: Store with the embedder.
-            follows: Reads this user's successions of tools.
-            recent: Tools of the turn before, the latest first, which a request may need again without naming them.
+        `follows` reads this user's successions of tools; `recent` are the tools of the turn before, the latest first,
+        which a request may need again without naming them.
         """
         ends = time.monotonic() + self._settings.timeout
         (followed, missing), ranking = await asyncio.gather(
@@ -289,12 +272,7 @@ _MAX_NAMES = 300
 
 
 def make_find_tools(routes: dict[str, Route], router: Router, seconds: float) -> BaseTool:
-    """Return the tool that finds an agent's hidden tools.
-
-    Args:
-        routes: All tools, by name.
-        seconds: Time limit of the embedder.
-    """
+    """Return the tool that finds an agent's hidden tools; `seconds` limits the embedder."""
 
     @tool(FIND_TOOLS, response_format="content_and_artifact")
     async def find_tools(query: str, runtime: ToolRuntime[Any, Any]) -> tuple[str, dict[str, list[str]]]:

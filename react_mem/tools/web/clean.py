@@ -49,12 +49,7 @@ _MAX_ATTRIBUTES = 500
 
 @dataclass(frozen=True)
 class Article:
-    """Text of a page.
-
-    Args:
-        text: Its text, a paragraph a line.
-        published: Its date as YYYY-MM-DD; empty for unknown.
-    """
+    """Text of a page, a paragraph a line, its title, and its date as YYYY-MM-DD (empty: unknown)."""
 
     text: str
     title: str = ""
@@ -64,8 +59,7 @@ class Article:
 def clean(markup: str) -> Article:
     """Return the text of a page; empty for none. Blocking: up to a second of work.
 
-    Raises:
-        MissingPackage: If trafilatura is not installed.
+    Raises MissingPackage without trafilatura.
     """
     try:
         import trafilatura

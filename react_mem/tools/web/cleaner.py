@@ -28,22 +28,14 @@ class CleanerStopped(Exception):  # noqa: N818 - it says what has happened
 
 
 class PageCleaner:
-    """Extractor of pages' text in a process that starts on demand. Blocking, and for one thread at a time.
-
-    Args:
-        memory_bytes: Memory bound of the process, where the system supports it.
-    """
+    """Extractor of pages' text in a process that starts on demand. Blocking, and for one thread at a time."""
 
     def __init__(self, memory_bytes: int = MEMORY_BYTES) -> None:
         self._memory_bytes = memory_bytes
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Start the process if there is none; it gets ready by itself.
-
-        Raises:
-            OSError: If the process cannot be started.
-        """
+        """Start the process if there is none; it gets ready by itself."""
         if self._process is None or self._process.poll() is not None:
             self.close()
             self._process = subprocess.Popen(  # noqa: S603 - our own module, in our own Python

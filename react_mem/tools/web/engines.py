@@ -168,11 +168,7 @@ class SearXNG(Engine):
 
 
 class Retriever(Engine):
-    """A LangChain retriever by its path.
-
-    Args:
-        path: "package.module:attribute" of a retriever, or of a function without arguments that returns one.
-    """
+    """A LangChain retriever by "package.module:attribute", or a function without arguments that returns one."""
 
     # a retriever may look at who asks
     is_shared = False
@@ -214,11 +210,7 @@ def engine_named(name: str) -> Engine:
 
 
 async def _ask(request: httpx.Request, *, refused: str) -> Any:
-    """Return the JSON answer of a server.
-
-    Raises:
-        EngineError: If it fails, or its answer is not JSON.
-    """
+    """Return the JSON answer of a server; EngineError for any other answer."""
     # without httpx.Client, which logs whole addresses with the query
     async with httpx.AsyncHTTPTransport(verify=await asyncio.to_thread(_tls)) as transport:
         response = await transport.handle_async_request(request)
@@ -304,12 +296,7 @@ def _from_document(document: Document, path: str, place: int) -> WebHit:
 
 @dataclass
 class Attempt:
-    """One search.
-
-    Args:
-        deadline: Time limit, by the event loop's clock.
-        missing: Failures so far, with their causes.
-    """
+    """State of one search: its deadline by the event loop's clock, and the failures so far with their causes."""
 
     query: str
     now: datetime

@@ -145,13 +145,7 @@ _HEADERS: dict[bytes | str, bytes | str] = {
 
 @dataclass(frozen=True)
 class FetchedPage:
-    """A page as received.
-
-    Args:
-        url: Final address.
-        text: Contents, with markup.
-        is_html: True for markup.
-    """
+    """A page as received, with its final address and its markup."""
 
     url: str
     text: str
@@ -159,11 +153,7 @@ class FetchedPage:
 
 
 class PageFetcher:
-    """Fetcher of pages without cookies, credentials, proxy or state between fetches.
-
-    Args:
-        network: Allowed network; by default the public internet.
-    """
+    """Fetcher of pages without cookies, credentials, proxy or state between fetches."""
 
     def __init__(self, network: Network | None = None) -> None:
         self._network = network or Network()

@@ -93,12 +93,7 @@ _ADDRESSES = 3
 
 
 class PageError(Exception):
-    """Error for an unreadable page.
-
-    Args:
-        reason: Kind of the cause, as telemetry counts it.
-        message: The cause.
-    """
+    """Error for an unreadable page; telemetry counts the reason."""
 
     def __init__(self, reason: RefusedFor, message: str) -> None:
         super().__init__(message)
@@ -110,24 +105,14 @@ class PageRefused(PageError):  # noqa: N818 - the kind of PageError that says no
 
 
 async def look_up(host: str, port: int) -> list[str]:
-    """Return the addresses of a name.
-
-    Raises:
-        OSError: If it has none.
-    """
+    """Return the addresses of a name; OSError for none."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 @dataclass(frozen=True)
 class Network:
-    """Network from which pages are fetched: the public internet, unless code configures another.
-
-    Args:
-        resolve: Returns the addresses of a name.
-        allows_address: Returns true for an allowed address.
-        allows_port: Returns true for an allowed port.
-    """
+    """Network from which pages are fetched: the public internet, unless code configures another."""
 
     resolve: Resolve = look_up
     allows_address: Callable[[str], bool] = is_public

@@ -26,13 +26,7 @@ Kind = Literal["name", "email", "number", "id", "address"]
 
 @dataclass(frozen=True)
 class Span:
-    """A private value in a text.
-
-    Args:
-        start: Its first character.
-        end: The character behind it.
-        value: Normal form of all its spellings.
-    """
+    """A private value in a text, with the normal form of all its spellings."""
 
     start: int
     end: int
@@ -106,13 +100,11 @@ def named(text: str, name: str) -> Iterator[Span]:
 def _is_meant(
     run: Sequence[_Word], own: Sequence[str], beside: Sequence[_Word], *, doubtful: bool, unmarked: bool
 ) -> bool:
-    """Return true if words that a name has too are that name.
+    """Return true if the words of a run are the name with these own words.
 
     Args:
-        run: The words.
-        own: The words of the name.
-        beside: Other names beside them.
-        doubtful: True if their capitals say nothing, as in "An apple".
+        beside: Other names beside the run.
+        doubtful: True if the run's capitals say nothing, as in "An apple".
         unmarked: True if no capital of the text says anything.
     """
     said, whole = [word.folded for word in run], [fold(part) for part in own]
@@ -315,12 +307,9 @@ _QUOTES = {'"': '"', "“": "”", "«": "»", "„": "“", "'": "'", "‘": "�
 
 @dataclass(frozen=True)
 class Outgoing:
-    """Redacted query.
+    """Redacted query, empty if nothing is left, and the kinds of the redacted values.
 
-    Args:
-        text: The query; empty if nothing is left.
-        private: True if it still holds something private, which the user asked for.
-        taken: Kinds of the redacted values.
+    `private` marks a query that still holds something private, which the user asked for.
     """
 
     text: str

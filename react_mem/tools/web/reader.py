@@ -124,23 +124,15 @@ _MAX_KEY_CHARS = 100
 
 
 class PageReader:
-    """Reader of pages.
-
-    Args:
-        fetcher: The fetcher; None takes the engine's texts.
-    """
+    """Reader of pages; without a fetcher it takes the engine's texts."""
 
     def __init__(self, fetcher: PageFetcher | None) -> None:
         self._fetcher = fetcher
 
     async def read(self, attempt: Attempt, hits: Sequence[WebHit], engine: str, limit: int) -> tuple[WebPage, ...]:
-        """Read hits concurrently; return the best pages, the best first, each address and each text once.
+        """Read hits, the best first, concurrently; return the best pages in order, each address and each text once.
 
-        Args:
-            attempt: The search, in which failures are noted.
-            hits: The hits, the best first.
-            engine: Name of the engine.
-            limit: Maximal number of pages.
+        Failures are noted in the attempt.
         """
         reads: dict[str, Coroutine[Any, Any, WebPage | None]] = {}
         for place, hit in enumerate(hits, 1):

@@ -43,14 +43,9 @@ _MAX_TOKENS = 10
 async def model_says_yes(
     models: Sequence[BaseChatModel], question: str, *, now: datetime, seconds: float = MAX_SECONDS
 ) -> bool:
-    """Ask a model whether a question needs the web. Any answer but a plain yes counts as no.
+    """Ask a model, or its fallbacks, whether a question needs the web. Any answer but a plain yes counts as no.
 
-    Args:
-        models: The model with its fallbacks; at least one.
-        question: The question; of a long one the beginning and the end.
-
-    Raises:
-        ExtractionError: If every model fails, refuses or is late.
+    Raises ExtractionError if every model fails, refuses or is late.
     """
     # a file the first time, and copies of clients
     prompt, asker = await asyncio.to_thread(
@@ -220,10 +215,7 @@ class WebSearch:
     ) -> WebAnswer:
         """Search the web for a user's message, if it needs that. Never raises; failures are in the answer.
 
-        Args:
-            profile_values: The user's profile by field, of which identifying values are redacted.
-            models: The small model with its fallbacks, which decides where words do not.
-            now: Time of the message.
+        Identifying values of the profile are redacted. Where words do not decide, the small model or its fallbacks do.
         """
         if not self._settings.enabled:
             return WebAnswer()
@@ -240,10 +232,7 @@ class WebSearch:
     ) -> WebAnswer:
         """Search the web for a model's query. Never raises; failures are in the answer.
 
-        Args:
-            asked: The user's message: private values that it asks about may stay in the query.
-            profile_values: The user's profile by field, of which identifying values are redacted.
-            now: Time of the query.
+        Identifying values of the profile are redacted, unless `asked`, the user's message, asks about them.
         """
         deadline = asyncio.get_running_loop().time() + self._settings.timeout
         return await self._run(query, asked, profile_values, now, deadline, "model")
