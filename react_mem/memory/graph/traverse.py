@@ -6,7 +6,7 @@ A `Reader` fetches many documents at once, so each step over the graph is one ro
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -79,14 +79,7 @@ def strength(edge: Edge) -> float:
     return edge.weight * STRENGTH[edge.kind]
 
 
-async def expand(
-    read: Reader,
-    seeds: Mapping[str, float],
-    *,
-    hops: int = 2,
-    max_nodes: int = MAX_NODES,
-    kinds: Collection[LinkKind] = frozenset(LinkKind),
-) -> Subgraph:
+async def expand(read: Reader, seeds: Mapping[str, float], *, hops: int = 2, max_nodes: int = MAX_NODES) -> Subgraph:
     """Return the memories around some seeds, the strongest connected; one round trip for the seeds and one per hop.
 
     Args:
@@ -111,7 +104,7 @@ async def expand(
         for id_ in sorted(found):
             for edge in found[id_].edges.values():
                 bound = reached.get(id_, 0.0) * strength(edge)
-                if edge.kind in kinds and bound >= _LEAST and bound > reached.get(edge.to, 0.0):
+                if bound >= _LEAST and bound > reached.get(edge.to, 0.0):
                     reached[edge.to] = bound
         for id_ in part.documents:
             part.reached[id_] = reached[id_]

@@ -26,8 +26,6 @@ from react_mem.memory.model.records import now
 from react_mem.memory.store.listing import Wanted, listed
 from react_mem.memory.store.owned import everything
 
-EVERY_KIND = frozenset(LinkKind)
-
 
 @dataclass(frozen=True)
 class Explanation:
@@ -55,33 +53,23 @@ class MemoryGraph:
     def __init__(self, store: BaseStore) -> None:
         self._store = store
 
-    async def neighbours(
-        self, user_id: str, id_: str, *, kinds: Collection[LinkKind] = EVERY_KIND, limit: int = 20
-    ) -> list[Edge]:
+    async def neighbours(self, user_id: str, id_: str, *, limit: int = 20) -> list[Edge]:
         """Return the links of a memory, the strongest first."""
         found = await reader(self._store, user_id)([id_])
-        edges = [edge for edge in found[id_].edges.values() if edge.kind in kinds] if id_ in found else []
+        edges: Collection[Edge] = found[id_].edges.values() if id_ in found else ()
         return sorted(edges, key=lambda edge: (-strength(edge), edge.at, edge.to))[:limit]
 
     async def expand(
-        self,
-        user_id: str,
-        seeds: Mapping[str, float],
-        *,
-        hops: int = 2,
-        max_nodes: int = MAX_NODES,
-        kinds: Collection[LinkKind] = EVERY_KIND,
+        self, user_id: str, seeds: Mapping[str, float], *, hops: int = 2, max_nodes: int = MAX_NODES
     ) -> Subgraph:
         """Return the memories around some seeds, the strongest bound; one round trip for the seeds and one per hop.
 
         Args:
             seeds: Ids with weights up to 1.
         """
-        return await expand(reader(self._store, user_id), seeds, hops=hops, max_nodes=max_nodes, kinds=kinds)
+        return await expand(reader(self._store, user_id), seeds, hops=hops, max_nodes=max_nodes)
 
-    async def rank(
-        self, user_id: str, seeds: Mapping[str, float], *, hops: int = 2, max_nodes: int = MAX_NODES
-    ) -> list[tuple[Node, float]]:
+    async def rank(self, user_id: str, seeds: Mapping[str, float], *, hops: int = 2) -> list[tuple[Node, float]]:
         """Rank the memories around some seeds by personalised PageRank.
 
         Args:
@@ -90,7 +78,7 @@ class MemoryGraph:
         Returns:
             Memories with their PageRank in descending order, the seeds included.
         """
-        part = await self.expand(user_id, seeds, hops=hops, max_nodes=max_nodes)
+        part = await self.expand(user_id, seeds, hops=hops)
         ranks = page_rank(part, seeds)
         return [(part.documents[id_].node, ranks[id_]) for id_ in sorted(ranks, key=lambda id_: (-ranks[id_], id_))]
 

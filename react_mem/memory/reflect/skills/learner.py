@@ -69,7 +69,7 @@ class KnownSkill:
         return next(iter([*exact, *near]), None)
 
     def merged(self, draft: SkillDraft, agent_id: str) -> Skill | None:
-        """Return the new or changed skill of a checked draft; None for no change.
+        """Return the skill that a checked draft makes, changes or confirms; None for none.
 
         A hand-written skill, without sources, never changes. An archived skill is revived, on probation, only by turns
         that succeeded with its tools after its last use, and only if it had been useful.
