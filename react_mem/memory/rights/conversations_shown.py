@@ -1,4 +1,4 @@
-"""Showing an owner their conversations: all of them, and one with its messages and the tree of its summaries."""
+"""Conversations as an owner sees them: the list, and one with its messages and its tree of summaries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ABOUT_CHARS = 300
 _SUMMARY_CHARS = 2_000
 
 _MAX_DEPTH = 12
-"""Levels of summaries that there can be, and some to spare."""
+"""Levels of summaries that can exist, with a margin."""
 
 _USER = "user"
 
@@ -101,16 +101,14 @@ class AnswerSources(BaseModel):
 async def page_of_conversations(
     store: BaseStore, user_id: str, *, limit: int = 50, cursor: str = ""
 ) -> ConversationPage:
-    """Return a page of an owner's conversations, the one first in which something was last said.
+    """Return a page of an owner's conversations, the most recent first.
 
     Args:
-        store: The store. Of one that lists no conversations, all that was said is read for each page.
-        user_id: The owner.
-        limit: How many.
+        store: The store. One that cannot list conversations reads every message for each page.
         cursor: The `next_cursor` of the page before; empty for the first.
 
     Raises:
-        ValueError: If the cursor is none of a list.
+        ValueError: If the cursor is not valid.
     """
     behind = ConversationPlace(*read_cursor(cursor, str, str)) if cursor else None
     shown, total, more = await DialogMemoryStore(store).page(user_id, behind, limit)
@@ -124,21 +122,15 @@ async def page_of_conversations(
 async def show_conversation(
     store: BaseStore, user_id: str, session_id: str, *, limit: int = 100, cursor: str = "", first_turn: int = 0
 ) -> ConversationDetail | None:
-    """Return a conversation with its summaries and a page of its messages.
+    """Return a conversation with its summaries and a page of its messages; None if the owner has no such conversation.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation.
-        limit: How many messages.
+        limit: Messages of the page.
         cursor: The `next_cursor` of the page before; empty for the first.
-        first_turn: Where the messages begin; what is before is left out.
-
-    Returns:
-        None where the owner has no such conversation.
+        first_turn: The turn to begin with; earlier ones are left out.
 
     Raises:
-        ValueError: If the cursor is none of a list.
+        ValueError: If the cursor is not valid.
     """
     behind = read_cursor(cursor, int, str) if cursor else None
     values = await _said_in(store, user_id, session_id)
@@ -156,16 +148,10 @@ async def show_conversation(
 
 
 async def explain_answer(store: BaseStore, user_id: str, session_id: str, message_id: str) -> AnswerSources | None:
-    """Return why an answer was given: the memories that stood in its prompt.
+    """Return the memories that stood in the prompt of an answer; None if the owner has no such answer.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation.
-        message_id: The answer, or the question: by its id in the thread, or by its record.
-
-    Returns:
-        None where the owner has no such answer.
+        message_id: The answer, or its question: the id in the thread or of the record.
     """
     messages = _messages(await _said_in(store, user_id, session_id))
     names = {message_id, MESSAGE.id(session_id, message_id)}
@@ -235,7 +221,7 @@ def _conversation(held: HeldThread) -> HeldConversation:
 
 
 def _trees(chain: Sequence[Mapping[str, Any]]) -> list[SummaryTree]:
-    """Return summaries as trees; each stands in one place, however somebody has forged what they are made of."""
+    """Return summaries as trees; each appears once, even if an import forged its sources."""
     known = {str(value["id"]): value for value in chain}
     named = {str(id_) for value in chain for id_ in value.get("source_ids") or () if id_ != value["id"]}
     placed: set[str] = set()

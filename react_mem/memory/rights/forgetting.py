@@ -1,8 +1,7 @@
-"""Forgetting one thing that was said: the fact, what derives from it, and the sentences of messages that said it.
+"""Forgetting one statement: the fact, everything that derives from it, and the sentences of messages that say it.
 
-A message that says more than that keeps the rest of its sentences. Words decide which sentences those are, in the same
-form in every language; embeddings decide nothing. The thread keeps its messages: which of them are forgotten is noted,
-so that nobody takes them up again.
+A message keeps its other sentences. Words decide which sentences match, in the same way in every language; embeddings
+decide nothing. The thread keeps its messages: the forgotten ones are noted, so that they are not stored again.
 """
 
 from __future__ import annotations
@@ -48,9 +47,9 @@ class Forgotten:
     """Outcome of a request to forget something.
 
     Args:
-        texts: What it said; empty where nothing was forgotten.
-        unclear: What may have been meant, where that is not clear.
-        receipt: What was removed, and what was checked afterwards.
+        texts: The forgotten statements; empty where nothing was forgotten.
+        unclear: The candidates of an ambiguous request.
+        receipt: The removed records, and the checks made afterwards.
     """
 
     texts: tuple[str, ...] = ()
@@ -64,8 +63,8 @@ class _Wish:
 
     Args:
         ids: The records.
-        said: Words of the user's that say it.
-        instead: What is meant of a fact that says more, by its id.
+        said: More words of the user's that say it.
+        instead: The part to forget of a fact that says more, by its id.
     """
 
     ids: tuple[str, ...] = ()
@@ -74,7 +73,7 @@ class _Wish:
 
 
 _Choose: TypeAlias = Callable[[Sequence[Item]], tuple[_Wish, tuple[str, ...]]]
-"""Returns what of everything of an owner is to be forgotten, and what may be meant where that is not clear."""
+"""Function from all records of an owner to the wish, and the candidates where it is ambiguous."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +81,10 @@ class _Done:
     """Outcome of one request.
 
     Args:
-        texts: What was forgotten.
-        receipt: What was removed and rewritten.
-        gone: The ids of what was removed.
-        says: Whether a record would still say it.
+        texts: The forgotten statements.
+        receipt: The removed and rewritten records.
+        gone: The ids of the removed records.
+        says: Test whether a record still says it.
     """
 
     texts: tuple[str, ...] = ()
@@ -104,25 +103,22 @@ async def forget(
     revision: str = "",
     hides: Hiding | None = None,
 ) -> Receipt:
-    """Forget records of a user for good, with what derives from them and the sentences that say them.
+    """Forget records of a user for good, with everything derived from them and the sentences that say them.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        ids: The records; a fact goes with its profile values, with the sentences of messages that said it, and with
-            what retells these.
-        said: Words of the user's that go as well wherever they stand, such as the clause that asks to forget it.
-        note: The key, among the owner's bookkeeping, of the note that asks for it: it goes in the same batch, and
-            where it is not there any more nothing is forgotten.
-        revision: What the records were like when they were looked at (`MemoryItem.revision`); empty for whatever they
-            are.
-        hides: Where a model has read the wish: then all of it is only hidden, and erased after a while.
+        ids: The records; a fact goes with its profile values, the sentences of messages that said it, and whatever
+            retells these.
+        said: More words to forget wherever they stand, such as the clause that asks to forget.
+        note: The key, among the owner's bookkeeping, of the note of this wish: it is deleted in the same batch. If it
+            is gone already, nothing is forgotten.
+        revision: The `MemoryItem.revision` that the user saw; empty to skip the check.
+        hides: Set where a model read the wish: everything is hidden first, and erased after a while.
 
     Returns:
-        What was removed, and what was found of it afterwards; nothing where there are no such records.
+        The removed records and the checks made afterwards; empty where there are no such records.
 
     Raises:
-        MemoryChanged: If one is not like that any more: nothing is removed.
+        MemoryChanged: If a record has another revision: nothing is removed.
         LegalHoldError: If something of it is under a legal hold: nothing is removed.
     """
 
@@ -135,18 +131,15 @@ async def forget(
 
 
 async def forget_said(store: BaseStore, user_id: str, what: str, *, all_about: bool = False) -> Forgotten:
-    """Forget what the user asks to forget: what says just that, else the one thing that says it among others.
+    """Forget a statement by the user's words: exact matches, else the only statement that contains them.
 
-    Of a sentence that says more, the clauses that do not say it stay, as a statement.
+    Of a sentence that says more, the other clauses stay, as a statement.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        what: What to forget, in the words of the user.
-        all_about: Whether all that says something of it is meant.
+        all_about: Whether every statement that contains the words is meant.
 
     Returns:
-        What was forgotten; nothing where it is not clear what is meant.
+        The outcome, with candidates and nothing forgotten where the words are ambiguous.
 
     Raises:
         LegalHoldError: If something of it is under a legal hold: nothing is removed.
@@ -190,7 +183,7 @@ async def _forget(
 
 
 def _wished(what: str, items: Sequence[Item], *, all_about: bool) -> tuple[_Wish, tuple[str, ...]]:
-    """Return what the words of a user mean, and what they may mean where that is not clear."""
+    """Return the wish that the user's words express, and the candidates where they are ambiguous."""
     meant, unclear = _meant(what, items, all_about)
     if not meant:
         return _Wish(), tuple(unclear[:_CANDIDATES])
@@ -204,7 +197,7 @@ def _wished(what: str, items: Sequence[Item], *, all_about: bool) -> tuple[_Wish
 
 
 def _meant(what: str, items: Sequence[Item], all_about: bool) -> tuple[dict[str, str], list[str]]:
-    """Return the statements that are meant, by their form, and what may be meant where that is not clear."""
+    """Return the matching statements by their normalised form, and the candidates where the words are ambiguous."""
     wanted = content_terms(what)
     stated: dict[str, str] = {}
     for item in items:
@@ -267,7 +260,7 @@ async def _forgetting(store: BaseStore, user_id: str, items: Sequence[Item], wis
 
 
 def _rests(unsaid: Unsaid, instead: Mapping[str, str]) -> list[Fact]:
-    """Return what stays of facts of which a part is forgotten."""
+    """Return the remainders of facts that are forgotten in part."""
     parts = [(fact, _rest(fact.text, instead[fact.id])) for fact in unsaid.facts if fact.id in instead]
     bare = {"quote": "", "reading": "", "keywords": "", "wordings": (), "meta": {}}
     return [
@@ -276,19 +269,19 @@ def _rests(unsaid: Unsaid, instead: Mapping[str, str]) -> list[Fact]:
 
 
 def _rest(text: str, what: str) -> str:
-    """Return what a statement says beside what is forgotten of it; empty where it is all of it."""
+    """Return the rest of a statement after redaction; empty where nothing is left."""
     sayings = Sayings((what,))
     return sayings.rest(text) if sayings.tell(text) else ""
 
 
 def _told(unsaid: Unsaid, wish: _Wish) -> tuple[str, ...]:
-    """Return what was forgotten, as the user knows it: of facts that say more, the part."""
+    """Return the forgotten statements for the user: of a fact that says more, the part."""
     facts = [wish.instead.get(fact.id, fact.text) for fact in unsaid.facts]
     return tuple({normalise(text): text for text in (facts or list(wish.said))}.values())
 
 
 def _still(unsaid: Unsaid) -> Says:
-    """Return what tells whether a record says what was forgotten, when it is read again."""
+    """Return a test whether a stored record still says the forgotten statement."""
 
     def still(item: Item) -> bool:
         if PROFILE.matches(item.value):
@@ -300,12 +293,12 @@ def _still(unsaid: Unsaid) -> Says:
 
 
 def chains_without(items: Sequence[Item], texts: Mapping[str, str], gone: Collection[str]) -> list[Change]:
-    """Return the writes of conversations' chains: without what is gone, and what only fell with it to join again.
+    """Return the writes that remove deleted entries from summary chains and note whether messages must join them again.
 
     Args:
-        items: Everything of the owner.
-        texts: What messages say now that say less, by their ids.
-        gone: The ids of what is removed.
+        items: All records of the owner.
+        texts: The new texts of shortened messages, by id.
+        gone: The ids of the removed records.
     """
     changes: list[Change] = []
     for item in items:
@@ -326,7 +319,7 @@ def chains_without(items: Sequence[Item], texts: Mapping[str, str], gone: Collec
 
 
 def by_session(messages: Iterable[Item]) -> dict[str, list[str]]:
-    """Return the ids of messages, by their conversations."""
+    """Return the ids of messages, by conversation."""
     sessions: dict[str, list[str]] = {}
     for item in messages:
         sessions.setdefault(str(item.value.get("session_id", "")), []).append(item.key)

@@ -1,7 +1,7 @@
-"""Wishes to forget that a model has read: hidden at once, brought back by the user within a day, and then erased.
+"""Reversible forgetting: a wish that a model read hides memories at once, and erases them a day later unless undone.
 
-All that a forgetting takes away or rewrites is written as it is for good, so that nobody finds, lists or shows it, and
-the note of the wish keeps what it was like before. Bringing it back writes that again; erasing it removes the note.
+Every removal and rewrite is written as if for good, so that no reader finds the memories; a note keeps their former
+values. Undoing writes these back; erasing deletes the note.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import Work, put_work
 
 HIDDEN_FOR = timedelta(days=1)
-"""Time in which what is hidden can be brought back."""
+"""Time in which hidden memories can be brought back."""
 
 _Place = tuple[Namespace, str]
 
@@ -45,10 +45,10 @@ class HiddenMemory(BaseModel, extra="forbid", frozen=True):
 
 @dataclass(frozen=True)
 class Hiding:
-    """Place in a conversation at which a wish was read.
+    """Source of a wish that a model read.
 
     Args:
-        agent: The agent, whose worker erases it.
+        agent: The agent; its worker erases the memories later.
         said_in: The messages that ask.
     """
 
@@ -65,16 +65,14 @@ async def hiding(
     changes: Sequence[Change],
     receipt: Receipt,
 ) -> list[Change]:
-    """Return the writes beside those of a forgetting with which it can be taken back, and is completed by a worker.
+    """Return the note and the work item that make a forgetting reversible until a worker completes it.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        how: Where the wish was read.
-        ids: The facts that are to be forgotten.
-        items: Everything of the owner, as it is.
+        how: The source of the wish.
+        ids: The facts to forget.
+        items: All records of the owner, as they are.
         changes: The writes of the forgetting.
-        receipt: What they take away.
+        receipt: The removed and rewritten records.
     """
     after = {(change.namespace, change.key): change.value for change in changes}
     known = {(item.namespace, item.key): item.value for item in items}
@@ -101,17 +99,12 @@ async def hiding(
 
 
 async def hidden(store: BaseStore, user_id: str) -> list[HiddenMemory]:
-    """Return what is hidden of a user and not erased yet, the oldest first."""
+    """Return the hidden memories of a user that are not erased yet, the oldest first."""
     return sorted(map(_shown, await hidden_notes(store, user_id)), key=lambda one: one.hidden_at)
 
 
 async def undo(store: BaseStore, user_id: str, id_: str) -> HiddenMemory:
-    """Bring back what is hidden; what has changed since keeps that.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        id_: The wish.
+    """Bring hidden memories back; later changes to them stay.
 
     Raises:
         NotThere: If nothing is hidden under this id.
@@ -133,15 +126,7 @@ async def undo(store: BaseStore, user_id: str, id_: str) -> HiddenMemory:
 
 
 async def erase(store: BaseStore, user_id: str, id_: str) -> Receipt:
-    """Erase what is hidden for good.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        id_: The wish.
-
-    Returns:
-        What was removed, and what was found of it afterwards.
+    """Erase hidden memories for good, and return the receipt with its checks.
 
     Raises:
         NotThere: If nothing is hidden under this id.
@@ -175,10 +160,9 @@ async def erase(store: BaseStore, user_id: str, id_: str) -> Receipt:
 
 
 async def erase_due(store: BaseStore, user_id: str) -> tuple[list[Receipt], datetime | None]:
-    """Erase what has been hidden for its time; what is under a legal hold stays hidden.
+    """Erase hidden memories that are due, and return the receipts and the next due time; None where nothing is left.
 
-    Returns:
-        The receipts, and when the next is due; None where nothing is left.
+    Memories under a legal hold stay hidden.
     """
     at, receipts, later = now(), list[Receipt](), list[datetime]()
     for one in await hidden(store, user_id):
@@ -198,12 +182,10 @@ async def erase_due(store: BaseStore, user_id: str) -> tuple[list[Receipt], date
 async def hidden_without(
     store: BaseStore, user_id: str, without: Callable[[list[Item]], Mapping[_Place, Mapping[str, Any] | None]]
 ) -> list[Change]:
-    """Return the writes that take out of all that is hidden what somebody forgets for good.
+    """Return the writes that remove permanently forgotten records from all notes.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        without: Returns what becomes of hidden records, by their places; of those that it does not name, nothing.
+        without: Returns the new values of hidden records by place, None for removal; others stay as they are.
     """
     changes: list[Change] = []
     for note in await hidden_notes(store, user_id):
@@ -236,7 +218,7 @@ def _texts(note: Item) -> list[str]:
 
 
 def _items(note: Item) -> list[Item]:
-    """Return the records of a note as they were; of bookkeeping there is nothing to say."""
+    """Return the former records of a note, without bookkeeping."""
     about: dict[str, Any] = {"created_at": note.created_at, "updated_at": note.updated_at}
     records = [one for one in note.value["records"] if one["before"] and one["in"][2] != META]
     return [Item(value=one["before"], key=one["key"], namespace=_place(one)[0], **about) for one in records]
@@ -263,7 +245,7 @@ def _believed(value: dict[str, Any] | None, how: Hiding) -> dict[str, Any] | Non
 
 
 def _merged(before: Any, after: Any, current: Any) -> Any:
-    """Return what something is once a change of it is taken back and others stay."""
+    """Return a value with one change reverted and later changes kept (a three-way merge)."""
     if current == after:
         return before
     if isinstance(after, Mapping) and isinstance(current, Mapping):

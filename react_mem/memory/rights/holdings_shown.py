@@ -1,4 +1,4 @@
-"""Showing an owner their profile, the turns that wait, what agents have learnt, the graph and how much there is."""
+"""Views for an owner: profile, waiting turns, skills, graph and usage."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.statistics import held_of, waiting_of
 
 _NODE_CHARS = 600
-"""Characters of a memory in the graph: what fits beside a drawing."""
+"""Characters of a memory in the graph, as many as fit beside a drawing."""
 
 
 class FormerValue(BaseModel):
@@ -130,12 +130,7 @@ class MemoryUsage(BaseModel):
 
 
 async def show_profile(store: BaseStore, user_id: str) -> OwnersProfile:
-    """Return an owner's profile, field by field, with the messages that say each.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-    """
+    """Return an owner's profile, field by field, each with its source messages."""
     profile = await ProfileMemoryStore(store).get_profile(user_id)
     if profile is None:
         return OwnersProfile(fields=[])
@@ -147,12 +142,7 @@ async def show_profile(store: BaseStore, user_id: str) -> OwnersProfile:
 
 
 async def list_waiting(store: BaseStore, user_id: str) -> WaitingTurns:
-    """Return the turns of an owner from which nothing has been drawn yet, and why.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-    """
+    """Return the turns of an owner that wait for extraction, each with the reason."""
     found = await store.asearch(PENDING.namespace(user_id), limit=WHOLE, refresh_ttl=False)
     turns = sorted((PendingTurn.from_value(item.value) for item in found), key=lambda turn: turn.created_at)
     return WaitingTurns(
@@ -174,12 +164,7 @@ async def list_waiting(store: BaseStore, user_id: str) -> WaitingTurns:
 
 
 async def list_skills(store: BaseStore, user_id: str) -> SkillList:
-    """Return the skills of an owner, those that are used most first.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-    """
+    """Return the skills of an owner, the most used first."""
     of_kind = {"kind": SKILL.name}
     found = await store.asearch(SKILL.namespace(user_id), filter=of_kind, limit=WHOLE, refresh_ttl=False)
     skills = sorted((Skill.from_value(item.value) for item in found), key=lambda skill: (-skill.trials, skill.id))
@@ -200,25 +185,17 @@ async def list_skills(store: BaseStore, user_id: str) -> SkillList:
 
 
 async def show_graph(store: BaseStore, user_id: str, *, kinds: Collection[str] = (), limit: int = 2_000) -> ShownGraph:
-    """Return an owner's memories with the links among them; of many, the newest.
+    """Return an owner's memories with the links among them, at most the `limit` newest.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        kinds: The kinds; by default all.
-        limit: How many memories.
+        kinds: The kinds; empty for all.
     """
     graph, older = await MemoryGraph(store).newest(user_id, limit, kinds=kinds)
     return await asyncio.to_thread(_graph, graph, older)
 
 
 async def count_usage(store: BaseStore, user_id: str) -> MemoryUsage:
-    """Return how much is remembered of an owner.
-
-    Args:
-        store: The store. Of one that does not count, all of the owner's records are read.
-        user_id: The owner.
-    """
+    """Return the counts and bytes of an owner's memories; a store without statistics is read as a whole."""
     if not isinstance(store, MemoryStore):
         return await _counted(store, user_id)
     async with store.pool.connection() as conn:

@@ -1,8 +1,8 @@
-"""A user's memory as a file: JSON Lines that name no user, and that come back as they went.
+"""Export and import of a user's memory: JSON Lines that name no user and come back unchanged.
 
-The first line says what the file is; each other line is one record: {"in": scope, "record": {...}}. What is attached to
-messages comes last, as {"in": "attachments", "record": {"ref", "data"}}, the data as base64. The threads themselves are
-not in it; what was said in them is.
+The first line says what the file is; each other line is one record: {"in": scope, "record": {...}}. Attachments come
+last, as {"in": "attachments", "record": {"ref", "data"}} with base64 data. Threads are not exported, but their messages
+are.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ VERSION = 1
 _HEADER = {"format": "react-mem memory", "version": VERSION}
 
 _ATTACHMENTS = "attachments"
-"""Name in the place of a scope where a line is a file that is attached to messages."""
+"""Name in the place of a scope for a line with an attachment."""
 
 _MAX_DATA = MAX_ATTACHMENT * 2
-"""Characters that are looked at of an attachment's data."""
+"""Characters read of an attachment's data."""
 
 _Line: TypeAlias = tuple[Record, dict[str, Any]]
-"""A record of an export, and how it stands there."""
+"""Record of an export, and its JSON there."""
 
 _Data: TypeAlias = tuple[str, dict[str, Any]]
-"""A place and the record of it, as a line of an export has them."""
+"""Scope and record of an export's line."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class ImportReport:
     """Result of an import.
 
     Args:
-        added: Records that are new.
-        kept: Records that were there already and stay as they are.
-        own_added: Of the new ones, those that are no memories to look at: memory keeps them for itself.
-        own_kept: Of those that were there, such ones.
-        repeated: Lines of records that come to nothing: an earlier line has another record of the same id.
+        added: New records.
+        kept: Records that existed already and stay unchanged.
+        own_added: New records that are internal, not memories to list.
+        own_kept: Existing records that are internal.
+        repeated: Numbers of ignored lines: an earlier line has another record of the same id.
     """
 
     added: int
@@ -66,15 +66,12 @@ class ImportReport:
 
 
 async def export_user(store: BaseStore, user_id: str, told: Told = nobody_listens) -> AsyncIterator[str]:
-    """Yield everything that is remembered about a user, a JSON object a line, without line ends.
+    """Yield everything remembered about a user, one JSON object a line, without line ends, ordered by scope and id.
 
-    The lines are in the order of their scopes and ids. Of a large memory a part is held at a time: what is written
-    meanwhile may be among them or not, all else is.
+    A large memory is read in parts: records written meanwhile may be missing, all others are in it.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        told: Called with how many lines behind the first are out, and of about how many.
+        told: Progress: called with the lines written and the estimated total.
     """
     # to count them takes a query, which nobody pays for who does not look
     total = 0 if told is nobody_listens else (await stored_of(store, user_id)).memories
@@ -96,12 +93,10 @@ async def export_user(store: BaseStore, user_id: str, told: Told = nobody_listen
 
 
 async def exported(store: BaseStore, user_id: str, named: set[str] | None = None) -> AsyncIterator[Sequence[str]]:
-    """Yield the lines of `export_user` up to what is attached to messages, some hundred at a time.
+    """Yield the lines of `export_user` before the attachments, some hundred at a time.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        named: A set that is given the references of what is attached to these messages.
+        named: A set to collect the references of the messages' attachments.
     """
     yield [_line(_HEADER)]
     async for items in in_pages(store, user_id):
@@ -120,29 +115,23 @@ async def import_user(
     dry_run: bool = False,
     told: Told = nobody_listens,
 ) -> ImportReport:
-    """Bring an export back, for the same user or for another one.
+    """Import an export, for the same user or another one.
 
-    Nothing is overwritten: a record that is there already may be newer than the export. Whatever is added is marked as
-    imported, but for a backup that is restored: it is remembered as what a file says, and changes nothing that the user
-    said. An import that was interrupted can be repeated. The conversations that a file names do not become the user's:
-    forgetting the user leaves their threads alone.
+    Existing records are never overwritten, since they may be newer. Added records are marked as imported, except in a
+    restored backup: imported records change nothing that the user said. An interrupted import can be repeated. The
+    conversations in a file do not become the user's: forgetting the user leaves their threads alone.
 
     Args:
-        store: The store.
-        user_id: The owner of what is imported.
-        lines: What `export_user` yielded.
-        quotas: What may be stored of the owner; without, as much as there is.
-        restore: Whether the file is trusted with whose words its records are, and with what was marked in them as an
-            instruction: a backup that nobody else has had in hand.
-        dry_run: Whether nothing is written, and only counted.
-        told: Called with how many records are done, and of how many.
-
-    Returns:
-        How many records were added.
+        user_id: The owner of the imported records.
+        lines: The lines of an export.
+        quotas: The owner's storage quotas; None for no limit.
+        restore: Whether the file is a trusted backup: origins and standing instructions are kept.
+        dry_run: Whether to count only.
+        told: Progress: called with the records done and their total.
 
     Raises:
-        MemoryFull: If the quotas have no room for what the file holds, and nothing has been imported.
-        ValueError: If a line is not one of an export; the message names it, and nothing has been imported.
+        MemoryFull: If the quotas have no room for the file; nothing has been imported.
+        ValueError: If a line is not valid; the message names it, and nothing has been imported.
     """
     given = [line async for line in lines] if isinstance(lines, AsyncIterable) else lines
     numbered = [(number, line) for number, line in enumerate(given, start=1) if line.strip()]
@@ -184,7 +173,7 @@ async def import_user(
 
 
 def is_header(line: str) -> bool:
-    """Return whether a line is the first one of an export, of this version or of another."""
+    """Return true if a line is the first one of an export, of any version."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -198,7 +187,7 @@ def _size(line: _Line) -> int:
 
 
 async def _counted(store: BaseStore, user_id: str, lines: Sequence[_Line]) -> ImportReport:
-    """Return what an import would come to."""
+    """Return the report of a dry run."""
     new: dict[tuple[Namespace, str], Record] = {}
     for portion in portions(lines, _size):
         writes = [put(user_id, record) for record, _ in portion]
@@ -218,11 +207,7 @@ def _report(added: Sequence[Record], lines: Sequence[_Line]) -> ImportReport:
 
 
 def own_records(lines: Iterable[str]) -> int:
-    """Return how many lines of an export are no memories to look at, but what memory keeps for itself.
-
-    Args:
-        lines: Lines as `export_user` yields them; the first of an export is none of them.
-    """
+    """Return the number of internal records among the lines of an export, without its first line."""
     count = 0
     for line in lines:
         value = json.loads(line)
@@ -294,7 +279,7 @@ def _attachment(number: int, data: Mapping[str, Any]) -> Attachment:
 
 
 def _with_what_is_there(line: _Line, there: Collection[str]) -> _Line:
-    """Return a record that names no attachment which the user does not have."""
+    """Return a record without references to attachments that the user does not have."""
     record, value = line
     missing = refs_in(value).difference(there)
     if not missing or not isinstance(record, Message):
@@ -316,15 +301,11 @@ _TIMES = {
     "updated_at": "changed",
     "created_at": "written",
 }
-"""Times of a record that are shown with it, by what they are."""
+"""Labels of the times shown with a record."""
 
 
 def topics_of(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Return the entries of an export by their topics, each in the order in which they are read.
-
-    Args:
-        entries: The lines of an export behind the first, read.
-    """
+    """Return the entries of an export by topic, in reading order."""
     topics: dict[str, list[Mapping[str, Any]]] = {}
     for entry in sorted(entries, key=_place):
         topics.setdefault(_topic(entry), []).append(entry)
@@ -332,23 +313,22 @@ def topics_of(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[st
 
 
 def texts_of(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return what the records of an export say, by their ids."""
+    """Return the texts of an export's records, by id."""
     return {str(entry["record"].get("id")): text_of_record(entry) for entry in entries}
 
 
 def text_of_record(entry: Mapping[str, Any]) -> str:
-    """Return what an entry of an export says, in short."""
+    """Return the short text of an export's entry."""
     record = entry["record"]
     title = title_of(record) or record.get("ref") or record.get("id") or ""
     return title if isinstance(title, str) else json.dumps(title, ensure_ascii=False)
 
 
 def told_of_record(record: Mapping[str, Any], texts: Mapping[str, str]) -> list[str]:
-    """Return what is told beside what a record says: its times, who vouches for it, what it was and became.
+    """Return the details shown with a record: its times, origin, successor and other wordings.
 
     Args:
-        record: The record.
-        texts: What the records of the export say, by their ids.
+        texts: The texts of the export's records, by id.
     """
     told = [f"{name} {str(record[field])[:19]}" for field, name in _TIMES.items() if record.get(field)]
     if record.get("origin"):

@@ -1,4 +1,4 @@
-"""Turns that were said elsewhere, noted for the worker, which draws facts from them as of any turn that waits."""
+"""Notes of imported turns for the worker, which extracts from them as from any pending turn; and batches of imports."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from react_mem.memory.work.items import Work, put_work
 
 _MAX_NOTE = 600
 _CONTEXT = 2
-"""Characters of a note, and messages before a turn that are read with it, as of any turn that waits."""
+"""Characters of a note, and messages of context before a turn, as of any pending turn."""
 
 
 def turns_to_read(user_id: str, agent_id: str, messages: Sequence[Message]) -> list[Change]:
-    """Return the writes by which the turns of messages are noted, and are read by the worker of an agent.
+    """Return the writes that note turns for extraction by the worker of an agent.
 
     Args:
         user_id: The owner.
-        agent_id: The agent that is to draw facts from them.
-        messages: The messages, of any conversations; a turn begins with each of the user's.
+        agent_id: The agent that is to extract facts.
+        messages: The messages, of any conversations; a turn begins with each message of the user.
     """
     sessions: dict[str, list[Message]] = {}
     for message in messages:
@@ -55,30 +55,30 @@ def _note(agent_id: str, said: Sequence[Message], start: int, end: int) -> Pendi
 # Portions of what is brought in: as much as one transaction takes, by number and by size.
 
 Told = Callable[[int, int | None], None]
-"""Is told how many entries are done, and of how many."""
+"""Progress callback: called with the entries done and their total, None where unknown."""
 
 BATCH = 200
 """Entries of one transaction, at most."""
 
 MAX_PORTION = 50_000
-"""Characters of one transaction, which hold the event loop for some 15 ms."""
+"""Characters of one transaction, which block the event loop for some 15 ms."""
 
 Part = TypeVar("Part")
 
 
 def nobody_listens(_done: int, _total: int | None) -> None:
-    """Tell nobody."""
+    """Ignore the progress."""
 
 
 def portions(
     parts: Iterable[Part], size: Callable[[Part], int], same: Callable[[Part], Hashable] | None = None
 ) -> Iterator[list[Part]]:
-    """Yield some parts at a time, in their order; one that is larger than a portion is a portion by itself.
+    """Yield batches of parts in order; a part above the limit is a batch of its own.
 
     Args:
         parts: The parts.
-        size: How many characters one has.
-        same: What no two of a portion have in common; without, they may have anything.
+        size: Returns the characters of a part.
+        same: Returns a key that no two parts of a batch may share; None for no such limit.
 
     >>> [*portions(["a" * 30_000, "b" * 30_000, "c"], len)] == [["a" * 30_000], ["b" * 30_000, "c"]]
     True
