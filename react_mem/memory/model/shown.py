@@ -1,4 +1,4 @@
-"""Memories as their owner is shown them: by a page, a client, a tool. One form for everybody who shows any."""
+"""View models of memories for their owner: the one form for pages, clients and tools."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import with_zone
 
 SHOWN_CHARS = 4_000
-"""Characters of a memory that a list shows; it is shown whole by itself."""
+"""Characters of a memory in a list; a single memory is shown whole."""
 
 _TITLE_CHARS = 200
 
 
 def fingerprint(value: Mapping[str, Any]) -> str:
-    """Return what changes with every change of a record: a hash of what it holds.
+    """Return a hash of a record's content, which changes with every change of it.
 
     >>> fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
     True
@@ -69,13 +69,13 @@ class MemoryItem(BaseModel):
         updated_at: datetime | None = None,
         most: int | None = SHOWN_CHARS,
     ) -> Self:
-        """Return a record as it is shown at a time.
+        """Return the view of a record at a time.
 
         Args:
-            scope: Where it is kept.
+            scope: Its scope.
             id_: Its id.
             value: The record, as JSON.
-            at: Now: a fact whose last day has passed by then is not current.
+            at: The present: a fact with a last day before it is not current.
             updated_at: When it was last written.
             most: Characters of its text; None for all.
         """
