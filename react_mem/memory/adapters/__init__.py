@@ -1,6 +1,6 @@
-"""Memory as middleware of LangChain's agents, and searched in a vector store of LangChain's.
+"""Memory as middleware of LangChain's agents, and its search in a vector store of LangChain's.
 
-Each is imported when it is first used, so that one does not need what another one does.
+Each is imported when it is first used, so that none needs the packages of another.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The search index of a namespace in any LangChain `VectorStore`: what goes in, what is asked, what is believed.
+"""Search index of a namespace in any LangChain `VectorStore`: entries, queries and checks.
 
-A vector store is somebody else's: it may return less than it was asked for, what belongs to others, or what has long
-changed. So every search is bounded to one namespace by a filter in the vector store's own dialect, goes on until there
-is enough, and returns hits, not items: whoever asked loads the items and checks each hit against what it finds.
+An external vector store may return fewer hits than asked for, other users' hits or outdated ones. So every search is
+bounded to one namespace by a filter in the vector store's own dialect, goes on until there is enough, and returns hits,
+not items: the caller loads the items and checks each hit against its item.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class Dialect:
     """Query dialect of one kind of vector store.
 
     Args:
-        where: From the label of a namespace to the keyword arguments that bound a search to the documents whose
-            metadata field `namespace` holds it. A filter that is applied after the search is no such bound.
-        similarity: From the vector store's score to one that is higher for what is nearer; by default what it says
-            itself is the relevance.
+        where: From the label of a namespace to the keyword arguments that bound a search to the documents with this
+            value in their metadata field `namespace`. A filter that is applied after the search is no such bound.
+        similarity: From the vector store's score to one that is higher for nearer hits; by default its own relevance
+            function.
         most: Documents that it returns at once, at most.
-        in_threads: Whether its sync methods are called, in threads, because its async ones cannot be relied on.
+        in_threads: Whether its sync methods are called, in threads, because its async ones are unreliable.
         added_with: From the vector store to the keyword arguments by which entries are added to it.
-        says_empty: Whether an error of a search says that there is nothing in it yet.
+        says_empty: Whether an error of a search means that the index is still empty.
     """
 
     where: Callable[[str], dict[str, Any]]
@@ -77,21 +77,21 @@ DIALECTS: dict[str, Dialect] = {
         says_empty=lambda error: getattr(error, "error", "") == "index_not_found_exception",
     ),
 }
-"""Vector stores by the name of their class, or of one that it is derived from."""
+"""Vector stores by the name of their class, or of a base class."""
 
 EQUALITY = Dialect(lambda label: {"filter": {"namespace": label}})
-"""Dialect that most other vector stores understand, such as Chroma, PGVector and Pinecone."""
+"""Dialect of most other vector stores, such as Chroma, PGVector and Pinecone."""
 
 
 @dataclass(frozen=True)
 class VectorEntry:
-    """An item as the index is to have it.
+    """Item to index.
 
     Args:
         namespace: Its namespace.
         key: Its key.
-        value: What it holds; None where it is gone.
-        fields: The paths of what is searchable; none where it is not to be found.
+        value: Its value; None where it is gone.
+        fields: The paths of its searchable texts; empty for an item that is not to be found.
     """
 
     namespace: Namespace
@@ -119,7 +119,7 @@ class VectorHit:
     score: float
 
     def is_of(self, value: Mapping[str, Any]) -> bool:
-        """Return whether an item still says what was found."""
+        """Return true if an item still has the text of the hit."""
         return self.text in _pieces(value, self.field)
 
 
@@ -128,7 +128,7 @@ class VectorIndex:
 
     Args:
         vectors: The vector store; it embeds.
-        dialect: How it is asked; by default what is known of its class.
+        dialect: Its dialect; by default by its class.
     """
 
     def __init__(self, vectors: VectorStore, dialect: Dialect | None = None) -> None:
@@ -138,15 +138,10 @@ class VectorIndex:
         self._tells_what_it_has = True
 
     async def replace(self, entries: Sequence[VectorEntry]) -> None:
-        """Have the vector store hold what these items say, and nothing that they said before.
-
-        Doing it again, or after having been cut short, comes to the same.
-
-        Args:
-            entries: The items, each once.
+        """Replace the entries of these items, each given once, in the vector store. Idempotent.
 
         Raises:
-            RuntimeError: If the vector store says that it could not; what it raises itself is passed on.
+            RuntimeError: If the vector store reports a failure; its own exceptions are passed on.
         """
         wanted = {id_: document for entry in entries for id_, document in _documents(entry)}
         ids = [_id(entry.namespace, entry.key, number) for entry in entries for number in range(MAX_CHUNKS)]
@@ -167,13 +162,13 @@ class VectorIndex:
             await self._call("add_documents", documents, ids=new, **self._dialect.added_with(self._vectors))
 
     async def _call(self, method: str, *given: Any, **named: Any) -> Any:
-        """Call a method of the vector store, by its async form where that can be relied on."""
+        """Call a method of the vector store, in its async form unless that is unreliable."""
         if self._dialect.in_threads:
             return await asyncio.to_thread(getattr(self._vectors, method), *given, **named)
         return await getattr(self._vectors, f"a{method}")(*given, **named)
 
     async def _present(self, ids: Sequence[str]) -> dict[str, Document | None]:
-        """Return what the vector store has of these, or may have."""
+        """Return the ids that the vector store has, or may have, with their documents where it tells them."""
         if self._tells_what_it_has:
             try:
                 return {str(found.id): found for found in await self._vectors.aget_by_ids(ids)}
@@ -182,12 +177,11 @@ class VectorIndex:
         return dict.fromkeys(ids)
 
     async def search(self, namespace: Namespace, query: str, first: int) -> AsyncIterator[list[VectorHit]]:
-        """Yield what is found in a namespace, the nearest first, a page at a time, for as long as there is more.
+        """Yield the hits in a namespace, the nearest first, a page at a time, for as long as there is more.
 
         Args:
-            namespace: The namespace itself; what lies below it is not searched.
-            query: The text to look for.
-            first: How many hits to begin with; each page asks for twice as many.
+            namespace: The namespace itself; those below it are not searched.
+            first: Hits of the first page; each page asks for twice as many.
         """
         label = _label(namespace)
         where = self._dialect.where(label)
@@ -249,7 +243,7 @@ def _same(wanted: Document, present: Document) -> bool:
 
 
 def _label(namespace: Namespace) -> str:
-    """Return what stands for a namespace in a filter: nothing in it needs to be quoted, and it names no user."""
+    """Return the filter label of a namespace: it needs no quoting, and names no user."""
     return hashlib.sha256(".".join(namespace).encode()).hexdigest()
 
 

@@ -1,6 +1,6 @@
-"""Notes on what a vector store is still to follow: written with each item, gone once the vector store has it.
+"""Notes of items that a vector store has yet to index: written with each item, deleted once it is indexed.
 
-A crash or an outage in between leaves the note, and whoever searches or writes next catches up.
+A crash or an outage in between leaves the note, and the next search or write catches up.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from react_mem.memory.adapters.vector_index import Namespace, VectorEntry, Vecto
 from react_mem.memory.llm.causes import cause_of
 
 NOTES = "vector_index"
-"""Namespace of the notes on items still to be indexed; below it stands the item's namespace."""
+"""Namespace of the notes; the item's namespace follows."""
 
 KNOWN = "vector_index_known"
 """Namespace of the marks of vector stores that have been backfilled."""
@@ -35,17 +35,17 @@ Place = tuple[Namespace, str]
 
 
 def is_note(namespace: Namespace) -> bool:
-    """Return whether a namespace holds nothing but what is only there for the vector store."""
+    """Return true if a namespace belongs to the vector store's bookkeeping."""
     return namespace[:1] in ((NOTES,), (KNOWN,))
 
 
 class VectorNotes:
-    """Notes on what a vector store is still to index.
+    """Notes of items that a vector store has yet to index.
 
     Args:
-        inner: Keeps the records, and the notes on them.
+        inner: The store of the records and the notes.
         index: The vector store.
-        covers: Returns whether the items of a namespace are searched in it.
+        covers: Returns true if a namespace is searched in the vector store.
     """
 
     def __init__(self, inner: BaseStore, index: VectorIndex, covers: Callable[[Namespace], bool]) -> None:
@@ -54,7 +54,7 @@ class VectorNotes:
         self._covers = covers
 
     def noted(self, puts: Sequence[PutOp]) -> dict[Place, PutOp]:
-        """Return a note for each item that the vector store is to follow; of an item that is put twice, the last."""
+        """Return a note for each item to index; of an item that is put twice, the last."""
         noted: dict[Place, PutOp] = {}
         for put in puts:
             if self._covers(put.namespace):
@@ -65,7 +65,7 @@ class VectorNotes:
         return noted
 
     async def follow(self, noted: Mapping[Place, PutOp]) -> dict[Place, str]:
-        """Have the vector store follow; return what it could not, which stays noted, with the cause."""
+        """Index noted items, and return the failed ones, still noted, with the cause."""
         notes = {place: dict(note.value or {}) for place, note in noted.items()}
         if not notes:
             return {}
@@ -87,7 +87,7 @@ class VectorNotes:
         return dict.fromkeys(left, "it changes all the time")
 
     async def settle(self, fields: Mapping[Place, Sequence[str]]) -> set[Place]:
-        """Index items as the inner store has them, until they are as they were indexed; return those that are not."""
+        """Index items until the store has the indexed values, and return the places that keep changing."""
         left = dict(fields)
         for _ in range(_TRIES):
             before = await self._values(left)
@@ -108,7 +108,7 @@ class VectorNotes:
         return {place: item.value if item else None for place, item in zip(wanted, items, strict=True)}
 
     async def catch_up(self, prefix: Namespace) -> dict[Place, str]:
-        """Have the vector store follow what is noted below a prefix; return what it could not, with the cause."""
+        """Index the noted items below a prefix, and return the failed ones with the cause."""
         left: dict[Place, str] = {}
         waiting = await self._inner.asearch(prefix, limit=WHOLE, refresh_ttl=False)
         for start in range(0, len(waiting), PAGE):

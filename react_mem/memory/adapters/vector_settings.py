@@ -1,4 +1,4 @@
-"""Settings of the vector store in which memory is searched."""
+"""Settings of a vector store for searching memory."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ log = logging.getLogger(__name__)
 
 
 class VectorIndexSettings(BaseModel, extra="forbid", frozen=True):
-    """Vector store in which memory is searched; a text alone is its `factory`.
+    """Vector store for searching memory; a text alone is its `factory`.
 
         {"factory": "langchain_milvus:Milvus", "options": {"connection_args": {"uri": "./milvus.db"}}}
 
     Args:
-        factory: The path `package.module:attribute` of what makes it: its class, or a function of your own, async or
-            not, that takes the embedding model and returns it.
-        options: What is handed to it, beside the embedding model.
+        factory: The path `package.module:attribute` of its class, or of a function of your own, async or not, that
+            takes the embedding model and returns it.
+        options: Further arguments of the factory.
         scopes: The scopes of memory that are searched in it.
     """
 
@@ -45,10 +45,7 @@ class VectorIndexSettings(BaseModel, extra="forbid", frozen=True):
         return {"factory": given} if isinstance(given, str) else given
 
     async def open(self, embeddings: Embeddings) -> VectorStore:
-        """Make the vector store.
-
-        Args:
-            embeddings: The embedding model.
+        """Make the vector store with an embedding model.
 
         Raises:
             ValueError: If there is no such factory, or it makes something else; the message names the fix.
@@ -89,13 +86,13 @@ class VectorIndexSettings(BaseModel, extra="forbid", frozen=True):
 async def open_vector_index(
     store: BaseStore, settings: VectorIndexSettings | Mapping[str, Any] | str, embeddings: Embeddings
 ) -> VectorIndexedStore:
-    """Return a store that searches in the vector store that settings name, and has caught up with it.
+    """Return a store that searches in the vector store of the settings, after indexing is up to date.
 
-    A vector store that is new to the store is given everything that the store holds already.
+    A vector store that is new to the store is backfilled with everything in the store.
 
     Args:
-        store: Keeps the records.
-        settings: Which vector store; a text is the path of its factory.
+        store: The store of the records.
+        settings: The settings; a text is the path of the factory.
         embeddings: The embedding model.
 
     Raises:

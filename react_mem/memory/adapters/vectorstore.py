@@ -1,16 +1,16 @@
-"""Memory searched in any LangChain `VectorStore`, such as Milvus or OpenSearch, while its records stay in the store.
+"""Memory searched in any LangChain `VectorStore`, such as Milvus or OpenSearch; its records stay in the store.
 
-`VectorIndexedStore` is a LangGraph store around another one. The inner store keeps every record and is what is
-believed; of the scopes that are handed over, the vector store has the vectors:
+`VectorIndexedStore` is a LangGraph store around another one. The inner store keeps every record and is authoritative;
+the vector store has the vectors of some scopes:
 
-- A write goes to the inner store, in one batch with a note that the vector store is still to follow; then the vector
-  store follows, and the note goes. A crash or an outage in between leaves the note, and the next search or write of the
-  owner, or the next start, catches up. So nothing is lost, and what is deleted does not stay behind.
-- A search asks the vector store, bounded to the owner's namespace, and goes on until there is enough. What it finds
-  counts only if the record is there and still says it.
+- A write goes to the inner store, in one batch with a note that the item is to be indexed; then the vector store
+  indexes it, and the note goes. A crash or an outage in between leaves the note, and the next search or write of the
+  owner, or the next start, catches up. So nothing is lost, and no deleted item stays behind.
+- A search asks the vector store, bounded to the owner's namespace, and goes on until there is enough. A hit counts only
+  if the record is there and still has its text.
 
-A vector store compares vectors: words, neighbours and times, by which `MemoryStore` finds too, do not count in the
-scopes that it has. The others are searched by the inner store as before.
+A vector store compares vectors: words, neighbours and times, which `MemoryStore` searches too, do not count in these
+scopes. The inner store searches the others as before.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ SEARCHED: frozenset[MemoryScope] = frozenset({MemoryScope.SEMANTIC})
 """Scopes indexed by default: facts and documents."""
 
 _SPARE = 4
-"""Oversampling factor of the first search: facts of the past are among its hits, and are filtered out."""
+"""Oversampling factor of the first search: its hits include former facts, which are filtered out."""
 
 log = logging.getLogger(__name__)
 
 
 class VectorIndexedStore(BaseStore):
-    """A store whose search is a vector store's: make one by `with_vector_index`.
+    """Store with its search in a vector store: make one by `with_vector_index`.
 
     Args:
-        inner: Keeps the records.
+        inner: The store of the records.
         index: The vector store.
         scopes: The scopes of memory that are searched in it; None for everything in the store.
     """
@@ -82,19 +82,12 @@ class VectorIndexedStore(BaseStore):
     # LangGraph's interface
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations together, from code that is not async; see `memory.adapters.blocking`."""
+        """Run operations together, from sync code; see `memory.adapters.blocking`."""
         wanted = list(ops)
         return run_blocking(lambda: self.abatch(wanted), self)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations together: the reads see what was there before the writes, which the inner store batches.
-
-        Args:
-            ops: The operations.
-
-        Returns:
-            Their results, in order.
-        """
+        """Run operations together, and return their results in order; the reads see the state before the writes."""
         batch = list(ops)
         results: list[Result] = [None] * len(batch)
         ours = [place for place, op in enumerate(batch) if isinstance(op, SearchOp) and self._searches(op)]
@@ -114,7 +107,7 @@ class VectorIndexedStore(BaseStore):
         return results
 
     async def arecall(self, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
-        """Run reads and recalls: what the vector store has is recalled from it, the rest as the inner store does."""
+        """Run reads and recalls, each in the vector store or in the inner store."""
         rest = [op for op in ops if not (isinstance(op, RecallOp) and self.covers(op.namespace))]
         ours = [op for op in ops if isinstance(op, RecallOp) and self.covers(op.namespace)]
         answers, recalled = await asyncio.gather(
@@ -128,25 +121,17 @@ class VectorIndexedStore(BaseStore):
     # Keeping up
 
     def covers(self, namespace: Namespace) -> bool:
-        """Return whether the items of a namespace are searched in the vector store."""
+        """Return true if a namespace is searched in the vector store."""
         if self.scopes is None:
             return not is_note(namespace)
         return len(namespace) == 3 and namespace[0] == ROOT and namespace[2] in self.scopes
 
     async def repair(self) -> int:
-        """Have the vector store follow what a crash or an outage left, of all owners.
-
-        Returns:
-            How many items still wait; the log says why.
-        """
+        """Index items that a crash or an outage left; return the number still waiting, with the causes in the log."""
         return len(await self._notes.catch_up((NOTES,)))
 
     async def reindex(self) -> int:
-        """Index everything that the inner store has of the scopes: where the vector store is new, or its model is.
-
-        Returns:
-            How many items were indexed.
-        """
+        """Index everything in the scopes, for a new vector store or embedding model; return the number of items."""
         done = 0
         for namespace in await self._namespaces((ROOT,) if self.scopes is not None else ()):
             async for page in read_all(self.inner, namespace, page=PAGE):
@@ -157,23 +142,16 @@ class VectorIndexedStore(BaseStore):
         return done
 
     async def amake_up_vectors(self, namespace: Namespace = ()) -> int:
-        """Make the vectors that the inner store lacks, and have the vector store follow what waits for it.
-
-        Args:
-            namespace: Of which namespace, and of those below it; by default of all.
-
-        Returns:
-            How many the inner store has made.
-        """
+        """Make the missing vectors of the inner store and index noted items below a namespace; return their number."""
         await self._notes.catch_up((NOTES, *namespace))
         return await self.inner.amake_up_vectors(namespace) if isinstance(self.inner, MakesUpVectors) else 0
 
     async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
-        """Return the keys of a namespace's items that the inner store's index holds nothing of, in order.
+        """Return the keys of a namespace's items without an entry in the inner store's index, in order.
 
         Args:
-            namespace: The namespace itself. Of one that the vector store has there are none: what it lacks is noted.
-            kind: What the items' `kind` is.
+            namespace: The namespace itself. One in the vector store has none: its missing items are noted.
+            kind: The value of the items' `kind`.
             after: The key behind which to begin.
             limit: Keys at most.
         """
@@ -194,11 +172,11 @@ class VectorIndexedStore(BaseStore):
         return await self.inner.aconversations(namespace, behind, limit)
 
     async def arevision(self, owner: str) -> str | None:
-        """Return what changes with every write of an owner, as the inner store counts."""
+        """Return the inner store's revision of an owner, which changes with every write."""
         return await self.inner.arevision(owner) if isinstance(self.inner, ListedStore) else None
 
     def _searches(self, op: SearchOp) -> bool:
-        """Return whether a search concerns what the vector store has: in the namespace, or in one below it."""
+        """Return true if a search covers a namespace in the vector store."""
         prefix = op.namespace_prefix
         wide = self.scopes is None or (len(prefix) < 3 and prefix[:1] in ((), (ROOT,)))
         return bool(op.query) and (wide or self.covers(prefix))
@@ -206,7 +184,7 @@ class VectorIndexedStore(BaseStore):
     # Searching
 
     async def _search(self, op: SearchOp) -> list[SearchItem]:
-        """Search a namespace and those below it: each by whoever has it."""
+        """Search a namespace and those below it, each in its own index."""
         wanted = op.offset + op.limit
         if self.scopes is not None and self.covers(op.namespace_prefix):
             # a scope's namespace has none below it
@@ -254,7 +232,7 @@ class VectorIndexedStore(BaseStore):
         conditions: Mapping[str, Any] | None,
         without: Sequence[str],
     ) -> tuple[list[tuple[SearchItem, VectorHit]], str]:
-        """Return the items of a namespace nearest to a text with what was found of each, and what they may lack."""
+        """Return the items of a namespace nearest to a text, each with its hit, and a note on missing ones."""
         late = await self._notes.catch_up((NOTES, *namespace))
         found, stale = await self._verified(namespace, query, limit, conditions, without)
         if stale:
@@ -272,7 +250,7 @@ class VectorIndexedStore(BaseStore):
         conditions: Mapping[str, Any] | None,
         without: Sequence[str],
     ) -> tuple[list[tuple[SearchItem, VectorHit]], dict[Place, Sequence[str]]]:
-        """Return what is found and true, and what the vector store has wrong."""
+        """Return the verified hits, and the outdated entries of the vector store."""
         found: dict[str, tuple[SearchItem, VectorHit]] = {}
         stale: dict[Place, Sequence[str]] = {}
         items: dict[str, Item | None] = {}
@@ -299,10 +277,10 @@ class VectorIndexedStore(BaseStore):
 
 
 class GuardedVectorIndexedStore(VectorIndexedStore):
-    """One whose inner store can write a batch only if an item has not changed."""
+    """Such a store around an inner store with conditional batches."""
 
     async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
-        """Write the batch and return True, or write nothing and return False where the guard does not hold."""
+        """Write the batch and return true, or write nothing and return false where the guard does not hold."""
         puts = [op for op in ops if isinstance(op, PutOp)]
         noted = self._notes.noted(puts)
         inner = cast("GuardedStore", self.inner)
@@ -334,7 +312,7 @@ def with_vector_index(
 
 
 def _without_notes(op: Op, answer: Result) -> Result:
-    """Return the answer of the inner store without what is only there for the vector store."""
+    """Return the inner store's answer without the vector store's bookkeeping."""
     if isinstance(op, ListNamespacesOp):
         return [name for name in cast("list[Namespace]", answer) if not is_note(name)]
     if isinstance(op, SearchOp):
@@ -343,5 +321,5 @@ def _without_notes(op: Op, answer: Result) -> Result:
 
 
 def _plain(puts: Sequence[PutOp], covered: Any) -> list[PutOp]:
-    """Return the writes for the inner store, which indexes nothing of what the vector store has."""
+    """Return the writes for the inner store, without an index where the vector store has one."""
     return [put._replace(index=False) if covered(put.namespace) else put for put in puts]

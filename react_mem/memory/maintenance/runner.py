@@ -1,4 +1,4 @@
-"""Doing one item of work: drawing from turns, concluding a conversation, reflecting on many turns."""
+"""Execution of one work item: extraction, the conclusion of a conversation, reflection, erasure."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Outcome:
 
     Args:
         due_at: When it is due again; None if it is done.
-        problem: Why it is to be tried again after a while, and not before `due_at`, in words that quote nobody; empty
-            where it is not.
+        problem: Why it is to be tried again after a delay, and not before `due_at`, in words that quote nobody; empty
+            for no problem.
     """
 
     due_at: datetime | None = None
@@ -42,12 +42,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class AgentRunner:
-    """Does the work of one agent, with its models and under its policy.
+    """Runner of one agent's work, with its models and policy.
 
     Args:
         turns: Makes the turns of an owner in a conversation.
-        reflecting: What the agent reflects with.
-        retention: How long the agent keeps what it has noted.
+        reflecting: The models and tools of its reflection.
+        retention: Its retention settings.
     """
 
     turns: Callable[[BaseStore, Identity], Turns]
@@ -55,16 +55,7 @@ class AgentRunner:
     retention: RetentionSettings = field(default_factory=RetentionSettings)
 
     async def run(self, store: BaseStore, user_id: str, work: Work) -> Outcome:
-        """Do an item of work.
-
-        Args:
-            store: The store.
-            user_id: The owner.
-            work: The item.
-
-        Returns:
-            Whether it is due again.
-        """
+        """Do a work item of an owner."""
         turns = self.turns(store, Identity(user_id, work.session))
         if work.kind == "extract":
             done = await turns.extract()
@@ -99,20 +90,20 @@ class AgentRunner:
 
 
 class Runners(Protocol):
-    """The agents whose work a process can do."""
+    """Agents with work that a process can do."""
 
     def names(self) -> Sequence[str]:
-        """Return their names. The work of others is left to the processes that know them."""
+        """Return their names. The work of others is left to the processes that have them."""
 
     async def retention(self, agent: str) -> RetentionSettings:
-        """Return how long an agent keeps what it has noted."""
+        """Return an agent's retention settings."""
 
     async def get(self, agent: str) -> AgentRunner | None:
-        """Return what does the work of an agent; None where it has none, as one that does not remember."""
+        """Return the runner of an agent; None for one without memory."""
 
 
 async def _next_turn(turns: Turns) -> datetime | None:
-    """Return when the next turn of a conversation may be drawn from; None if none waits."""
+    """Return when the next pending turn of a conversation may be extracted; None if there is none."""
     waiting = [PendingTurn.from_value(value) for value in await turns.memory.pending(turns.user_id)]
     at = now()
     times = [

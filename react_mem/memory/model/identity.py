@@ -175,7 +175,7 @@ def identify(runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
 
 
 def named(user_id: object) -> str:
-    r"""Return a user's id unchanged as text; empty where it is None or has no visible character.
+    """Return a user's id unchanged as text; empty where it is None or has no visible character.
 
     >>> named(" ann "), named("  "), named("\\u200b"), named(None), named(7)
     (' ann ', '', '', '', '7')
@@ -186,7 +186,7 @@ def named(user_id: object) -> str:
 
 
 def unfit(user_id: str) -> str:
-    r"""Return the reason why an id cannot own memories, without repeating it; empty where it can.
+    """Return the reason why an id cannot own memories, without repeating it; empty where it can.
 
     >>> unfit("ann@example.com"), unfit("   ")
     ('', 'it is empty: nothing of it can be seen')

@@ -209,7 +209,7 @@ class BoundedLoader(yaml.SafeLoader):
 
 
 def read_yaml(text: str, loader: type[BoundedLoader] = BoundedLoader) -> Any:
-    r"""Return the plain values of a YAML text.
+    """Return the plain values of a YAML text.
 
     Args:
         text: The text.

@@ -22,7 +22,7 @@ _ID_SPACE = uuid.UUID("6f1f3c0a-5d0e-5a57-9f0c-6d1b6f9f7b11")
 
 
 def record_id(*parts: str) -> str:
-    r"""Return the id of the record that these parts identify, the same on every machine.
+    """Return the id of the record that these parts identify, the same on every machine.
 
     >>> record_id("fact", "user", "likes", "tea") == record_id("fact", "user", "likes", "tea")
     True

@@ -1,6 +1,6 @@
-"""Records as an integration reads and writes them: their kinds, changes in one transaction, room, holds and audit.
+"""Records for integrations: their kinds, changes in one transaction, quotas, holds and audit.
 
-What a record is stands in `react_mem.memory`; an application of your own needs no more than that.
+The record classes are in `react_mem.memory`; an application of your own needs no more than that.
 """
 
 from __future__ import annotations
