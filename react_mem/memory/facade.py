@@ -330,7 +330,7 @@ class MemoryFacade:
             ValueError: If no conversation is named.
         """
         receipt = await erasure.delete_session(self.store, self.checkpointer, user_id, session_id, proof=proof)
-        self._note(user_id, AuditAction.ERASE, _numbers(receipt))
+        self._note(user_id, AuditAction.ERASE, receipt.counts)
         return receipt
 
     async def forget_user(self, user_id: str, *, proof: bool = False) -> ErasedSessions:
@@ -345,7 +345,7 @@ class MemoryFacade:
             says what was removed, and what was found of it afterwards.
         """
         erased = await erasure.forget_user(self.store, self.checkpointer, user_id, proof=proof)
-        self._note(user_id, AuditAction.ERASE, {ALL: 1, **_numbers(erased.receipt)})
+        self._note(user_id, AuditAction.ERASE, {ALL: 1, **erased.receipt.counts})
         return erased
 
     async def signed(self, user_id: str, receipt: Receipt) -> SignedReceipt:
@@ -428,7 +428,7 @@ class MemoryFacade:
             MemoryChanged: If one is not like that any more: nothing is removed.
         """
         receipt = await forgetting.forget(self.store, user_id, ids=ids, revision=revision)
-        self._note(user_id, AuditAction.FORGET, _numbers(receipt))
+        self._note(user_id, AuditAction.FORGET, receipt.counts)
         return receipt
 
     async def forget_said(self, user_id: str, what: str) -> forgetting.Forgotten:
@@ -442,7 +442,7 @@ class MemoryFacade:
             What became of it, or what may be meant where that is not clear.
         """
         done = await forgetting.forget_said(self.store, user_id, what)
-        self._note(user_id, AuditAction.FORGET, _numbers(done.receipt))
+        self._note(user_id, AuditAction.FORGET, done.receipt.counts)
         return done
 
     async def hidden(self, user_id: str) -> list[HiddenMemory]:
@@ -768,11 +768,6 @@ class MemoryFacade:
         """Return the turns of a user from which nothing has been drawn yet, the oldest first."""
         found = await self.store.asearch(PENDING.namespace(user_id), limit=WHOLE, refresh_ttl=False)
         return sorted((item.value for item in found), key=lambda value: str(value["created_at"]))
-
-
-def _numbers(receipt: Receipt) -> dict[str, int]:
-    """Return how many records are gone, by kind."""
-    return {kind: len(ids) for kind, ids in receipt.removed.items()}
 
 
 def _store_of(scope: MemoryScope, given: ScopeStore | BaseStore) -> BaseStore:

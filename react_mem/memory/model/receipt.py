@@ -62,6 +62,11 @@ class Receipt(BaseModel, extra="forbid", frozen=True):
     checks: tuple[Check, ...] = ()
 
     @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of removed records, by kind."""
+        return {kind: len(ids) for kind, ids in self.removed.items()}
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """Remaining records and failed checks, in words; empty where everything is gone as far as anybody looks."""
         return tuple(

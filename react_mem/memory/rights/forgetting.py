@@ -171,7 +171,7 @@ async def _forget(
                 store, user_id, lambda past: {_at(one): None for one in past if done.says(one)}
             )
         elif done.gone or done.receipt.rewritten:
-            changes += await hiding(store, user_id, hides, wished.ids, items, changes, done.receipt)
+            changes += await hiding(store, user_id, hides, wished.ids, changes, done.receipt)
         return (done, unclear), [*changes, *([PutOp(*noted, None)] if note else [])]
 
     done, unclear = await transact(store, user_id, step)

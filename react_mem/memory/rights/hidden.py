@@ -6,7 +6,7 @@ values. Undoing writes these back; erasing deletes the note.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,14 +16,14 @@ from pydantic import BaseModel, Field
 
 from react_mem.errors import LegalHoldError, NotThere
 from react_mem.memory.model.kinds import CHAIN, FACT, kind_of
-from react_mem.memory.model.namespaces import ABANDONED, META, Namespace, meta_namespace, owner_of
+from react_mem.memory.model.namespaces import ABANDONED, META, Namespace, meta_namespace
 from react_mem.memory.model.receipt import Change, Check, Receipt
 from react_mem.memory.model.records import BELIEVED, Fact, now, record_id
 from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.rights.receipts import check, read_again
 from react_mem.memory.store.attachments import HIDDEN, hidden_notes, unattached
-from react_mem.memory.store.audit import audit_log
 from react_mem.memory.store.audit.audit_entries import AuditAction
+from react_mem.memory.store.audit.audit_log import note_action
 from react_mem.memory.store.owned import everything, set_aside
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import Work, put_work
@@ -57,44 +57,33 @@ class Hiding:
 
 
 async def hiding(
-    store: BaseStore,
-    user_id: str,
-    how: Hiding,
-    ids: Sequence[str],
-    items: Sequence[Item],
-    changes: Sequence[Change],
-    receipt: Receipt,
+    store: BaseStore, user_id: str, how: Hiding, ids: Sequence[str], changes: Sequence[Change], receipt: Receipt
 ) -> list[Change]:
     """Return the note and the work item that make a forgetting reversible until a worker completes it.
 
     Args:
         how: The source of the wish.
         ids: The facts to forget.
-        items: All records of the owner, as they are.
         changes: The writes of the forgetting.
         receipt: The removed and rewritten records.
     """
     after = {(change.namespace, change.key): change.value for change in changes}
-    known = {(item.namespace, item.key): item.value for item in items}
-    beside = [place for place in after if place not in known]
-    found = await store.abatch([GetOp(*place, refresh_ttl=False) for place in beside]) if beside else []
-    known |= {place: item.value for place, item in zip(beside, found, strict=True) if isinstance(item, Item)}
-    records = [
-        {"in": list(place[0]), "key": place[1], "before": _believed(known.get(place), how), "after": value}
-        for place, value in after.items()
-    ]
+    before = await _values(store, after)
     at = now()
+    due = at + HIDDEN_FOR
     key = record_id(HIDDEN, at.isoformat(), *ids)
     value = {
         "kind": HIDDEN,
         "ids": list(ids),
-        "records": records,
+        "records": [
+            {"in": list(place[0]), "key": place[1], "before": _believed(before[place], how), "after": value}
+            for place, value in after.items()
+        ],
         "receipt": receipt.model_dump(mode="json"),
         "hidden_at": at.isoformat(),
-        "erase_at": (at + HIDDEN_FOR).isoformat(),
+        "erase_at": due.isoformat(),
     }
-    due = int((at + HIDDEN_FOR).timestamp() * 1000)
-    work = Work(kind="erase", agent=how.agent, session=key, due_at=due)
+    work = Work(kind="erase", agent=how.agent, session=key, due_at=int(due.timestamp() * 1000))
     return [PutOp(meta_namespace(user_id), key, value, index=False), put_work(user_id, work)]
 
 
@@ -112,14 +101,13 @@ async def undo(store: BaseStore, user_id: str, id_: str) -> HiddenMemory:
 
     async def step() -> tuple[HiddenMemory, list[Change]]:
         note = await _note(store, user_id, id_)
-        records = note.value["records"]
-        found = await store.abatch([GetOp(*_place(one), refresh_ttl=False) for one in records]) if records else []
+        records = {_place(one): one for one in note.value["records"]}
         changes: list[Change] = [PutOp(note.namespace, note.key, None)]
-        for one, item in zip(records, found, strict=True):
-            current = item.value if isinstance(item, Item) else None
-            value = _merged(one["before"], one["after"], current)
+        for place, current in (await _values(store, records)).items():
+            value = _merged(records[place]["before"], records[place]["after"], current)
             if value != current:
-                changes.append(_put(_place(one), value))
+                looked_up = value is None or place[0][2] in (META, ABANDONED)
+                changes.append(PutOp(*place, value, index=False if looked_up else kind_of(value).index(value)))
         return _shown(note), changes
 
     return await transact(store, user_id, step)
@@ -133,22 +121,21 @@ async def erase(store: BaseStore, user_id: str, id_: str) -> Receipt:
         LegalHoldError: If something of it is under a legal hold: it stays hidden.
     """
 
-    async def step() -> tuple[Item, list[Change]]:
+    async def step() -> tuple[tuple[Item, set[str]], list[Change]]:
         note = await _note(store, user_id, id_)
         items = [*await everything(store, user_id), *await set_aside(store, user_id)]
         before = _items(note)
         gone: list[Change] = [PutOp(*_place(one), one["after"]) for one in note.value["records"]]
         HeldRecords(await holds_on(store, user_id), [*items, *before]).check(before, gone)
-        changes: list[Change] = [PutOp(note.namespace, note.key, None)]
-        now_there = {(item.namespace, item.key): item.value for item in items}
-        left = [PutOp(item.namespace, item.key, now_there.get((item.namespace, item.key))) for item in before]
-        return note, [*changes, *await unattached(store, user_id, [*items, *before], [*left, *changes])]
+        erased = PutOp(note.namespace, note.key, None)
+        there = {(item.namespace, item.key): item.value for item in items}
+        left = [PutOp(item.namespace, item.key, there.get((item.namespace, item.key))) for item in before]
+        attached = await unattached(store, user_id, [*items, *before], [*left, erased])
+        return (note, {item.key for item in items}), [erased, *attached]
 
-    note = await transact(store, user_id, step)
+    note, there = await transact(store, user_id, step)
     receipt = Receipt.model_validate(note.value["receipt"])
-    counts = {kind: len(ids) for kind, ids in receipt.removed.items()}
-    audit_log.note(store, owner_of(note.namespace), AuditAction.FORGET, counts)
-    there = {item.key for item in (*await everything(store, user_id), *await set_aside(store, user_id))}
+    note_action(store, user_id, AuditAction.FORGET, receipt.counts)
     # what the user has said again since is no remainder
     gone = {id_ for ids in receipt.removed.values() for id_ in ids} - there
 
@@ -194,7 +181,11 @@ async def hidden_without(
             continue
         records = [{**one, "before": after.get(_place(one), one["before"])} for one in note.value["records"]]
         # a chain retells messages, and is made again of what is left of them
-        kept = [one for one in records if (one["before"] or _place(one) not in after) and not _is_chain(one)]
+        kept = [
+            one
+            for one in records
+            if (one["before"] or _place(one) not in after) and not CHAIN.matches(one["before"] or {})
+        ]
         value = {**note.value, "records": kept} if any(one["before"] for one in kept) else None
         changes.append(PutOp(note.namespace, note.key, value, index=False))
     return changes
@@ -208,8 +199,9 @@ async def _note(store: BaseStore, user_id: str, id_: str) -> Item:
 
 
 def _shown(note: Item) -> HiddenMemory:
-    at = {name: note.value[name] for name in ("hidden_at", "erase_at")}
-    return HiddenMemory.model_validate({"id": note.key, "texts": _texts(note), **at})
+    return HiddenMemory(
+        id=note.key, texts=_texts(note), hidden_at=note.value["hidden_at"], erase_at=note.value["erase_at"]
+    )
 
 
 def _texts(note: Item) -> list[str]:
@@ -224,17 +216,18 @@ def _items(note: Item) -> list[Item]:
     return [Item(value=one["before"], key=one["key"], namespace=_place(one)[0], **about) for one in records]
 
 
-def _is_chain(record: Mapping[str, Any]) -> bool:
-    return CHAIN.matches(record["before"] or {})
+async def _values(store: BaseStore, places: Iterable[_Place]) -> dict[_Place, dict[str, Any] | None]:
+    """Return the present values of places; None for empty ones."""
+    asked = [GetOp(*place, refresh_ttl=False) for place in places]
+    found = await store.abatch(asked) if asked else []
+    return {
+        (op.namespace, op.key): item.value if isinstance(item, Item) else None
+        for op, item in zip(asked, found, strict=True)
+    }
 
 
 def _place(record: Mapping[str, Any]) -> _Place:
     return tuple(record["in"]), record["key"]
-
-
-def _put(place: _Place, value: dict[str, Any] | None) -> Change:
-    looked_up = value is None or place[0][2] in (META, ABANDONED)
-    return PutOp(*place, value, index=False if looked_up or value is None else kind_of(value).index(value))
 
 
 def _believed(value: dict[str, Any] | None, how: Hiding) -> dict[str, Any] | None:

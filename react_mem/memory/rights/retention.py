@@ -19,7 +19,7 @@ from react_mem.memory.branches.tree import without_marks
 from react_mem.memory.merging.transcript import silenced
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE
-from react_mem.memory.model.namespaces import meta_namespace, owner_of, scope_namespace
+from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.receipt import Change, write
 from react_mem.memory.model.records import now, record_id
 from react_mem.memory.rights.aging import Aged, Policies, aged
@@ -28,7 +28,7 @@ from react_mem.memory.rights.forgotten import forgotten_changes, without_forgott
 from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.store.attachments import unattached
 from react_mem.memory.store.audit.audit_entries import AuditAction, AuditReason, acting, who_acts
-from react_mem.memory.store.audit.audit_log import note
+from react_mem.memory.store.audit.audit_log import note_action
 from react_mem.memory.store.owned import WHOLE, everything, set_aside
 from react_mem.memory.store.thread_owners import thread_marks
 from react_mem.memory.store.transactions import transact
@@ -121,7 +121,7 @@ async def retain(
     while True:
         with acting(actor, AuditReason.RETENTION):
             done = await transact(store, user_id, step)
-            note(store, owner_of(meta_namespace(user_id)), AuditAction.ERASE, {} if dry_run else done.removed)
+            note_action(store, user_id, AuditAction.ERASE, {} if dry_run else done.removed)
         # of what is held every look tells anew
         part = Retained(done.removed, done.rewritten, 0, 0, len(done.ended), 0)
         total += part
