@@ -13,7 +13,7 @@ from react_mem.memory.index.recall import RecallHit
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.merging.episodes import is_told_anew, unsourced
 from react_mem.memory.model.identity import OUTSIDE
-from react_mem.memory.model.interface import Doubt, MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin, lowest
@@ -58,7 +58,7 @@ async def others_of(
     return {**facts, **{item.key: item.value for item in found if item is not None}}
 
 
-def doubts_of(value: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> tuple[Doubt, ...]:
+def doubts_of(value: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> tuple[MemoryDoubt, ...]:
     """Return what a fact is in doubt about now; of what has been forgotten nothing is told.
 
     A fact that it needs speaks against it while that is over, any other one while that is believed: either may have
@@ -74,7 +74,7 @@ def doubts_of(value: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]])
         for id_ in _of(value)
         if id_ in others and bool(others[id_].get("current", True)) is (id_ not in needs)
     ]
-    return tuple(Doubt(id=id_, text=str(other["text"]), since=_since(value, other)) for id_, other in told)
+    return tuple(MemoryDoubt(id=id_, text=str(other["text"]), since=_since(value, other)) for id_, other in told)
 
 
 def _of(value: Mapping[str, Any]) -> Iterable[str]:

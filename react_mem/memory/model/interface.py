@@ -139,18 +139,12 @@ class Fragment(BaseModel):
     content: str
 
 
-class Doubt(BaseModel):
-    """Doubt about a fact.
+class MemoryDoubt(BaseModel):
+    """Doubt about a memory."""
 
-    Args:
-        id: The contradicting fact.
-        text: Its text.
-        since: The day, as YYYY-MM-DD.
-    """
-
-    id: str
+    id: str = Field(description="The memory that speaks against it.")
     text: str
-    since: str
+    since: str = Field(description="The day.")
 
 
 class SaidIn(BaseModel, frozen=True):
@@ -191,7 +185,7 @@ class MemoryResultItem(BaseModel):
     similarity: float | None = None
     arms: dict[Arm, float] = Field(default_factory=dict)
     fragments: tuple[Fragment, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[MemoryDoubt, ...] = ()
     said_in: tuple[SaidIn, ...] = ()
     linked: tuple[Fragment, ...] = ()
 

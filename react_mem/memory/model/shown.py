@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.interface import MemoryDoubt, MemoryScope
 from react_mem.memory.model.kinds import FACT, about_of, kind_of, origin_of, title_of
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import with_zone
@@ -150,14 +150,6 @@ class MemoryLink(BaseModel):
     )
     direction: Literal["out", "in", "both"] = Field(description="Whether the link leads to it or comes from it.")
     memory: MemoryItem
-
-
-class MemoryDoubt(BaseModel):
-    """Doubt about a memory."""
-
-    id: str = Field(description="The memory that speaks against it.")
-    text: str
-    since: str = Field(description="The day.")
 
 
 class MemoryUse(BaseModel):

@@ -20,14 +20,13 @@ from react_mem.memory.language.line_breaks import quotes
 from react_mem.memory.language.names import name_key
 from react_mem.memory.merging.doubts import doubts_of, others_of
 from react_mem.memory.model.identity import OUTSIDE
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.interface import MemoryDoubt, MemoryScope
 from react_mem.memory.model.kinds import CONCEPT, FACT, KINDS, MESSAGE
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.model.shown import (
     SHOWN_CHARS,
     MemoryDetail,
-    MemoryDoubt,
     MemoryItem,
     MemoryLink,
     MemoryPage,
@@ -391,7 +390,7 @@ async def _doubts(store: BaseStore, user_id: str, item: Item) -> list[MemoryDoub
     if not FACT.matches(item.value) or not item.value.get("doubts"):
         return []
     others = await others_of(store, user_id, {item.key: item.value})
-    return [MemoryDoubt(id=doubt.id, text=doubt.text, since=doubt.since) for doubt in doubts_of(item.value, others)]
+    return list(doubts_of(item.value, others))
 
 
 async def _used(store: BaseStore, user_id: str, id_: str) -> list[MemoryUse]:
