@@ -293,7 +293,7 @@ class Chat:
         assert agent.store is not None  # noqa: S101 - narrows for the type checker
         for held in (await MemoryFacade(agent.store).dialog.conversations(self._user_id))[:_SHOWN]:
             about = one_line(held.about, max(self._console.width - 26, 10))
-            self._console.print(Text(f"  {held.last[:16].replace('T', ' ')}  {held.id[:8]}  {about}", style="dim"))
+            self._console.print(Text(f"  {held.last:%Y-%m-%d %H:%M}  {held.id[:8]}  {about}", style="dim"))
 
     async def _show_memory(self, agent: Agent) -> None:
         assert agent.store is not None  # noqa: S101 - narrows for the type checker

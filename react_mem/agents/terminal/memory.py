@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import dataclasses
 import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -207,9 +206,11 @@ class _Command:
     async def threads(self, memory: MemoryFacade) -> int:
         """Show the conversations that were held."""
         held = await memory.dialog.conversations(self._user)
-        rows = [(one.last[:16].replace("T", " "), one.agent, str(one.messages), one.id, one.about) for one in held]
+        rows = [(f"{one.last:%Y-%m-%d %H:%M}", one.agent, str(one.messages), one.id, one.about) for one in held]
         return await self._table(
-            ("last said", "agent", "messages", "thread", "began with"), rows, [dataclasses.asdict(one) for one in held]
+            ("last said", "agent", "messages", "thread", "began with"),
+            rows,
+            [one.model_dump(mode="json") for one in held],
         )
 
     async def _named(self, memory: MemoryFacade) -> MemoryResultItem:

@@ -239,7 +239,7 @@ class ListedConversation(BaseModel):
     uri: str
     agent: str
     messages: int
-    last: str
+    last: datetime
     about: str
 
 

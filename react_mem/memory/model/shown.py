@@ -172,6 +172,18 @@ class MemoryDetail(BaseModel):
     used: list[MemoryUse] = Field(description="Answers in whose prompt it stood, among the latest; the latest first.")
 
 
+class HeldConversation(BaseModel):
+    """A conversation of which memory has something."""
+
+    id: str = Field(description="Its thread.")
+    agent: str
+    messages: int = Field(description="How many messages memory has of it.")
+    first: datetime = Field(description="When the first of them was said.")
+    last: datetime = Field(description="When something was last said in it.")
+    about: str = Field(description="What the user said first.")
+    summary: str = Field(description="What it came to, as last summed up; empty where nobody has.")
+
+
 def _time(told: Any) -> datetime | None:
     if not told:
         return None

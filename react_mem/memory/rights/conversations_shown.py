@@ -14,9 +14,9 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import now
-from react_mem.memory.model.shown import MemoryItem
+from react_mem.memory.model.shown import HeldConversation, MemoryItem
 from react_mem.memory.rights.showing import cursor_of, read_cursor
-from react_mem.memory.scopes.dialog import DialogMemoryStore, HeldThread
+from react_mem.memory.scopes.dialog import DialogMemoryStore
 from react_mem.memory.store.conversation_listing import ConversationPlace
 from react_mem.memory.store.stored_text import storable
 
@@ -27,18 +27,6 @@ _MAX_DEPTH = 12
 """Levels of summaries that can exist, with a margin."""
 
 _USER = "user"
-
-
-class HeldConversation(BaseModel):
-    """A conversation of which memory has something."""
-
-    id: str = Field(description="Its thread.")
-    agent: str
-    messages: int = Field(description="How many messages memory has of it.")
-    first: datetime = Field(description="When the first of them was said.")
-    last: datetime = Field(description="When something was last said in it.")
-    about: str = Field(description="What the user said first.")
-    summary: str = Field(description="What it came to, as last summed up; empty where nobody has.")
 
 
 class ConversationPage(BaseModel):
@@ -113,7 +101,7 @@ async def page_of_conversations(
     behind = ConversationPlace(*read_cursor(cursor, str, str)) if cursor else None
     shown, total, more = await DialogMemoryStore(store).page(user_id, behind, limit)
     return ConversationPage(
-        items=[_conversation(held) for _, held in shown],
+        items=[_shortened(held) for _, held in shown],
         next_cursor=cursor_of(*shown[-1][0]) if more else None,
         total=total,
     )
@@ -144,7 +132,7 @@ async def show_conversation(
     more = cursor_of(int(shown[-1]["turn"]), str(shown[-1]["id"])) if len(left) > limit else None
     page = MessagePage(items=[_message(value) for value in shown], next_cursor=more, total=len(messages))
     chain = [value for value in values if SUMMARY.matches(value) and value.get("chain")]
-    return ConversationDetail(conversation=_conversation(held), summaries=_trees(chain), messages=page)
+    return ConversationDetail(conversation=_shortened(held), summaries=_trees(chain), messages=page)
 
 
 async def explain_answer(store: BaseStore, user_id: str, session_id: str, message_id: str) -> AnswerSources | None:
@@ -208,16 +196,8 @@ def _message(value: Mapping[str, Any]) -> ShownMessage:
     )
 
 
-def _conversation(held: HeldThread) -> HeldConversation:
-    return HeldConversation(
-        id=held.id,
-        agent=held.agent,
-        messages=held.messages,
-        first=datetime.fromisoformat(held.first),
-        last=datetime.fromisoformat(held.last),
-        about=held.about[:_ABOUT_CHARS],
-        summary=held.summary[:_SUMMARY_CHARS],
-    )
+def _shortened(held: HeldConversation) -> HeldConversation:
+    return held.model_copy(update={"about": held.about[:_ABOUT_CHARS], "summary": held.summary[:_SUMMARY_CHARS]})
 
 
 def _trees(chain: Sequence[Mapping[str, Any]]) -> list[SummaryTree]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import itemgetter
 from types import MappingProxyType
@@ -35,8 +35,10 @@ from react_mem.memory.model.records import (
     origin_of_role,
     record_id,
     said_to,
+    with_zone,
     written_in,
 )
+from react_mem.memory.model.shown import HeldConversation
 from react_mem.memory.scopes.scope import SPARE, ScopeStore, created_at
 from react_mem.memory.store.conversation_listing import ConversationPlace, ConversationsStore, PlacedConversation
 from react_mem.memory.store.owned import WHOLE
@@ -67,29 +69,6 @@ class DialogContext:
     messages: list[Message]
 
 
-@dataclass(frozen=True)
-class HeldThread:
-    """Stored conversation.
-
-    Args:
-        id: Its thread.
-        agent: The agent.
-        last: When something was last said in it, as ISO 8601.
-        messages: Number of its stored messages.
-        about: The user's first words.
-        first: When the first of them was said, as ISO 8601.
-        summary: Its latest summary; empty where there is none.
-    """
-
-    id: str
-    agent: str
-    last: str
-    messages: int
-    about: str
-    first: str = ""
-    summary: str = ""
-
-
 class DialogMemoryStore(ScopeStore):
     """The dialog scope."""
 
@@ -97,7 +76,7 @@ class DialogMemoryStore(ScopeStore):
 
     async def conversations(
         self, user_id: str, *, values: Sequence[Mapping[str, Any]] | None = None
-    ) -> list[HeldThread]:
+    ) -> list[HeldConversation]:
         """Return the stored conversations of a user, the latest first.
 
         Args:
@@ -110,7 +89,7 @@ class DialogMemoryStore(ScopeStore):
 
     async def page(
         self, user_id: str, behind: ConversationPlace | None, limit: int
-    ) -> tuple[list[tuple[ConversationPlace, HeldThread]], int, bool]:
+    ) -> tuple[list[tuple[ConversationPlace, HeldConversation]], int, bool]:
         """Return a page of a user's conversations, the latest first, with their total and whether more follow.
 
         Args:
@@ -123,7 +102,8 @@ class DialogMemoryStore(ScopeStore):
             if found is not None:
                 told = await asyncio.to_thread(lambda: [(one.place, _told(one)) for one in found.conversations])
                 return told, found.total, found.more
-        held = [(ConversationPlace(one.last, one.id), one) for one in await self.conversations(user_id)]
+        every = await self.conversations(user_id)
+        held = [(ConversationPlace(one.last.astimezone(UTC).isoformat(), one.id), one) for one in every]
         left = [one for one in held if behind is None or one[0] < behind]
         return left[:limit], len(held), len(left) > limit
 
@@ -449,7 +429,7 @@ class DialogMemoryStore(ScopeStore):
         )
 
 
-def _held(values: Iterable[Mapping[str, Any]]) -> list[HeldThread]:
+def _held(values: Iterable[Mapping[str, Any]]) -> list[HeldConversation]:
     """Return conversations from their records, the latest first."""
     said: dict[str, list[Mapping[str, Any]]] = {}
     summed: dict[str, Mapping[str, Any]] = {}
@@ -464,22 +444,29 @@ def _held(values: Iterable[Mapping[str, Any]]) -> list[HeldThread]:
         messages.sort(key=lambda value: value["turn"])
         told = next((value for value in messages if value["role"] == "user" and value["text"]), messages[0])
         times = [str(value["created_at"]) for value in messages]
-        summary = str(summed[session]["text"]) if session in summed else ""
-        about = str(told["text"])
-        held.append(HeldThread(session, str(told["agent_id"]), max(times), len(messages), about, min(times), summary))
+        held.append(
+            HeldConversation(
+                id=session,
+                agent=str(told["agent_id"]),
+                messages=len(messages),
+                first=_dated(min(times)),
+                last=_dated(max(times)),
+                about=str(told["text"]),
+                summary=str(summed[session]["text"]) if session in summed else "",
+            )
+        )
     return sorted(held, key=lambda one: (one.last, one.id), reverse=True)
 
 
-def _told(listed: PlacedConversation) -> HeldThread:
+def _told(listed: PlacedConversation) -> HeldConversation:
     """Return a conversation of a listing, of which only some messages and summaries have been read."""
     [held] = _held([item.value for item in listed.items])
-    return replace(held, messages=listed.messages, first=_dated(listed.first), last=_dated(listed.place.last))
+    times = {"first": _dated(listed.first), "last": _dated(listed.place.last)}
+    return held.model_copy(update={"messages": listed.messages, **times})
 
 
-def _dated(at: str) -> str:
-    """Return a time of a listing with its zone, which is UTC where it has none."""
-    told = datetime.fromisoformat(at)
-    return (told if told.tzinfo is not None else told.replace(tzinfo=UTC)).isoformat()
+def _dated(at: str) -> datetime:
+    return with_zone(datetime.fromisoformat(at))
 
 
 def _reach(summary: Mapping[str, Any]) -> tuple[int, str]:
