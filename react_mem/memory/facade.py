@@ -52,7 +52,7 @@ from react_mem.memory.rights.conversations_shown import (
     page_of_conversations,
     show_conversation,
 )
-from react_mem.memory.rights.feedback import FeedbackReport, JudgedTurn, Verdict, correct_fact, give_feedback
+from react_mem.memory.rights.feedback import FeedbackReport, Verdict, correct_fact, give_feedback
 from react_mem.memory.rights.forgotten import ErasedSessions, forgotten_in, forgotten_key
 from react_mem.memory.rights.hidden import HiddenMemory
 from react_mem.memory.rights.portability import ImportReport
@@ -388,8 +388,8 @@ class MemoryFacade:
         """
         if not (session_id or run_id):
             raise ValueError("feedback is about a turn: give session_id, with message_id or without, or run_id")
-        turn = JudgedTurn(session_id, message_id, run_id)
-        return await give_feedback(self.store, user_id, turn, score, key)
+        turn = {"session_id": session_id, "message_id": message_id, "run_id": run_id}
+        return await give_feedback(self.store, user_id, score, **turn, key=key)
 
     async def correct(self, user_id: str, id_: str, text: str, *, revision: str = "", vouched: bool = False) -> Fact:
         """Put the user's own words in the place of a fact, which stays as dated history.

@@ -47,22 +47,6 @@ _NAMES: dict[int, str] = {1: "up", -1: "down", 0: "withdrawn"}
 
 
 @dataclass(frozen=True)
-class JudgedTurn:
-    """Reference to the turn that feedback is about.
-
-    Args:
-        session_id: The conversation; empty where only the run is known.
-        message_id: The answer or the question, by its id in the thread or of its record; of a flow, which stores no
-            messages, the question's id. Empty for the last answer.
-        run_id: The run that answered; empty where the conversation is known.
-    """
-
-    session_id: str = ""
-    message_id: str = ""
-    run_id: str = ""
-
-
-@dataclass(frozen=True)
 class FeedbackReport:
     """Result of feedback.
 
@@ -78,11 +62,22 @@ class FeedbackReport:
 
 
 async def give_feedback(
-    store: BaseStore, user_id: str, turn: JudgedTurn, score: Verdict, key: str = "user"
+    store: BaseStore,
+    user_id: str,
+    score: Verdict,
+    *,
+    session_id: str = "",
+    message_id: str = "",
+    run_id: str = "",
+    key: str = "user",
 ) -> FeedbackReport | None:
     """Record a user's feedback on a turn; None if the owner has no such turn. Idempotent.
 
     Args:
+        session_id: The conversation; empty where only the run is known.
+        message_id: The answer or the question, by its id in the thread or of its record; of a flow, which stores no
+            messages, the question's id. Empty for the last answer.
+        run_id: The run that answered; empty where the conversation is known.
         key: The criterion, such as `user` or `helpfulness`: each keeps its last score.
 
     Raises:
@@ -90,7 +85,7 @@ async def give_feedback(
     """
 
     async def step() -> tuple[tuple[FeedbackReport | None, bool], list[Change]]:
-        answer, outcome = await _found(store, user_id, turn)
+        answer, outcome = await _found(store, user_id, session_id, message_id, run_id)
         # a flow remembers what became of a turn, and not its messages
         before = answer.feedback if answer is not None else outcome.feedback if outcome is not None else None
         if before is None:
@@ -129,25 +124,27 @@ def _verdict(feedback: Mapping[str, int]) -> Verdict:
     return cast("Verdict", (total > 0) - (total < 0))
 
 
-async def _found(store: BaseStore, user_id: str, turn: JudgedTurn) -> tuple[Message | None, TurnOutcome | None]:
+async def _found(
+    store: BaseStore, user_id: str, session_id: str, message_id: str, run_id: str
+) -> tuple[Message | None, TurnOutcome | None]:
     """Return the answer of a turn and its logged outcome; of a flow's turn the outcome alone."""
     where = MESSAGE.namespace(user_id)
-    session_id, named = turn.session_id, set[str]()
-    if turn.run_id:
-        by_run = {"kind": MESSAGE.name, "run_id": turn.run_id}
+    named: set[str] = set()
+    if run_id:
+        by_run = {"kind": MESSAGE.name, "run_id": run_id}
         found = await store.asearch(where, filter=by_run, limit=WHOLE, refresh_ttl=False)
-        said = [item.value for item in found if turn.session_id in ("", item.value["session_id"])]
+        said = [item.value for item in found if session_id in ("", item.value["session_id"])]
         if not said:
             return None, None
         latest = max(said, key=lambda value: value["turn"])
         session_id, named = str(latest["session_id"]), {str(latest["id"])}
-    elif turn.message_id:
-        named = {turn.message_id, MESSAGE.id(session_id, turn.message_id)}
+    elif message_id:
+        named = {message_id, MESSAGE.id(session_id, message_id)}
     in_it = {"kind": MESSAGE.name, "session_id": session_id}
     found = await store.asearch(where, filter=in_it, limit=WHOLE, refresh_ttl=False)
     messages = sorted((Message.from_value(item.value) for item in found), key=lambda one: (one.turn, one.created_at))
     if not messages:
-        return None, await _outcome(store, user_id, session_id, turn.message_id)
+        return None, await _outcome(store, user_id, session_id, message_id)
     place = next((place for place, one in enumerate(messages) if one.id in named), None) if named else 0
     answers = [at for at in range(place or 0, len(messages)) if messages[at].role == "assistant"]
     if place is None or not answers:
