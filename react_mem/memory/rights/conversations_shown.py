@@ -6,16 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from langgraph.store.base import BaseStore, GetOp, Item
+from langgraph.store.base import BaseStore
 from pydantic import BaseModel, Field
 
 from react_mem.memory.index.entries import whole_text
-from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, SUMMARY
-from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import now
 from react_mem.memory.model.shown import HeldConversation, MemoryItem
-from react_mem.memory.rights.showing import cursor_of, read_cursor
+from react_mem.memory.rights.showing import cursor_of, read_cursor, records_by_id
 from react_mem.memory.scopes.dialog import DialogMemoryStore
 from react_mem.memory.store.conversation_listing import ConversationPlace
 from react_mem.memory.store.stored_text import storable
@@ -151,7 +149,7 @@ async def explain_answer(store: BaseStore, user_id: str, session_id: str, messag
         return None
     question = next((messages[at] for at in range(answer, -1, -1) if messages[at]["role"] == _USER), None)
     used = [str(id_) for id_ in messages[answer].get("used") or ()]
-    found = await _used(store, user_id, used)
+    found = await records_by_id(store, user_id, used)
     at = now()
     items = [found[id_] for id_ in used if id_ in found]
     return AnswerSources(
@@ -160,12 +158,6 @@ async def explain_answer(store: BaseStore, user_id: str, session_id: str, messag
         used=[MemoryItem.of(one.namespace[2], one.key, one.value, at, updated_at=one.updated_at) for one in items],
         gone=len(used) - len(items),
     )
-
-
-async def _used(store: BaseStore, user_id: str, ids: Sequence[str]) -> dict[str, Item]:
-    ops = [GetOp(scope_namespace(user_id, scope), id_, refresh_ttl=False) for scope in MemoryScope for id_ in ids]
-    found = await store.abatch(ops) if ops else []
-    return {item.key: item for item in found if isinstance(item, Item)}
 
 
 async def _said_in(store: BaseStore, user_id: str, session_id: str) -> list[dict[str, Any]]:

@@ -11,17 +11,17 @@ from typing import Any
 from langgraph.store.base import BaseStore, GetOp, Item
 from pydantic import BaseModel, ConfigDict, Field
 
+from react_mem.memory.branches.beliefs import part_of
 from react_mem.memory.graph.export import Graph
-from react_mem.memory.index.entries import whole_text
-from react_mem.memory.language.line_breaks import quotes
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, PENDING, SKILL
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import Profile, ProfileValue
-from react_mem.memory.model.shown import SHOWN_CHARS, MemorySource
+from react_mem.memory.model.shown import MemorySource
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.model.states import MAX_FAILURES, PendingTurn
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
+from react_mem.memory.rights.showing import source_of
 from react_mem.memory.scopes.profile import ProfileMemoryStore
 from react_mem.memory.store.owned import WHOLE, everything
 from react_mem.memory.store.postgres import MemoryStore
@@ -134,7 +134,7 @@ async def show_profile(store: BaseStore, user_id: str) -> OwnersProfile:
     profile = await ProfileMemoryStore(store).get_profile(user_id)
     if profile is None:
         return OwnersProfile(fields=[])
-    ids = {_message_of(source) for entry in profile.fields.values() for source in entry.source_ids}
+    ids = {part_of(source) for entry in profile.fields.values() for source in entry.source_ids}
     ops = [GetOp(MESSAGE.namespace(user_id), id_, refresh_ttl=False) for id_ in sorted(ids)]
     found = await store.abatch(ops) if ops else []
     said = {item.key: item for item in found if isinstance(item, Item)}
@@ -218,19 +218,15 @@ async def _counted(store: BaseStore, user_id: str) -> MemoryUsage:
     )
 
 
-def _message_of(source: str) -> str:
-    return source.partition(":")[0]
-
-
 def _fields(profile: Profile, said: Mapping[str, Item]) -> list[ShownField]:
     fields = []
     for name, entry in sorted(profile.fields.items()):
-        sources = dict.fromkeys(map(_message_of, entry.source_ids))
+        sources = dict.fromkeys(map(part_of, entry.source_ids))
         fields.append(
             ShownField(
                 name=name,
                 **_value(entry),
-                provenance=[_source(said[id_], entry.value) for id_ in sources if id_ in said],
+                provenance=[source_of(said[id_], [entry.value]) for id_ in sources if id_ in said],
                 previous=[FormerValue(**_value(one)) for one in entry.previous],
             )
         )
@@ -239,19 +235,6 @@ def _fields(profile: Profile, said: Mapping[str, Item]) -> list[ShownField]:
 
 def _value(entry: ProfileValue) -> dict[str, Any]:
     return {"value": entry.value, "since": entry.updated_at, "origin": entry.origin}
-
-
-def _source(item: Item, value: str) -> MemorySource:
-    text = whole_text(item.value)
-    return MemorySource(
-        id=item.key,
-        session_id=str(item.value["session_id"]),
-        turn=item.value.get("turn"),
-        said_at=item.value["created_at"],
-        role=str(item.value["role"]),
-        text=text[:SHOWN_CHARS],
-        quote=value if value and quotes(text, value) else "",
-    )
 
 
 def _graph(graph: Graph, older: int) -> ShownGraph:

@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
+from react_mem.memory.branches.beliefs import part_of
 from react_mem.memory.graph.links import Direction, Edge, LinkDocument, LinkKind, reader
 from react_mem.memory.graph.traverse import strength
 from react_mem.memory.index.entries import whole_text
@@ -219,13 +220,13 @@ async def page_of_memories(
 
 async def find_memory(store: BaseStore, user_id: str, id_: str) -> MemoryItem | None:
     """Return one memory with its whole text; None where the owner has no such record."""
-    item = (await _records(store, user_id, [id_])).get(id_)
+    item = (await records_by_id(store, user_id, [id_])).get(id_)
     return None if item is None else _shown(item, now(), most=None)
 
 
 async def explain_memory(store: BaseStore, user_id: str, id_: str) -> MemoryDetail | None:
     """Return a memory with its history, sources, derived memories and links; None if the owner has no such record."""
-    found = await _records(store, user_id, [id_])
+    found = await records_by_id(store, user_id, [id_])
     item = found.get(id_)
     if item is None:
         return None
@@ -236,7 +237,7 @@ async def explain_memory(store: BaseStore, user_id: str, id_: str) -> MemoryDeta
     edges = _strongest(links.get(id_))
     sources = _source_ids(item.value)
     versions, others = await asyncio.gather(
-        _history(store, user_id, item, edges), _records(store, user_id, [*sources, *(edge.to for edge in edges)])
+        _history(store, user_id, item, edges), records_by_id(store, user_id, [*sources, *(edge.to for edge in edges)])
     )
     made = [edge for edge in edges if edge.direction is Direction.IN and edge.kind in _MADE_OF]
     rest = [edge for edge in edges if edge not in made and edge.to not in sources]
@@ -279,7 +280,7 @@ def _behind(user_id: str, cursor: str) -> ListPlace:
     return ListPlace(at, ".".join(scope_namespace(user_id, scope)), key)
 
 
-async def _records(store: BaseStore, user_id: str, ids: Iterable[str]) -> dict[str, Item]:
+async def records_by_id(store: BaseStore, user_id: str, ids: Iterable[str]) -> dict[str, Item]:
     """Return records by id, from any scope."""
     wanted = [id_ for id_ in dict.fromkeys(ids) if id_ and storable(id_) == id_]
     ops = [GetOp(scope_namespace(user_id, scope), id_, refresh_ttl=False) for scope in MemoryScope for id_ in wanted]
@@ -294,7 +295,7 @@ def _strongest(document: LinkDocument | None) -> list[Edge]:
 
 def _source_ids(value: Mapping[str, Any]) -> list[str]:
     """Return the source records of a memory; for a part of a message, the message."""
-    named = [str(source).partition(":")[0] for source in (*value.get("source_ids", ()), *value.get("withdrawn", ()))]
+    named = [part_of(source) for source in (*value.get("source_ids", ()), *value.get("withdrawn", ()))]
     return list(dict.fromkeys(named))[-_SOURCES:]
 
 
@@ -303,18 +304,7 @@ def _provenance(value: Mapping[str, Any], sources: Sequence[str], others: Mappin
     for id_ in sources:
         item = others.get(id_)
         if item is not None and MESSAGE.matches(item.value):
-            said = whole_text(item.value)
-            told.append(
-                MemorySource(
-                    id=id_,
-                    session_id=str(item.value["session_id"]),
-                    turn=item.value.get("turn"),
-                    said_at=item.value["created_at"],
-                    role=str(item.value["role"]),
-                    text=said[:SHOWN_CHARS],
-                    quote=next((words for words in _wordings(value, id_) if words and quotes(said, words)), ""),
-                )
-            )
+            told.append(source_of(item, _wordings(value, id_)))
         elif item is None and FACT.matches(value) and (session := value.get("session_id")) in OUTSIDE:
             words = _wordings(value, id_)[0]
             told.append(
@@ -323,6 +313,20 @@ def _provenance(value: Mapping[str, Any], sources: Sequence[str], others: Mappin
                 )
             )
     return sorted(told, key=lambda source: str(source.said_at))
+
+
+def source_of(item: Item, wordings: Iterable[str]) -> MemorySource:
+    """Return the view of a source message, with the first of these wordings that it contains as the quote."""
+    said = whole_text(item.value)
+    return MemorySource(
+        id=item.key,
+        session_id=str(item.value["session_id"]),
+        turn=item.value.get("turn"),
+        said_at=item.value["created_at"],
+        role=str(item.value["role"]),
+        text=said[:SHOWN_CHARS],
+        quote=next((words for words in wordings if words and quotes(said, words)), ""),
+    )
 
 
 def _wordings(value: Mapping[str, Any], source: str) -> list[str]:
@@ -339,14 +343,14 @@ async def _history(store: BaseStore, user_id: str, item: Item, edges: Sequence[E
     wanted = _replaced(edges)
     read = reader(store, user_id)
     while wanted and len(before) < _VERSIONS:
-        found, documents = await asyncio.gather(_records(store, user_id, wanted), read(wanted))
+        found, documents = await asyncio.gather(records_by_id(store, user_id, wanted), read(wanted))
         before |= {id_: one.value for id_, one in found.items() if FACT.matches(one.value)}
         further = [id_ for document in documents.values() for id_ in _replaced(document.edges.values())]
         wanted = [id_ for id_ in dict.fromkeys(further) if id_ not in before and id_ != item.key]
     after: dict[str, Mapping[str, Any]] = {}
     heir = item.value.get("superseded_by")
     while heir and heir not in after and heir not in before and heir != item.key and len(after) < _VERSIONS:
-        found = await _records(store, user_id, [str(heir)])
+        found = await records_by_id(store, user_id, [str(heir)])
         if heir not in found:
             break
         after[heir] = found[heir].value
