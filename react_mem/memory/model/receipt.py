@@ -62,6 +62,11 @@ class Receipt(BaseModel, extra="forbid", frozen=True):
     checks: tuple[Check, ...] = ()
 
     @property
+    def gone(self) -> frozenset[str]:
+        """Ids of the removed records."""
+        return frozenset(id_ for ids in self.removed.values() for id_ in ids)
+
+    @property
     def counts(self) -> dict[str, int]:
         """Numbers of removed records, by kind."""
         return {kind: len(ids) for kind, ids in self.removed.items()}

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -40,7 +39,7 @@ from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.rights.erasure import erasing
 from react_mem.memory.rights.forgetting import chains_without
 from react_mem.memory.rights.holds import HeldRecords
-from react_mem.memory.rights.unsaid import index_of
+from react_mem.memory.rights.unsaid import index_of, with_value
 from react_mem.memory.scopes.profile import merged_field, values_of, with_text
 
 Policies = Mapping[str, RetentionSettings]
@@ -189,7 +188,7 @@ class _Remainder:
             if change.value is not None:
                 # of a concept that named two, one may be made anew
                 known = self._left.get(place) or _new(place, change.value)
-                self._left[place] = _with(known, change.value)
+                self._left[place] = with_value(known, change.value)
         for place in [place for place in self._left if place[1] in gone]:
             del self._left[place]
 
@@ -212,7 +211,9 @@ class _Remainder:
                 del self._left[place]
             else:
                 fields = {name: merged_field(values) for name, values in kept.items()}
-                self._left[place] = _with(item, with_text(profile.model_copy(update={"fields": fields})).to_value())
+                self._left[place] = with_value(
+                    item, with_text(profile.model_copy(update={"fields": fields})).to_value()
+                )
 
     def _kept(self, value: ProfileValue, policy: RetentionSettings, at: datetime) -> ProfileValue | None:
         if any(self._held.by(id_) is not None for id_ in value.source_ids):
@@ -237,7 +238,9 @@ class _Remainder:
         counted = [
             item
             for item in self._left.values()
-            if item.value.get("agent_id") == agent and kind_of(item.value).place and not _is_uncounted(item)
+            if item.value.get("agent_id") == agent
+            and kind_of(item.value).place
+            and kind_of(item.value) not in _UNCOUNTED
         ]
         # what is held stays, and takes its room
         counted.sort(key=lambda item: (self._held.by(item.key) is None, -_at(item, used).timestamp()))
@@ -290,7 +293,7 @@ class _Remainder:
         free = [item for item in self._left.values() if self._held.by(item.key) is None]
         for change in chains_without(free, {}, self._gone):
             place = (change.namespace, change.key)
-            self._left[place] = _with(self._left[place], change.value or {})
+            self._left[place] = with_value(self._left[place], change.value or {})
 
     def outcome(self, ended: Sequence[str], held: int, *, more: bool) -> Aged:
         """Return the result."""
@@ -303,10 +306,6 @@ class _Remainder:
         return Aged(changes, removed, len(less), held, ended, self.said(), [*self._left.values()], more)
 
 
-def _is_uncounted(item: Item) -> bool:
-    return kind_of(item.value) in _UNCOUNTED
-
-
 def _at(item: Item, used: Mapping[str, datetime]) -> datetime:
     return max(since_of(item), used.get(item.key, since_of(item)))
 
@@ -314,9 +313,3 @@ def _at(item: Item, used: Mapping[str, datetime]) -> datetime:
 def _new(place: _Place, value: Mapping[str, Any]) -> Item:
     at = now()
     return Item(value=dict(value), key=place[1], namespace=place[0], created_at=at, updated_at=at)
-
-
-def _with(item: Item, value: Mapping[str, Any]) -> Item:
-    changed = copy(item)
-    changed.value = dict(value)
-    return changed

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from langgraph.store.base import BaseStore, Item, PutOp
@@ -32,7 +31,7 @@ from react_mem.memory.rights.hidden import Hiding, hidden_without, hiding
 from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.rights.receipts import Says, read_again, receipt_of
 from react_mem.memory.rights.saying import Sayings, same, says
-from react_mem.memory.rights.unsaid import Unsaid, index_of
+from react_mem.memory.rights.unsaid import Unsaid, index_of, with_value
 from react_mem.memory.scopes.profile import values_of
 from react_mem.memory.store.attachments import unattached
 from react_mem.memory.store.owned import everything, set_aside
@@ -74,23 +73,6 @@ class _Wish:
 
 _Choose: TypeAlias = Callable[[Sequence[Item]], tuple[_Wish, tuple[str, ...]]]
 """Function from all records of an owner to the wish, and the candidates where it is ambiguous."""
-
-
-@dataclass(frozen=True)
-class _Done:
-    """Outcome of one request.
-
-    Args:
-        texts: The forgotten statements.
-        receipt: The removed and rewritten records.
-        gone: The ids of the removed records.
-        says: Test whether a record still says it.
-    """
-
-    texts: tuple[str, ...] = ()
-    receipt: Receipt = field(default_factory=Receipt)
-    gone: frozenset[str] = frozenset()
-    says: Says = bool
 
 
 async def forget(
@@ -152,34 +134,35 @@ async def _forget(
 ) -> Forgotten:
     noted = (meta_namespace(user_id), note)
 
-    async def step() -> tuple[tuple[_Done, tuple[str, ...]], list[Change]]:
+    async def step() -> tuple[tuple[Forgotten, Says], list[Change]]:
         if note and await store.aget(*noted, refresh_ttl=False) is None:
             # granted by somebody else: it may have been said again since
-            return (_Done(), ()), []
+            return (Forgotten(), bool), []
         # what was said on a branch that was left is forgotten with the rest
         items = [*await everything(store, user_id), *await set_aside(store, user_id)]
         wished, unclear = await asyncio.to_thread(wish, items)
         if not wished.ids and not wished.said:
-            return (_Done(), unclear), []
-        done, changes = await _forgetting(store, user_id, items, wished)
-        if done.gone or done.receipt.rewritten:
+            return (Forgotten(unclear=unclear), bool), []
+        done, says, changes = await _forgetting(store, user_id, items, wished)
+        is_found = done.receipt.removed or done.receipt.rewritten
+        if is_found:
             held = await asyncio.to_thread(HeldRecords, await holds_on(store, user_id), items)
             await asyncio.to_thread(held.check, items, changes)
         if hides is None:
             changes += await unattached(store, user_id, items, changes)
             changes += await hidden_without(
-                store, user_id, lambda past: {_at(one): None for one in past if done.says(one)}
+                store, user_id, lambda past: {(one.namespace, one.key): None for one in past if says(one)}
             )
-        elif done.gone or done.receipt.rewritten:
+        elif is_found:
             changes += await hiding(store, user_id, hides, wished.ids, changes, done.receipt)
-        return (done, unclear), [*changes, *([PutOp(*noted, None)] if note else [])]
+        return (done, says), [*changes, *([PutOp(*noted, None)] if note else [])]
 
-    done, unclear = await transact(store, user_id, step)
+    done, says = await transact(store, user_id, step)
     forget_caches(store, user_id)
-    if not done.gone and not done.receipt.rewritten:
-        return Forgotten(unclear=unclear)
-    checks = await read_again(store, user_id, done.gone, done.says, done.texts)
-    return Forgotten(done.texts, unclear, done.receipt.model_copy(update={"checks": checks}))
+    if not done.receipt.removed and not done.receipt.rewritten:
+        return replace(done, texts=())
+    checks = await read_again(store, user_id, done.receipt.gone, says, done.texts)
+    return replace(done, receipt=done.receipt.model_copy(update={"checks": checks}))
 
 
 def _wished(what: str, items: Sequence[Item], *, all_about: bool) -> tuple[_Wish, tuple[str, ...]]:
@@ -219,10 +202,12 @@ def _meant(what: str, items: Sequence[Item], all_about: bool) -> tuple[dict[str,
     return {}, list(telling.values()) or [text for text in stated.values() if wanted & content_terms(text)]
 
 
-async def _forgetting(store: BaseStore, user_id: str, items: Sequence[Item], wish: _Wish) -> tuple[_Done, list[Change]]:
+async def _forgetting(
+    store: BaseStore, user_id: str, items: Sequence[Item], wish: _Wish
+) -> tuple[Forgotten, Says, list[Change]]:
     unsaid = await asyncio.to_thread(Unsaid, items, wish.ids, wish.said, wish.instead)
     after = await asyncio.to_thread(lambda: {(item.namespace, item.key): unsaid.value(item) for item in items})
-    left = [_with(item, after[item.namespace, item.key]) for item in items]
+    left = [with_value(item, after[item.namespace, item.key] or item.value) for item in items]
     erased = {item.key for item in items if after[item.namespace, item.key] is None}
     less = {item.key for item in items if after[item.namespace, item.key] not in (None, item.value)}
     messages = {item.key: item for item in items if MESSAGE.matches(item.value)}
@@ -252,11 +237,10 @@ async def _forgetting(store: BaseStore, user_id: str, items: Sequence[Item], wis
     texts_left = {id_: unsaid.text_left(id_) for id_ in unsaid.cut - gone}
     for change in chains_without(items, texts_left, gone):
         changes[change.namespace, change.key] = change
-    noted = [messages[id_] for id_ in sorted((unsaid.cut | gone) & messages.keys())]
-    done = _Done(
-        _told(unsaid, wish), receipt_of(items, changes.values(), unsaid.messages), frozenset(gone), _still(unsaid)
-    )
-    return done, [*changes.values(), *await forgotten_changes(store, user_id, by_session(noted))]
+    told_in = sorted((unsaid.cut | gone) & messages.keys())
+    done = Forgotten(_told(unsaid, wish), receipt=receipt_of(items, changes.values(), unsaid.messages))
+    noted = await forgotten_changes(store, user_id, by_session(messages[id_] for id_ in told_in))
+    return done, _still(unsaid), [*changes.values(), *noted]
 
 
 def _rests(unsaid: Unsaid, instead: Mapping[str, str]) -> list[Fact]:
@@ -324,15 +308,3 @@ def by_session(messages: Iterable[Item]) -> dict[str, list[str]]:
     for item in messages:
         sessions.setdefault(str(item.value.get("session_id", "")), []).append(item.key)
     return sessions
-
-
-def _at(item: Item) -> tuple[tuple[str, ...], str]:
-    return item.namespace, item.key
-
-
-def _with(item: Item, value: Mapping[str, object] | None) -> Item:
-    if value is None or value == item.value:
-        return item
-    changed = copy(item)
-    changed.value = dict(value)
-    return changed

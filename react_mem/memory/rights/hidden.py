@@ -137,7 +137,7 @@ async def erase(store: BaseStore, user_id: str, id_: str) -> Receipt:
     receipt = Receipt.model_validate(note.value["receipt"])
     note_action(store, user_id, AuditAction.FORGET, receipt.counts)
     # what the user has said again since is no remainder
-    gone = {id_ for ids in receipt.removed.values() for id_ in ids} - there
+    gone = receipt.gone - there
 
     async def notes() -> AsyncIterator[Check]:
         yield check("hidden", [one.key for one in await hidden_notes(store, user_id) if one.key == note.key])

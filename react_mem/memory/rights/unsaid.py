@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from langgraph.store.base import Item
@@ -240,6 +241,13 @@ class Unsaid:
             return free if value.get("claimed_by") else value
         left = [id_ for id_ in sources if id_ not in self.erased]
         return {**free, "text": text, "steps": [], "source_ids": left} if left else None
+
+
+def with_value(item: Item, value: Mapping[str, Any]) -> Item:
+    """Return a copy of an item with another value."""
+    changed = copy(item)
+    changed.value = dict(value)
+    return changed
 
 
 def index_of(item: Item) -> Any:
