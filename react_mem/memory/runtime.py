@@ -136,7 +136,7 @@ if TYPE_CHECKING:
     from react_mem.memory.write.storing import last_id as last_id
     from react_mem.memory.write.told_conversation import ClientMessage as ClientMessage
     from react_mem.memory.write.told_conversation import OtherWordsError as OtherWordsError
-    from react_mem.memory.write.told_conversation import TakenMessage as TakenMessage
+    from react_mem.memory.write.told_conversation import StoredMessage as StoredMessage
     from react_mem.memory.write.told_conversation import UnfitMessageError as UnfitMessageError
     from react_mem.memory.write.told_conversation import store_told as store_told
     from react_mem.memory.write.turns import Turns as Turns

@@ -26,7 +26,7 @@ from react_mem.memory.runtime import (
     ClientMessage,
     OtherWordsError,
     OwnerId,
-    TakenMessage,
+    StoredMessage,
     UnfitMessageError,
     WriteConflict,
     now,
@@ -81,15 +81,6 @@ class StoreMessagesBody(BaseModel):
         DEFAULT_AGENT, description="The agent whose model is to read it behind this answer, as it reads turns."
     )
     user_id: OwnerId | None = Field(None, description=USER_ID)
-
-
-class StoredMessage(BaseModel):
-    """A message of the request, as it is stored."""
-
-    id: str = Field(description="Its record: a message of the conversation, and a memory.")
-    outcome: Literal["new", "known", "forgotten"] = Field(
-        description="`known` where it was there already; `forgotten` where the user had it forgotten: it stays away."
-    )
 
 
 class StoreMessagesAnswer(BaseModel):
@@ -149,7 +140,7 @@ async def store_messages(
     )
     told = [ClientMessage(one.role, one.content, one.id, one.created_at) for one in body.messages]
     try:
-        taken: list[TakenMessage] = await store_told(turns, told)
+        taken = await store_told(turns, told)
     except OtherWordsError as error:
         raise HTTPException(409, f"messages.{error.place}.id: {error}") from None
     except UnfitMessageError as error:
@@ -161,6 +152,6 @@ async def store_messages(
         response.status_code = 200
     waiting = await turns.memory.pending(asked.owner)
     return StoreMessagesAnswer(
-        messages=[StoredMessage(id=one.id, outcome=one.outcome) for one in taken],
+        messages=taken,
         waiting=sum(one["session_id"] == thread_id for one in waiting),
     )

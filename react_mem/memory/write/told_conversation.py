@@ -16,6 +16,7 @@ from itertools import takewhile
 from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
 
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.merging.transcript import SAID_AT, RecordName, message_record_id, to_records
@@ -116,20 +117,16 @@ class ClientMessage:
     said_at: datetime | None = None
 
 
-@dataclass(frozen=True)
-class TakenMessage:
-    """A message as memory has it.
+class StoredMessage(BaseModel):
+    """A message of the request, as it is stored."""
 
-    Args:
-        id: Its record.
-        outcome: Whether it is stored now, was there already, or was forgotten, and so does not come back.
-    """
-
-    id: str
-    outcome: Literal["new", "known", "forgotten"]
+    id: str = Field(description="Its record: a message of the conversation, and a memory.")
+    outcome: Literal["new", "known", "forgotten"] = Field(
+        description="`known` where it was there already; `forgotten` where the user had it forgotten: it stays away."
+    )
 
 
-async def store_told(turns: Turns, told: Sequence[ClientMessage]) -> list[TakenMessage]:
+async def store_told(turns: Turns, told: Sequence[ClientMessage]) -> list[StoredMessage]:
     """Store what is new of a conversation, and queue the work of drawing from it; no model is asked.
 
     Each turn of it is stored in one batch: what an interrupted call leaves out is stored when it is told again.
@@ -250,11 +247,11 @@ class _Uptake:
         self._next = self._held[-1].place + 1 if self._held else 0
         self._told = [self._read(place, one, turns.agent_id, len(told)) for place, one in enumerate(told)]
         self._new: list[tuple[int, AnyMessage]] = []
-        self._taken: dict[int, TakenMessage] = {}
+        self._taken: dict[int, StoredMessage] = {}
         self._take()
 
     @property
-    def taken(self) -> list[TakenMessage]:
+    def taken(self) -> list[StoredMessage]:
         """The outcome of each message."""
         return [self._taken[one.place] for one in self._told]
 
@@ -309,9 +306,9 @@ class _Uptake:
                 id_ = self._record(one.said.id)
                 self._check(one, id_, named.setdefault(one.said.id, one))
                 if named[one.said.id] is not one or id_ in self._by_id:
-                    self._taken[one.place] = TakenMessage(id_, "known")
+                    self._taken[one.place] = StoredMessage(id=id_, outcome="known")
                 elif id_ in self._gone:
-                    self._taken[one.place] = TakenMessage(id_, "forgotten")
+                    self._taken[one.place] = StoredMessage(id=id_, outcome="forgotten")
         left = [one for one in self._told if not self._is_forgotten(one)]
         if not all(one.said.id for one in left):
             self._take_up(left)
@@ -321,7 +318,7 @@ class _Uptake:
                 continue
             message = _message(one.said, one.name(place))
             id_ = message_record_id(self._session, message)
-            self._taken[one.place] = TakenMessage(id_, "forgotten" if id_ in self._gone else "new")
+            self._taken[one.place] = StoredMessage(id=id_, outcome="forgotten" if id_ in self._gone else "new")
             if id_ not in self._gone:
                 self._new.append((place, message))
             place += 1
@@ -347,12 +344,12 @@ class _Uptake:
             where, length = self._repeated(left, slots)
             for one, slot in zip(left[:length], slots[where:], strict=False):
                 id_ = slot.id or self._record(one.name(slot.place))
-                self._taken[one.place] = TakenMessage(id_, "known" if slot.id else "forgotten")
+                self._taken[one.place] = StoredMessage(id=id_, outcome="known" if slot.id else "forgotten")
                 self._next = max(self._next, slot.place + 1)
             left, slots = left[length:], slots[where + length :]
             history = list(takewhile(lambda one: one.gone and one.place < last, left))
             for one in history:
-                self._taken[one.place] = TakenMessage(self._record(one.name(min(one.gone))), "forgotten")
+                self._taken[one.place] = StoredMessage(id=self._record(one.name(min(one.gone))), outcome="forgotten")
             left = left[len(history) :]
             if not history:
                 return
