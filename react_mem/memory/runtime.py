@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from react_mem.memory.model.retention_settings import RetentionSettings as RetentionSettings
     from react_mem.memory.model.setting_names import in_place as in_place
     from react_mem.memory.model.shown import MemoryPage as MemoryPage
+    from react_mem.memory.model.shown import MemoryUsage as MemoryUsage
     from react_mem.memory.model.skills import StepExperience as StepExperience
     from react_mem.memory.opening import open_storage as open_storage
     from react_mem.memory.opening import refuse_unaudited as refuse_unaudited
@@ -78,7 +79,6 @@ if TYPE_CHECKING:
     from react_mem.memory.rights.conversations_shown import ConversationDetail as ConversationDetail
     from react_mem.memory.rights.conversations_shown import ConversationPage as ConversationPage
     from react_mem.memory.rights.hidden import HiddenMemory as HiddenMemory
-    from react_mem.memory.rights.holdings_shown import MemoryUsage as MemoryUsage
     from react_mem.memory.rights.holdings_shown import OwnersProfile as OwnersProfile
     from react_mem.memory.rights.holdings_shown import ShownGraph as ShownGraph
     from react_mem.memory.rights.holdings_shown import SkillList as SkillList

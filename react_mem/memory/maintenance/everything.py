@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -22,6 +22,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import META
 from react_mem.memory.model.retention_settings import RetentionSettings
+from react_mem.memory.model.shown import QueueHealth
 from react_mem.memory.rights.retention import Retained, in_words, retain
 from react_mem.memory.store.audit.audit_entries import AuditActor, AuditReason, acting
 from react_mem.memory.store.owned import users_with
@@ -260,15 +261,6 @@ class PartHealth(BaseModel):
     seconds: float | None = Field(None, description="What it took to ask it.")
 
 
-class QueueHealth(BaseModel):
-    """State of the turns of all users that wait."""
-
-    waiting: int
-    failed: int = Field(description="Those that were tried in vain.")
-    parked: int = Field(description="Those that are not tried any more.")
-    oldest: datetime | None = Field(description="Since when the first one waits.")
-
-
 class MemoryHealth(BaseModel):
     """Health of the memory of a server."""
 
@@ -289,15 +281,12 @@ async def check_health(store: BaseStore, *, works: bool) -> MemoryHealth:
     if not isinstance(store, MemoryStore):
         unknown = PartHealth(ok=True, detail=f"a {type(store).__name__}, which tells nothing of itself")
         return MemoryHealth(database=unknown, embedder=unknown, worker=worker, queue=None)
-    queue, database = None, PartHealth(ok=False)
+    queue: QueueHealth | None = None
     try:
         async with store.pool.connection() as conn:
-            server, waiting = await server_of(conn), await waiting_of(conn)
+            server, queue = await server_of(conn), await waiting_of(conn)
         told = f"PostgreSQL {server.version}, {server.connections} of {server.limit} connections"
         database = PartHealth(ok=True, detail=told, seconds=server.seconds)
-        queue = QueueHealth(
-            waiting=waiting.waiting, failed=waiting.failed, parked=waiting.parked, oldest=waiting.oldest
-        )
     except Exception as error:  # whatever a driver raises: that it fails is the answer
         database = PartHealth(ok=False, detail=cause_of(error))
     return MemoryHealth(database=database, embedder=await _embedder(store), worker=worker, queue=queue)

@@ -184,6 +184,25 @@ class HeldConversation(BaseModel):
     summary: str = Field(description="What it came to, as last summed up; empty where nobody has.")
 
 
+class MemoryUsage(BaseModel):
+    """Figures on what memory holds of a user."""
+
+    kinds: dict[str, int] = Field(description="How many records there are, by kind.")
+    texts: int = Field(description="How many texts are indexed by meaning; 0 where the store does not tell.")
+    bytes: int = Field(description="What the records take, without vectors and indexes.")
+    waiting: int = Field(description="Turns from which nothing has been drawn yet.")
+    parked: int = Field(description="Those of them that are not tried any more.")
+
+
+class QueueHealth(BaseModel):
+    """State of the turns of all users that wait."""
+
+    waiting: int
+    failed: int = Field(description="Those that were tried in vain.")
+    parked: int = Field(description="Those that are not tried any more.")
+    oldest: datetime | None = Field(description="Since when the first one waits.")
+
+
 def _time(told: Any) -> datetime | None:
     if not told:
         return None

@@ -17,7 +17,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, PENDING, SKILL
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import Profile, ProfileValue
-from react_mem.memory.model.shown import MemorySource
+from react_mem.memory.model.shown import MemorySource, MemoryUsage
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.model.states import MAX_FAILURES, PendingTurn
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
@@ -25,7 +25,7 @@ from react_mem.memory.rights.showing import source_of
 from react_mem.memory.scopes.profile import ProfileMemoryStore
 from react_mem.memory.store.owned import WHOLE, everything
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.statistics import held_of, waiting_of
+from react_mem.memory.store.statistics import usage_of
 
 _NODE_CHARS = 600
 """Characters of a memory in the graph, as many as fit beside a drawing."""
@@ -119,16 +119,6 @@ class ShownGraph(BaseModel):
     cut: str = Field(description="What of the whole is shown, in words; empty where it is all.")
 
 
-class MemoryUsage(BaseModel):
-    """Figures on what memory holds of a user."""
-
-    kinds: dict[str, int] = Field(description="How many records there are, by kind.")
-    texts: int = Field(description="How many texts are indexed by meaning; 0 where the store does not tell.")
-    bytes: int = Field(description="What the records take, without vectors and indexes.")
-    waiting: int = Field(description="Turns from which nothing has been drawn yet.")
-    parked: int = Field(description="Those of them that are not tried any more.")
-
-
 async def show_profile(store: BaseStore, user_id: str) -> OwnersProfile:
     """Return an owner's profile, field by field, each with its source messages."""
     profile = await ProfileMemoryStore(store).get_profile(user_id)
@@ -199,10 +189,7 @@ async def count_usage(store: BaseStore, user_id: str) -> MemoryUsage:
     if not isinstance(store, MemoryStore):
         return await _counted(store, user_id)
     async with store.pool.connection() as conn:
-        held, turns = await held_of(conn, user_id), await waiting_of(conn, user_id)
-    return MemoryUsage(
-        kinds=held.kinds, texts=held.vectors, bytes=held.bytes, waiting=turns.waiting, parked=turns.parked
-    )
+        return await usage_of(conn, user_id)
 
 
 async def _counted(store: BaseStore, user_id: str) -> MemoryUsage:

@@ -12,6 +12,7 @@ from psycopg.rows import DictRow
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import KINDS
 from react_mem.memory.model.namespaces import PENDING, ROOT, decode, owner_namespace
+from react_mem.memory.model.shown import MemoryUsage, QueueHealth
 from react_mem.memory.model.states import MAX_FAILURES
 from react_mem.memory.store.migrations import table_exists
 
@@ -43,23 +44,6 @@ _SERVER = """
 
 
 @dataclass(frozen=True)
-class Waiting:
-    """The turns from which nothing has been drawn yet.
-
-    Args:
-        waiting: How many, all of them.
-        failed: Those that were tried in vain at least once.
-        parked: Those that are not tried any more.
-        oldest: Since when the first one waits.
-    """
-
-    waiting: int = 0
-    failed: int = 0
-    parked: int = 0
-    oldest: datetime | None = None
-
-
-@dataclass(frozen=True)
 class Server:
     """The database server.
 
@@ -78,21 +62,6 @@ class Server:
     seconds: float
 
 
-@dataclass(frozen=True)
-class OwnersCounts:
-    """Counts of the records and bytes of one owner.
-
-    Args:
-        kinds: The numbers of records, by their kind.
-        bytes: What they take, without vectors and indexes.
-        vectors: How many texts are indexed.
-    """
-
-    kinds: dict[str, int]
-    bytes: int
-    vectors: int
-
-
 async def server_of(conn: AsyncConnection[DictRow]) -> Server:
     """Return the server that a connection is to."""
     started = time.perf_counter()
@@ -101,7 +70,7 @@ async def server_of(conn: AsyncConnection[DictRow]) -> Server:
     return Server(**await _row(conn, _SERVER, {}), seconds=seconds)
 
 
-async def waiting_of(conn: AsyncConnection[DictRow], user_id: str | None = None) -> Waiting:
+async def waiting_of(conn: AsyncConnection[DictRow], user_id: str | None = None) -> QueueHealth:
     """Count the turns that wait.
 
     Args:
@@ -109,24 +78,22 @@ async def waiting_of(conn: AsyncConnection[DictRow], user_id: str | None = None)
         user_id: The owner; None for all of them together.
     """
     if not await table_exists(conn, "store"):
-        return Waiting()
-    return Waiting(**await _row(conn, _WAITING, {**_owned(user_id), "parked": MAX_FAILURES, "pending": PENDING}))
+        return QueueHealth(waiting=0, failed=0, parked=0, oldest=None)
+    return QueueHealth(**await _row(conn, _WAITING, {**_owned(user_id), "parked": MAX_FAILURES, "pending": PENDING}))
 
 
-async def held_of(conn: AsyncConnection[DictRow], user_id: str) -> OwnersCounts:
-    """Count what is held of an owner, without reading it.
-
-    Args:
-        conn: A connection.
-        user_id: The owner.
-    """
+async def usage_of(conn: AsyncConnection[DictRow], user_id: str) -> MemoryUsage:
+    """Count the records, bytes, vectors and pending turns of an owner, without reading contents."""
     asked = _owned(user_id)
     rows = await (await conn.execute(_RECORDS, {**asked, "scopes": [*MemoryScope]})).fetchall()
     has_vectors = await table_exists(conn, "store_vectors")
-    return OwnersCounts(
+    turns = await waiting_of(conn, user_id)
+    return MemoryUsage(
         kinds={row["kind"] or "": row["count"] for row in rows},
+        texts=(await _row(conn, _VECTORS, asked))["count"] if has_vectors else 0,
         bytes=sum(row["bytes"] for row in rows),
-        vectors=(await _row(conn, _VECTORS, asked))["count"] if has_vectors else 0,
+        waiting=turns.waiting,
+        parked=turns.parked,
     )
 
 
