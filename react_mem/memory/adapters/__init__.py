@@ -11,9 +11,9 @@ from react_mem._lazy import door
 
 if TYPE_CHECKING:
     from react_mem.memory.adapters.middleware import MemoryMiddleware as MemoryMiddleware
-    from react_mem.memory.adapters.vector_settings import VectorIndexSettings as VectorIndexSettings
-    from react_mem.memory.adapters.vector_settings import open_vector_index as open_vector_index
     from react_mem.memory.adapters.vectorstore import VectorIndexedStore as VectorIndexedStore
+    from react_mem.memory.adapters.vectorstore import VectorIndexSettings as VectorIndexSettings
+    from react_mem.memory.adapters.vectorstore import open_vector_index as open_vector_index
     from react_mem.memory.adapters.vectorstore import with_vector_index as with_vector_index
 else:
     __getattr__, __dir__, __all__ = door(__name__)
