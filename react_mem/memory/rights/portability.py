@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn, TypeAlias
 
@@ -41,6 +41,8 @@ _MAX_DATA = MAX_ATTACHMENT * 2
 
 _Line: TypeAlias = tuple[Record, dict[str, Any]]
 """Record of an export, and its JSON there."""
+
+_Place: TypeAlias = tuple[Namespace, str]
 
 _Data: TypeAlias = tuple[str, dict[str, Any]]
 """Scope and record of an export's line."""
@@ -152,24 +154,24 @@ async def import_user(
                 records.append((record, data))
             else:
                 repeated.append(number)
-    if dry_run:
-        return replace(await _counted(store, user_id, records), repeated=tuple(repeated))
-    if quotas is not None:
-        await make_room(
-            store, user_id, quotas, [*(data for _, data in records), *(one.pieces for one in attached.values())]
-        )
-    named = {ref for _, data in records for ref in refs_in(data)}
-    there = await attach(store, user_id, [one for ref, one in attached.items() if ref in named])
-    if named:
-        there |= (await sizes(store, user_id)).keys()
-        records = [_with_what_is_there(line, there) for line in records]
-    added: list[Record] = []
+    if not dry_run:
+        if quotas is not None:
+            pieces = [one.pieces for one in attached.values()]
+            await make_room(store, user_id, quotas, [*(data for _, data in records), *pieces])
+        if named := {ref for _, data in records for ref in refs_in(data)}:
+            there = await attach(store, user_id, [one for ref, one in attached.items() if ref in named])
+            there |= (await sizes(store, user_id)).keys()
+            records = [_with_what_is_there(line, there) for line in records]
+    added: dict[_Place, Record] = {}
     done = 0
-    for portion in portions(records, _size):
-        added += await _add(store, user_id, portion, restore=restore)
+    for portion in portions(records, lambda line: len(line[0].text)):
+        added |= await _add(store, user_id, portion, restore=restore, dry_run=dry_run)
         done += len(portion)
-        told(done, len(records))
-    return replace(_report(added, records), repeated=tuple(repeated))
+        if not dry_run:
+            told(done, len(records))
+    own = sum(not kind_named(record.kind).listed for record in added.values())
+    all_own = sum(not kind_named(record.kind).listed for record, _ in records)
+    return ImportReport(len(added), len(records) - len(added), own, all_own - own, tuple(repeated))
 
 
 def is_header(line: str) -> bool:
@@ -181,31 +183,6 @@ def is_header(line: str) -> bool:
     return isinstance(value, dict) and value.get("format") == _HEADER["format"]
 
 
-def _size(line: _Line) -> int:
-    record, _ = line
-    return len(record.text)
-
-
-async def _counted(store: BaseStore, user_id: str, lines: Sequence[_Line]) -> ImportReport:
-    """Return the report of a dry run."""
-    new: dict[tuple[Namespace, str], Record] = {}
-    for portion in portions(lines, _size):
-        writes = [put(user_id, record) for record, _ in portion]
-        found = await store.abatch([GetOp(write.namespace, write.key) for write in writes])
-        new.update(
-            ((write.namespace, write.key), record)
-            for (record, _), write, known in zip(portion, writes, found, strict=True)
-            if not known
-        )
-    return _report([*new.values()], lines)
-
-
-def _report(added: Sequence[Record], lines: Sequence[_Line]) -> ImportReport:
-    own = sum(not kind_named(record.kind).listed for record in added)
-    all_own = sum(not kind_named(record.kind).listed for record, _ in lines)
-    return ImportReport(len(added), len(lines) - len(added), own, all_own - own)
-
-
 def own_records(lines: Iterable[str]) -> int:
     """Return the number of internal records among the lines of an export, without its first line."""
     count = 0
@@ -215,7 +192,11 @@ def own_records(lines: Iterable[str]) -> int:
     return count
 
 
-async def _add(store: BaseStore, user_id: str, lines: Sequence[_Line], *, restore: bool) -> list[Record]:
+async def _add(
+    store: BaseStore, user_id: str, lines: Sequence[_Line], *, restore: bool, dry_run: bool
+) -> dict[_Place, Record]:
+    """Write the records that are new, unless it is a dry run, and return them by place."""
+
     def written(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
         # as it was exported, not as this version would write it
         exported = {**value, "kind": record.kind}
@@ -223,12 +204,18 @@ async def _add(store: BaseStore, user_id: str, lines: Sequence[_Line], *, restor
 
     writes = [put(user_id, record)._replace(value=written(record, value)) for record, value in lines]
 
-    async def step() -> tuple[list[Record], list[Change]]:
+    async def step() -> tuple[dict[_Place, Record], list[Change]]:
         found = await store.abatch([GetOp(write.namespace, write.key) for write in writes])
-        changes = {(write.namespace, write.key): write for write, known in zip(writes, found, strict=True) if not known}
-        new = {(one.namespace, one.key): record for one, (record, _) in zip(writes, lines, strict=True)}
+        changes: dict[_Place, Change] = {}
+        new: dict[_Place, Record] = {}
+        for write, known, (record, _) in zip(writes, found, lines, strict=True):
+            if not known:
+                place = (write.namespace, write.key)
+                changes[place], new[place] = write, record
+        if dry_run:
+            return new, []
         messages = [record for record, _ in lines if isinstance(record, Message)]
-        return [new[place] for place in changes], [*changes.values(), *speaker_changes(store, user_id, messages)]
+        return new, [*changes.values(), *speaker_changes(store, user_id, messages)]
 
     return await transact(store, user_id, step)
 
