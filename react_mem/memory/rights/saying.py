@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from react_mem.memory.language import UNSPACED
@@ -53,7 +53,6 @@ class _Sought:
     starts: tuple[str, ...]
 
 
-@dataclass(frozen=True)
 class Sayings:
     """Matcher of texts that state a forgotten fact.
 
@@ -63,18 +62,10 @@ class Sayings:
         said: All other texts of the user.
     """
 
-    texts: tuple[str, ...]
-    kept: tuple[str, ...] = ()
-    said: tuple[str, ...] = ()
-    _targets: tuple[_Sought, ...] = field(init=False, repr=False, compare=False)
-    _kept_runs: tuple[str, ...] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Prepare the texts."""
-        others = [*self.kept, *self.said]
-        targets = [_target(text, others) for text in dict.fromkeys(self.texts) if text.strip()]
-        object.__setattr__(self, "_targets", tuple(targets))
-        object.__setattr__(self, "_kept_runs", tuple({_run(text) for text in self.kept} - {""}))
+    def __init__(self, texts: Iterable[str], kept: Sequence[str] = (), said: Sequence[str] = ()) -> None:
+        self.kept = kept
+        self._targets = [_target(text, [*kept, *said]) for text in dict.fromkeys(texts) if text.strip()]
+        self._kept_runs = {_run(text) for text in kept} - {""}
 
     def tell(self, text: str) -> bool:
         """Return true if a text of the user's states the fact, other than in the words of a kept memory.
