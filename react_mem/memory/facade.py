@@ -55,11 +55,10 @@ from react_mem.memory.rights.conversations_shown import (
 from react_mem.memory.rights.feedback import FeedbackReport, Verdict, correct_fact, give_feedback
 from react_mem.memory.rights.forgotten import ErasedSessions, forgotten_in, forgotten_key
 from react_mem.memory.rights.hidden import HiddenMemory
-from react_mem.memory.rights.portability import ImportReport
+from react_mem.memory.rights.portability import ImportReport, Told, nobody_listens
 from react_mem.memory.rights.receipts import SignedReceipt, sign
 from react_mem.memory.rights.retention import Retained, retain
 from react_mem.memory.rights.showing import State, explain_memory, find_memory, page_of_memories
-from react_mem.memory.rights.unread_turns import Told, nobody_listens
 from react_mem.memory.scopes import (
     DialogMemoryStore,
     EpisodicMemoryStore,

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from react_mem.memory.model.records import record_id as record_id
     from react_mem.memory.rights.holds import check_held as check_held
     from react_mem.memory.rights.portability import is_header as is_header
+    from react_mem.memory.rights.portability import portions as portions
+    from react_mem.memory.rights.portability import turns_to_read as turns_to_read
     from react_mem.memory.rights.readable_export import exported_lines as exported_lines
-    from react_mem.memory.rights.unread_turns import portions as portions
-    from react_mem.memory.rights.unread_turns import turns_to_read as turns_to_read
     from react_mem.memory.store.audit.audit_entries import AuditAction as AuditAction
     from react_mem.memory.store.audit.audit_entries import AuditActor as AuditActor
     from react_mem.memory.store.audit.audit_entries import AuditReason as AuditReason

@@ -9,26 +9,37 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.merging.blocks import without_data
 from react_mem.memory.merging.transcript import speaker_changes
-from react_mem.memory.model.kinds import FACT, KINDS, MESSAGE, PROFILE, kind_named, kind_of, title_of
+from react_mem.memory.model.kinds import PENDING, kind_named, kind_of
 from react_mem.memory.model.namespaces import Namespace, off_loop
 from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.model.receipt import Change, put
-from react_mem.memory.model.records import Message, Record
-from react_mem.memory.rights.unread_turns import Told, nobody_listens, portions
+from react_mem.memory.model.records import Message, Record, now
+from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.scopes.scope import checked
 from react_mem.memory.store.attachments import MAX_ATTACHMENT, Attachment, attach, read_attachment, refs_in, sizes
 from react_mem.memory.store.owned import in_pages
 from react_mem.memory.store.room import make_room, stored_of
 from react_mem.memory.store.transactions import transact
+from react_mem.memory.work.items import Work, put_work
 
 VERSION = 1
 _HEADER = {"format": "react-mem memory", "version": VERSION}
@@ -46,6 +57,53 @@ _Place: TypeAlias = tuple[Namespace, str]
 
 _Data: TypeAlias = tuple[str, dict[str, Any]]
 """Scope and record of an export's line."""
+
+Told = Callable[[int, int | None], None]
+"""Progress callback: called with the entries done and their total, None where unknown."""
+
+BATCH = 200
+"""Entries of one transaction, at most."""
+
+MAX_PORTION = 50_000
+"""Characters of one transaction, which block the event loop for some 15 ms."""
+
+Part = TypeVar("Part")
+
+
+def nobody_listens(_done: int, _total: int | None) -> None:
+    """Ignore the progress."""
+
+
+def portions(
+    parts: Iterable[Part], size: Callable[[Part], int], same: Callable[[Part], Hashable] | None = None
+) -> Iterator[list[Part]]:
+    """Yield batches of parts in order; a part above the limit is a batch of its own.
+
+    Args:
+        parts: The parts.
+        size: Returns the characters of a part.
+        same: Returns a key that no two parts of a batch may share; None for no such limit.
+
+    >>> [*portions(["a" * 30_000, "b" * 30_000, "c"], len)] == [["a" * 30_000], ["b" * 30_000, "c"]]
+    True
+    >>> [*portions(["a", "b", "a"], len, str)]
+    [['a', 'b'], ['a']]
+    """
+    portion: list[Part] = []
+    chars = 0
+    seen: set[Hashable] = set()
+    for part in parts:
+        more, name = size(part), same(part) if same else None
+        if portion and (len(portion) == BATCH or chars + more > MAX_PORTION or name in seen):
+            yield portion
+            portion, chars = [], 0
+            seen.clear()
+        portion.append(part)
+        chars += more
+        if same:
+            seen.add(name)
+    if portion:
+        yield portion
 
 
 @dataclass(frozen=True)
@@ -275,83 +333,44 @@ def _with_what_is_there(line: _Line, there: Collection[str]) -> _Line:
     return record.model_copy(update={"content": content}), {**value, "content": content}
 
 
-# Topics of an export, for a person: the profile, facts by whom they are about, what was drawn, what was said.
+# Turns of imported messages, which a worker extracts from as from any pending turn.
 
-MAX_TITLE = 300
-
-_TIMES = {
-    "said_at": "said",
-    "valid_from": "since",
-    "valid_to": "until",
-    "event_at": "about",
-    "retired_at": "not believed since",
-    "updated_at": "changed",
-    "created_at": "written",
-}
-"""Labels of the times shown with a record."""
+_MAX_NOTE = 600
+_CONTEXT = 2
+"""Characters of a note, and messages of context before a turn, as of any pending turn."""
 
 
-def topics_of(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Return the entries of an export by topic, in reading order."""
-    topics: dict[str, list[Mapping[str, Any]]] = {}
-    for entry in sorted(entries, key=_place):
-        topics.setdefault(_topic(entry), []).append(entry)
-    return topics
-
-
-def texts_of(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the texts of an export's records, by id."""
-    return {str(entry["record"].get("id")): text_of_record(entry) for entry in entries}
-
-
-def text_of_record(entry: Mapping[str, Any]) -> str:
-    """Return the short text of an export's entry."""
-    record = entry["record"]
-    title = title_of(record) or record.get("ref") or record.get("id") or ""
-    return title if isinstance(title, str) else json.dumps(title, ensure_ascii=False)
-
-
-def told_of_record(record: Mapping[str, Any], texts: Mapping[str, str]) -> list[str]:
-    """Return the details shown with a record: its times, origin, successor and other wordings.
+def turns_to_read(user_id: str, agent_id: str, messages: Sequence[Message]) -> list[Change]:
+    """Return the writes that note turns for extraction by the worker of an agent.
 
     Args:
-        texts: The texts of the export's records, by id.
+        user_id: The owner.
+        agent_id: The agent that is to extract facts.
+        messages: The messages, of any conversations; a turn begins with each message of the user.
     """
-    told = [f"{name} {str(record[field])[:19]}" for field, name in _TIMES.items() if record.get(field)]
-    if record.get("origin"):
-        told.append(f"origin: {record['origin']}")
-    if successor := record.get("superseded_by"):
-        told.append(f"then: {texts.get(str(successor), str(successor))[:MAX_TITLE]}")
-    wordings: Sequence[Mapping[str, Any]] = record.get("wordings") or ()
-    return [*told, *(f"also put: {text_of_record({'record': wording})[:MAX_TITLE]}" for wording in wordings)]
+    sessions: dict[str, list[Message]] = {}
+    for message in messages:
+        sessions.setdefault(message.session_id, []).append(message)
+    changes: list[Change] = []
+    for session_id, said in sessions.items():
+        said.sort(key=lambda message: message.turn)
+        starts = [place for place, message in enumerate(said) if message.role == "user"]
+        for start, end in zip(starts, [*starts[1:], len(said)], strict=True):
+            changes.append(put(user_id, _note(agent_id, said, start, end)))
+        if starts:
+            due = int(now().timestamp() * 1000)
+            changes.append(put_work(user_id, Work(kind="extract", agent=agent_id, session=session_id, due_at=due)))
+    return changes
 
 
-def _place(entry: Mapping[str, Any]) -> tuple[int, str, str]:
-    record = entry["record"]
-    if PROFILE.matches(record):
-        return 0, "", ""
-    if FACT.matches(record):
-        about = str(record.get("about") or "user")
-        return (1, "", _when(record)) if about == "user" else (2, about, _when(record))
-    order = [*KINDS]
-    kind = str(record.get("kind", ""))
-    place = order.index(kind) if kind in order else len(order)
-    if MESSAGE.matches(record):
-        return 3 + len(order), str(record.get("session_id", "")), _when(record)
-    return 3 + place, kind, _when(record)
-
-
-def _topic(entry: Mapping[str, Any]) -> str:
-    record = entry["record"]
-    if PROFILE.matches(record):
-        return "Profile"
-    if FACT.matches(record):
-        about = str(record.get("about") or "user")
-        return "Facts about the user" if about == "user" else f"Facts about {about}"
-    if MESSAGE.matches(record):
-        return f"Conversation {record.get('session_id', '')}"
-    return str(record.get("kind") or entry["in"]).replace("_", " ").capitalize()
-
-
-def _when(record: Mapping[str, Any]) -> str:
-    return str(record.get("said_at") or record.get("created_at") or "")
+def _note(agent_id: str, said: Sequence[Message], start: int, end: int) -> PendingTurn:
+    ids = tuple(message.id for message in said[start:end])
+    return PendingTurn(
+        id=PENDING.id(*ids),
+        text=said[start].text[:_MAX_NOTE],
+        origin=said[start].origin,
+        session_id=said[start].session_id,
+        agent_id=agent_id,
+        source_ids=ids,
+        context_ids=tuple(message.id for message in said[max(0, start - _CONTEXT) : start]),
+    )

@@ -11,8 +11,78 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from react_mem.memory.model.kinds import FACT, PROFILE
-from react_mem.memory.rights.portability import text_of_record, texts_of, told_of_record, topics_of
+from react_mem.memory.model.kinds import FACT, KINDS, MESSAGE, PROFILE, title_of
+
+# Topics of an export, for a person: the profile, facts by whom they are about, what was drawn, what was said.
+
+MAX_TITLE = 300
+
+_TIMES = {
+    "said_at": "said",
+    "valid_from": "since",
+    "valid_to": "until",
+    "event_at": "about",
+    "retired_at": "not believed since",
+    "updated_at": "changed",
+    "created_at": "written",
+}
+"""Labels of the times shown with a record."""
+
+
+def topics_of(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the entries of an export by topic, in reading order."""
+    topics: dict[str, list[Mapping[str, Any]]] = {}
+    for place, entry in sorted(((_place(entry), entry) for entry in entries), key=lambda pair: pair[0]):
+        topics.setdefault(place[-1], []).append(entry)
+    return topics
+
+
+def texts_of(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the texts of an export's records, by id."""
+    return {str(entry["record"].get("id")): text_of_record(entry) for entry in entries}
+
+
+def text_of_record(entry: Mapping[str, Any]) -> str:
+    """Return the short text of an export's entry."""
+    record = entry["record"]
+    title = title_of(record) or record.get("ref") or record.get("id") or ""
+    return title if isinstance(title, str) else json.dumps(title, ensure_ascii=False)
+
+
+def told_of_record(record: Mapping[str, Any], texts: Mapping[str, str]) -> list[str]:
+    """Return the details shown with a record: its times, origin, successor and other wordings.
+
+    Args:
+        texts: The texts of the export's records, by id.
+    """
+    told = [f"{name} {str(record[field])[:19]}" for field, name in _TIMES.items() if record.get(field)]
+    if record.get("origin"):
+        told.append(f"origin: {record['origin']}")
+    if successor := record.get("superseded_by"):
+        told.append(f"then: {texts.get(str(successor), str(successor))[:MAX_TITLE]}")
+    wordings: Sequence[Mapping[str, Any]] = record.get("wordings") or ()
+    return [*told, *(f"also put: {text_of_record({'record': wording})[:MAX_TITLE]}" for wording in wordings)]
+
+
+def _place(entry: Mapping[str, Any]) -> tuple[int, str, str, str]:
+    """Return the order of an entry, by topic and time, and the title of its topic."""
+    record = entry["record"]
+    when = str(record.get("said_at") or record.get("created_at") or "")
+    if PROFILE.matches(record):
+        return 0, "", "", "Profile"
+    if FACT.matches(record):
+        about = str(record.get("about") or "user")
+        return (1, "", when, "Facts about the user") if about == "user" else (2, about, when, f"Facts about {about}")
+    order = [*KINDS]
+    if MESSAGE.matches(record):
+        session = str(record.get("session_id", ""))
+        return 3 + len(order), session, when, f"Conversation {session}"
+    kind = str(record.get("kind", ""))
+    place = order.index(kind) if kind in order else len(order)
+    return 3 + place, kind, when, (kind or str(entry["in"])).replace("_", " ").capitalize()
+
+
+# An export as a page.
 
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 """Characters not allowed in a page, and those that turn the direction of text."""
