@@ -13,25 +13,17 @@ from react_mem.memory.merging.transcript import SOURCE, by_other, identified, is
 
 
 class Mark(TypedDict):
-    """Position up to which a thread is stored.
-
-    Args:
-        id: The id of the last stored message.
-        place: Its place in the conversation.
-    """
+    """Position up to which a thread is stored: the id of the last stored message, and its place in the conversation."""
 
     id: str
     place: int
 
 
 def as_said(thread: Sequence[AnyMessage], mark: Mark | None) -> list[AnyMessage]:
-    """Return the thread with every message at its place in the conversation.
+    """Return the thread with every message at its place in the conversation, given the mark up to which it is stored.
 
     Empty system messages stand in for messages removed from the thread, so that later ones get a later turn than all
     stored ones.
-
-    Args:
-        mark: The position up to which the thread is stored.
     """
     said = [message for message in thread if not message.additional_kwargs.get(SOURCE)]
     if mark is None:

@@ -91,11 +91,7 @@ EQUALITY = Dialect(lambda label: {"filter": {"namespace": label}})
 class VectorEntry:
     """Item to index.
 
-    Args:
-        namespace: Its namespace.
-        key: Its key.
-        value: Its value; None where it is gone.
-        fields: The paths of its searchable texts; empty for an item that is not to be found.
+    Its value is None where it is gone; its fields are empty where it is not to be found.
     """
 
     namespace: Namespace
@@ -106,14 +102,9 @@ class VectorEntry:
 
 @dataclass(frozen=True)
 class VectorHit:
-    """Hit of a vector store, unverified.
+    """Hit of a vector store, unverified: a text, or a piece of a long one, with the path of its field.
 
-    Args:
-        key: The key of the item.
-        field: The path of the text.
-        fields: All paths of the item that were searchable when it was indexed.
-        text: The text, or the piece of a long one.
-        score: Higher is nearer.
+    `fields` has all paths of the item that were searchable when it was indexed; a higher score is nearer.
     """
 
     key: str
@@ -128,12 +119,7 @@ class VectorHit:
 
 
 class VectorIndex:
-    """Items in a vector store.
-
-    Args:
-        vectors: The vector store; it embeds.
-        dialect: Its dialect; by default by its class.
-    """
+    """Items in a vector store, which embeds them; its dialect follows from its class by default."""
 
     def __init__(self, vectors: VectorStore, dialect: Dialect | None = None) -> None:
         self._vectors = vectors
@@ -280,13 +266,7 @@ def is_note(namespace: Namespace) -> bool:
 
 
 class VectorNotes:
-    """Notes of items that a vector store has yet to index.
-
-    Args:
-        inner: The store of the records and the notes.
-        index: The vector store.
-        covers: Returns true if a namespace is searched in the vector store.
-    """
+    """Notes of items that a vector store has yet to index, in the store of the records."""
 
     def __init__(self, inner: BaseStore, index: VectorIndex, covers: Callable[[Namespace], bool]) -> None:
         self._inner = inner

@@ -80,13 +80,7 @@ log = logging.getLogger(__name__)
 
 
 class VectorIndexedStore(BaseStore):
-    """Store with its search in a vector store: make one by `with_vector_index`.
-
-    Args:
-        inner: The store of the records.
-        index: The vector store.
-        scopes: The scopes of memory that are searched in it; None for everything in the store.
-    """
+    """Store with its search in a vector store, of some scopes, or of all for None: see `with_vector_index`."""
 
     def __init__(self, inner: BaseStore, index: VectorIndex, scopes: frozenset[MemoryScope] | None) -> None:
         self.inner = inner
@@ -165,13 +159,9 @@ class VectorIndexedStore(BaseStore):
         return await self.inner.amake_up_vectors(namespace) if isinstance(self.inner, MakesUpVectors) else 0
 
     async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
-        """Return the keys of a namespace's items without an entry in the inner store's index, in order.
+        """Return the keys of a namespace's items, of one kind, without an entry in the inner store's index, in order.
 
-        Args:
-            namespace: The namespace itself. One in the vector store has none: its missing items are noted.
-            kind: The value of the items' `kind`.
-            after: The key behind which to begin.
-            limit: Keys at most.
+        A namespace in the vector store has none: its missing items are noted.
         """
         if self.covers(namespace) or not isinstance(self.inner, IndexedStore):
             return []

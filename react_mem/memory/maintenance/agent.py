@@ -1,4 +1,4 @@
-"""The work behind one agent's turns, in this process: who does it, and the workers that were started for it."""
+"""Background work of one agent in this process: its runner and the workers started for it."""
 
 from __future__ import annotations
 
@@ -57,12 +57,9 @@ class AgentWork:
             workers.append(Worker(store, self, until_idle=True))
 
     async def drain(self, within: float) -> bool:
-        """Do pending extraction at once, in the stores used in this event loop; return true if all was done.
+        """Do pending extraction at once, in the stores used in this event loop; return true if all was done in time.
 
         Undone work stays durable and due.
-
-        Args:
-            within: Seconds to wait at most.
         """
         workers = self._workers.get(asyncio.get_running_loop(), [])
         return await drain(within, [worker.store for worker in workers])

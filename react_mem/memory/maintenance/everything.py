@@ -42,12 +42,10 @@ async def maintain_all(
     user_id: str | None = None,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> TurnReport:
-    """Pick up interrupted work, conclude quiet conversations and reflect; return the changes.
+    """Pick up interrupted work, conclude quiet conversations and reflect, for one user or everybody.
 
-    Args:
-        runners: The agents; each works on its own conversations and experience.
-        user_id: The owner; None for everybody.
-        report: Progress: called before each user with the users done and their total.
+    Each agent works on its own conversations and experience. `report` is called before each user with the users done
+    and their total.
     """
     total = TurnReport()
     down: set[str] = set()
@@ -110,9 +108,6 @@ async def retain_all(
 
     Args:
         checkpointer: Keeps the threads; without it ended threads stay.
-        policies: The settings of each agent.
-        user_id: The owner; None for everybody.
-        dry_run: Whether to count only.
         between: Awaited before each user; it may raise to end the round.
         report: Progress: called before each user with the users done and their total.
     """
@@ -136,14 +131,7 @@ class _LeaseLost(Exception):  # noqa: N818 - no error: another process goes on
 
 
 class RetentionRounds:
-    """Retention rounds of one worker.
-
-    Args:
-        runners: The agents with the policies.
-        checkpointer: Keeps the threads.
-        name: The worker's name.
-        clock: Seconds since 1970.
-    """
+    """Retention rounds of one worker, with its name and a clock in seconds since 1970."""
 
     def __init__(
         self,

@@ -41,13 +41,7 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True)
 class Held:
-    """Work item as stored.
-
-    Args:
-        place: Its place.
-        user_id: The owner.
-        work: Its content.
-    """
+    """Work item as stored: place, owner and content."""
 
     place: Place
     user_id: str
@@ -55,12 +49,7 @@ class Held:
 
 
 class WorkQueue:
-    """Work of all owners in one store.
-
-    Args:
-        clock: Seconds since 1970.
-        lease_seconds: Duration of a claim without renewal.
-    """
+    """Work of all owners in one store; the clock gives seconds since 1970."""
 
     def __init__(self, store: BaseStore, clock: Clock = time.time, lease_seconds: float = LEASE_SECONDS) -> None:
         self._store = store

@@ -66,12 +66,7 @@ async def _index(memory: MemoryFacade, user_id: str, ids: list[str]) -> int:
 
 @dataclass(frozen=True)
 class Reflecting:
-    """Models and tools of an agent's reflection.
-
-    Args:
-        models: The model for the wording, then its fallbacks; empty for an agent without one.
-        tools: The names of the agent's tools; skills are learnt from their use.
-    """
+    """Models of an agent's reflection, the first with its fallbacks, and names of its tools, to learn skills from."""
 
     models: Sequence[BaseChatModel] = ()
     tools: Sequence[str] = ()

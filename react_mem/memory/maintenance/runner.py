@@ -28,13 +28,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a work item.
-
-    Args:
-        due_at: When it is due again; None if it is done.
-        problem: Why it is to be tried again after a delay, and not before `due_at`, in words that quote nobody; empty
-            for no problem.
-    """
+    """Outcome of a work item: its next due time, or the problem for a delayed retry, in words that quote nobody."""
 
     due_at: datetime | None = None
     problem: str = ""
@@ -42,13 +36,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class AgentRunner:
-    """Runner of one agent's work, with its models and policy.
-
-    Args:
-        turns: Makes the turns of an owner in a conversation.
-        reflecting: The models and tools of its reflection.
-        retention: Its retention settings.
-    """
+    """Runner of one agent's work: the maker of its turns, its reflection and its retention settings."""
 
     turns: Callable[[BaseStore, Identity], Turns]
     reflecting: Reflecting = field(default_factory=Reflecting)

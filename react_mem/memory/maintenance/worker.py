@@ -55,8 +55,6 @@ class Worker:
     """Worker on one store, in one event loop.
 
     Args:
-        runners: The agents.
-        queue: The queue; by default that of the store.
         until_idle: Whether it ends when the work of its own process is done.
         concurrency: Items at once.
         poll_seconds: Seconds between two searches for work of other processes.

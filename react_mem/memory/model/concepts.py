@@ -21,14 +21,9 @@ _TYPES = ("person", "animal", "place", "organisation")
 
 
 class Alias(BaseModel):
-    """Name of a concept, and the facts that use it.
+    """Name of a concept in its preferred spelling, and the facts that use it.
 
-    Args:
-        name: The preferred spelling.
-        since: The creation time of the first of these facts.
-        source_ids: The facts.
-        written: Other spellings, by fact.
-        origins: Origins other than the user, by fact.
+    `written` has other spellings by fact, `origins` the origins other than the user by fact.
     """
 
     # names had types once
@@ -181,12 +176,7 @@ MIN_SOURCES = 2
 
 
 class Reference(BaseModel, extra="forbid", frozen=True):
-    """Reference to the summary of a source conversation, for the meta graph.
-
-    Args:
-        to: The summary.
-        kind: The kind of the link.
-    """
+    """Reference to the summary of a source conversation, for the meta graph."""
 
     to: str
     kind: Literal["summarization"] = "summarization"
@@ -238,17 +228,8 @@ _LATEST = 16
 class ChainEntry(BaseModel, extra="forbid", frozen=True):
     """Entry of a summary chain: a message, or a summary in the place of several.
 
-    Args:
-        id: The record of the message or the summary.
-        kind: `message` or `summary`.
-        level: The summary's level; empty for a message.
-        role: The message's role; empty for a summary.
-        text: The summary, or the beginning of the message.
-        at: The time of its last message.
-        first_turn: The position of the first message covered.
-        last_turn: The position of the last one.
-        covers: Number of messages covered.
-        origin: Its provenance.
+    `level` is empty for a message, `role` for a summary; `at` is the time of its last message, `covers` the number of
+    messages.
     """
 
     id: str

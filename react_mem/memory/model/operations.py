@@ -21,9 +21,6 @@ class TranscriptMessage:
     """Message of the transcript.
 
     Args:
-        id: The record's id.
-        role: The speaker's role.
-        text: Its text.
         at: When it was said; the model is shown the day.
         context: Whether it was read before, and only resolves references: it teaches nothing again.
         origin: Its provenance: an answer made of a tool's result or a page has no higher one.
@@ -43,13 +40,7 @@ class TranscriptMessage:
 class ExistingMemory:
     """Known fact that the transcript may change or end.
 
-    Args:
-        id: The record's id.
-        text: Its text.
-        about: Its subject.
-        at: When it was last said.
-        until: Its end, past or future, if it has one.
-        also: Its other wordings: for comparing, not shown.
+    `at` is when it was last said, `until` its end, past or future; `also` has other wordings, for comparing, not shown.
     """
 
     id: str
@@ -110,18 +101,9 @@ class Unread:
 
 @dataclass(frozen=True)
 class EpisodeDraft:
-    """Attempt and its outcome. A milestone has a name, and a snapshot of a few sentences.
+    """Attempt and its outcome. A milestone has a name, and a snapshot of a few sentences as its text.
 
-    Args:
-        goal: The goal.
-        steps: The steps taken.
-        outcome: How it ended.
-        lessons: Lessons for the next attempt.
-        milestone: The name of a milestone.
-        situation: The request that began it, in the user's words.
-        snapshot: The text of a milestone.
-        importance: From 0 to 1.
-        origin: Its provenance.
+    `situation` is the request that began it, in the user's words; `importance` is from 0 to 1.
     """
 
     goal: str

@@ -89,13 +89,7 @@ class Level(StrEnum):
 
 
 class Votes(BaseModel, extra="forbid", frozen=True):
-    """Feedback on the turns that used a record.
-
-    Args:
-        up: Number of turns found good.
-        down: Number of turns found bad.
-        base: The record's importance before any feedback.
-    """
+    """Numbers of turns found good and bad that used a record, and its importance before any feedback."""
 
     up: int = Field(0, ge=0)
     down: int = Field(0, ge=0)

@@ -61,15 +61,8 @@ _UNCOUNTED = (PROFILE, CONCEPT, CONVERSATION, CHAIN, FLOW_STATE, PENDING)
 class Aged:
     """Result of applying retention to all records of an owner.
 
-    Args:
-        changes: The writes.
-        removed: Removed records, by kind.
-        rewritten: Number of records that stay with less text or fewer references.
-        held: Number of due records under a legal hold.
-        ended: Conversations without a message left.
-        said: Removed messages, by conversation.
-        left: Remaining records, as they are afterwards.
-        more: Whether due records remain, because `most` was reached.
+    `removed` counts by kind, `held` counts due records under a legal hold, `ended` names conversations without a
+    message left, `said` has the removed messages by conversation, `more` is true if `most` was reached.
     """
 
     changes: Sequence[Change] = ()
@@ -90,9 +83,6 @@ def aged(
     Args:
         owned: All records of the owner.
         aside: Records set aside with an abandoned branch of a conversation.
-        policies: The retention settings of the agents.
-        held: The records under a legal hold.
-        at: The present.
         most: Records to remove at once, not counting those that depend on them.
     """
     # of two under one id, in a scope and set aside, the one in the scope says what stands on it
@@ -267,12 +257,7 @@ class _Remainder:
         return found
 
     def unsourced_of(self, sessions: Collection[str], kinds: Collection[Kind] = ()) -> list[str]:
-        """Return the records of conversations that name no source and have no retention time of their own.
-
-        Args:
-            sessions: The conversations.
-            kinds: The kinds; empty for all.
-        """
+        """Return the records of conversations, of some kinds or all, without a source or retention time."""
         found = []
         for item in self._left.values():
             kind, value = kind_of(item.value), item.value

@@ -263,12 +263,7 @@ def _is_of(value: Mapping[str, Any], session_id: str | None) -> bool:
 
 
 def _reworded(value: Mapping[str, Any], stands: Callable[[str], bool]) -> dict[str, Any]:
-    """Return the changed fields of a fact with several wordings, after some of their sources are gone.
-
-    Args:
-        value: The fact, as JSON, with all of its sources.
-        stands: Returns true if a source stays.
-    """
+    """Return the changed fields of a fact with several wordings, after some of their sources are gone."""
     wordings = value["wordings"]
     kept = [one for one in wordings if not one["source_ids"] or any(map(stands, one["source_ids"]))]
     beside = {source for one in wordings for source in one["source_ids"]}

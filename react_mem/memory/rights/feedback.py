@@ -48,13 +48,7 @@ _NAMES: dict[int, str] = {1: "up", -1: "down", 0: "withdrawn"}
 
 @dataclass(frozen=True)
 class FeedbackReport:
-    """Result of feedback.
-
-    Args:
-        verdict: The verdict of the turn over all keys.
-        memories: Number of memories with a new importance.
-        skills: Number of skills with new counts.
-    """
+    """Verdict of a turn over all keys, and the numbers of memories and skills it changed."""
 
     verdict: Verdict
     memories: int = 0
@@ -218,10 +212,7 @@ def check_told(text: str) -> None:
 
 
 def own_statements(text: str, *, or_nothing: bool = False) -> list[str]:
-    """Return the statements of a user's text, each once.
-
-    Args:
-        or_nothing: Whether a text without a statement gives an empty list instead of an error.
+    """Return the statements of a user's text, each once; `or_nothing` permits none.
 
     Raises:
         ValueError: If it states nothing; the message says what to do.
@@ -233,10 +224,7 @@ def own_statements(text: str, *, or_nothing: bool = False) -> list[str]:
 
 
 def own_statement(text: str, *, any_form: bool) -> str:
-    """Return the statements of a user's text as one statement.
-
-    Args:
-        any_form: Whether an incomplete sentence, such as "Two cats", is accepted.
+    """Return the statements of a user's text as one; `any_form` permits an incomplete sentence, such as "Two cats".
 
     Raises:
         ValueError: If it states nothing; the message says what to do.

@@ -43,13 +43,7 @@ _CANDIDATES = 6
 
 @dataclass(frozen=True)
 class Forgotten:
-    """Outcome of a request to forget something.
-
-    Args:
-        texts: The forgotten statements; empty where nothing was forgotten.
-        unclear: The candidates of an ambiguous request.
-        receipt: The removed records, and the checks made afterwards.
-    """
+    """Outcome of a request to forget: the forgotten statements, or an unclear one's candidates, and the receipt."""
 
     texts: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
@@ -58,13 +52,7 @@ class Forgotten:
 
 @dataclass(frozen=True)
 class _Wish:
-    """Request to forget.
-
-    Args:
-        ids: The records.
-        said: More words of the user's that say it.
-        instead: The part to forget of a fact that says more, by its id.
-    """
+    """Request to forget: records, more words of the user's that say it, and the parts of facts that say more."""
 
     ids: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
@@ -277,13 +265,7 @@ def _still(unsaid: Unsaid) -> Says:
 
 
 def chains_without(items: Sequence[Item], texts: Mapping[str, str], gone: Collection[str]) -> list[Change]:
-    """Return the writes that remove deleted entries from summary chains and note whether messages must join them again.
-
-    Args:
-        items: All records of the owner.
-        texts: The new texts of shortened messages, by id.
-        gone: The ids of the removed records.
-    """
+    """Return the writes that remove deleted entries from summary chains, with the new texts of shortened messages."""
     changes: list[Change] = []
     for item in items:
         if not CHAIN.matches(item.value) or item.key in gone:

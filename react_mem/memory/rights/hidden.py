@@ -45,12 +45,7 @@ class HiddenMemory(BaseModel, extra="forbid", frozen=True):
 
 @dataclass(frozen=True)
 class Hiding:
-    """Source of a wish that a model read.
-
-    Args:
-        agent: The agent; its worker erases the memories later.
-        said_in: The messages that ask.
-    """
+    """Source of a wish that a model read: the agent, which erases the memories later, and the messages that ask."""
 
     agent: str
     said_in: Sequence[str]
@@ -59,14 +54,7 @@ class Hiding:
 async def hiding(
     store: BaseStore, user_id: str, how: Hiding, ids: Sequence[str], changes: Sequence[Change], receipt: Receipt
 ) -> list[Change]:
-    """Return the note and the work item that make a forgetting reversible until a worker completes it.
-
-    Args:
-        how: The source of the wish.
-        ids: The facts to forget.
-        changes: The writes of the forgetting.
-        receipt: The removed and rewritten records.
-    """
+    """Return the note and the work item that make the writes of a forgetting reversible until a worker completes it."""
     after = {(change.namespace, change.key): change.value for change in changes}
     before = await _values(store, after)
     at = now()

@@ -110,12 +110,8 @@ def portions(
 class ImportReport:
     """Result of an import.
 
-    Args:
-        added: New records.
-        kept: Records that existed already and stay unchanged.
-        own_added: New records that are internal, not memories to list.
-        own_kept: Existing records that are internal.
-        repeated: Numbers of ignored lines: an earlier line has another record of the same id.
+    `kept` records existed already and stay unchanged; `own_added` and `own_kept` are the internal ones among both.
+    `repeated` has the numbers of ignored lines: an earlier line has another record of the same id.
     """
 
     added: int
@@ -128,10 +124,8 @@ class ImportReport:
 async def export_user(store: BaseStore, user_id: str, told: Told = nobody_listens) -> AsyncIterator[str]:
     """Yield everything remembered about a user, one JSON object a line, without line ends, ordered by scope and id.
 
-    A large memory is read in parts: records written meanwhile may be missing, all others are in it.
-
-    Args:
-        told: Progress: called with the lines written and the estimated total.
+    A large memory is read in parts: records written meanwhile may be missing, all others are in it. `told` is called
+    with the lines written and the estimated total.
     """
     # to count them takes a query, which nobody pays for who does not look
     total = 0 if told is nobody_listens else (await stored_of(store, user_id)).memories

@@ -57,12 +57,7 @@ log = logging.getLogger(__name__)
 
 
 def receipt_of(items: Iterable[Item], changes: Iterable[Change], messages: int) -> Receipt:
-    """Return the receipt of writes, before any check.
-
-    Args:
-        items: The records as they were; writes to other places, such as bookkeeping, are not counted.
-        messages: Number of the user's messages that said it.
-    """
+    """Return the receipt of writes, before any check, given the records as they were; other writes are not counted."""
     known = {(item.namespace, item.key): str(item.value.get("kind", "")) for item in items}
     written = [
         (change, known[change.namespace, change.key]) for change in changes if (change.namespace, change.key) in known
@@ -198,12 +193,7 @@ def _item(value: Mapping[str, Any], scope: str, key: str) -> Item:
 
 
 def check(name: str, ids: Iterable[str], problem: str = "") -> Check:
-    """Return the check of one place.
-
-    Args:
-        ids: The records found there.
-        problem: Why the place could not be read; empty where it was.
-    """
+    """Return the check of one place: the ids found there, or why it could not be read."""
     found = list(dict.fromkeys(ids))
     return Check(name=name, hits=len(found), ids=tuple(found[:10]), problem=problem)
 

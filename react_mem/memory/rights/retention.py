@@ -46,16 +46,10 @@ Checkpointer = BaseCheckpointSaver[Any] | None
 
 @dataclass(frozen=True)
 class Retained:
-    """Report of retention.
+    """Report of retention, or of its dry run.
 
-    Args:
-        removed: Removed records by kind; in a dry run those that would be.
-        rewritten: Number of records that stay with less text or fewer references.
-        held: Number of due records under a legal hold.
-        threads: Number of deleted threads.
-        conversations: Number of conversations without a message left.
-        users: Number of users with due records.
-        problems: Errors, in words that quote nobody.
+    `removed` counts by kind, `held` counts due records under a legal hold, `conversations` those without a message
+    left, `users` those with due records. `problems` quote nobody.
     """
 
     removed: Mapping[str, int] = field(default_factory=dict)

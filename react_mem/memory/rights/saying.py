@@ -36,13 +36,8 @@ _EDGE = ' .,;:!?…。，；：、！？–—-"“”'
 class _Sought:
     """Forgotten text, prepared for matching.
 
-    Args:
-        run: Its words in sequence.
-        terms: Its content terms.
-        content: Its content words.
-        numbers: Its numbers.
-        own: Its content words that the user uses for nothing else.
-        starts: The common beginnings of its content words' forms.
+    `run` has its words in sequence, `own` the content words that the user uses for nothing else, `starts` the common
+    beginnings of all forms of its content words.
     """
 
     run: str
