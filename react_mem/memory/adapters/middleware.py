@@ -119,7 +119,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
 
     def before_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Read the memories for the question, and store the question durably."""
-        return self._blocking(state, runtime, self._begin, "retrieve")
+        return self._blocking(runtime, lambda memory: self._begin(state, memory), "retrieve")
 
     async def abefore_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Read the memories for the question, and store the question durably."""
@@ -130,7 +130,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     ) -> ModelResponse[Any]:
         """Call the model with the memories in its prompt."""
         if self._policy.quotas.limits_days:
-            self._count_blocking(request.runtime)
+            self._blocking(request.runtime, lambda memory: memory.metering.before_model())
         return handler(self._remembering(request))
 
     async def awrap_model_call(
@@ -157,7 +157,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
 
     def after_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Store the turn, and schedule its extraction."""
-        return self._blocking(state, runtime, self._end, "extract")
+        return self._blocking(runtime, lambda memory: self._end(state, memory), "extract")
 
     async def aafter_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Store the turn, and schedule its extraction."""
@@ -183,37 +183,28 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
 
     def _blocking(
         self,
-        state: MemoryState,
         runtime: Runtime[Any],
-        work: Callable[[MemoryState, TurnMemory], Coroutine[Any, Any, dict[str, Any]]],
-        operation: Operation,
+        work: Callable[[TurnMemory], Coroutine[Any, Any, dict[str, Any] | None]],
+        operation: Operation | None = None,
     ) -> dict[str, Any]:
+        """Run a part of a turn, or without an operation the count of a model call, from sync code."""
         # told where the agent runs, not where memory is read
         told: list[dict[str, Any]] = []
         memory = TurnMemory.of(self._memory, runtime, told.append, blocking=True)
+        update = None
         try:
             # of nobody the store is not asked
-            update = run_blocking(lambda: work(state, memory), runtime.store if memory.identity else None)
+            update = run_blocking(lambda: work(memory), runtime.store if memory.identity else None)
         except QuotaExceeded:
             raise
         except Exception as error:
-            memory.degrade(operation, error)
-            update = {"memory_layout": None}
+            if operation is None:
+                memory.metering.uncounted(error)
+            else:
+                memory.degrade(operation, error)
         for event in told:
             runtime.stream_writer(event)
-        return update
-
-    def _count_blocking(self, runtime: Runtime[Any]) -> None:
-        told: list[dict[str, Any]] = []
-        memory = TurnMemory.of(self._memory, runtime, told.append, blocking=True)
-        try:
-            run_blocking(memory.metering.before_model, runtime.store if memory.identity else None)
-        except QuotaExceeded:
-            raise
-        except Exception as error:
-            memory.metering.uncounted(error)
-        for event in told:
-            runtime.stream_writer(event)
+        return update or {"memory_layout": None}
 
     async def _begin(self, state: MemoryState, memory: TurnMemory) -> dict[str, Any]:
         thread, mark = thread_of(state), state.get("memory_mark")
