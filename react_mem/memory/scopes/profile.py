@@ -154,7 +154,8 @@ class ProfileMemoryStore(ScopeStore):
             else {"value": _as_text(name, value), "updated_at": data.get("created_at", now())}
             for name, value in given.items()
         }
-        profile = self.checked(
+        profile = self.made(
+            Profile,
             {
                 "id": PROFILE_KEY,
                 "text": "",
@@ -163,9 +164,8 @@ class ProfileMemoryStore(ScopeStore):
                 **written_in(event),
                 **data,
                 "fields": fields,
-            }
+            },
         )
-        assert isinstance(profile, Profile)  # noqa: S101 - narrows for the type checker
         problems = {
             name: _problem(name, entry, self._policy.profile) if entry.value.strip() else "is empty"
             for name, entry in profile.fields.items()

@@ -173,7 +173,7 @@ class ScopeStore:
         """
         # its conversation and agent are the event's unless it names its own
         data = {"session_id": event.session_id, "agent_id": event.agent_id, **written_in(event), **event.data}
-        await self._keep(event.user_id, [self.checked(self.complete(data))], dated="created_at" in event.data)
+        await self._keep(event.user_id, [checked(self.scope, self.complete(data))], dated="created_at" in event.data)
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return data with derived fields, such as an id.
@@ -189,17 +189,9 @@ class ScopeStore:
         Raises:
             ValueError: If it is not valid; the message names the field and the fix.
         """
-        record = self.checked(self.complete({"kind": kind.model_fields["kind"].default, **data}))
+        record = checked(self.scope, self.complete({"kind": kind.model_fields["kind"].default, **data}))
         assert isinstance(record, kind)  # noqa: S101 - narrows for the type checker
         return record
-
-    def checked(self, data: Mapping[str, Any]) -> Record:
-        """Return data as a record of this scope.
-
-        Raises:
-            ValueError: If it is not valid; the message names the field and the fix.
-        """
-        return checked(self.scope, data)
 
     def namespace(self, user_id: str) -> Namespace:
         """Return the namespace of an owner's records of this scope."""
