@@ -7,7 +7,7 @@ decide nothing. The thread keeps its messages: the forgotten ones are noted, so 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -225,10 +225,11 @@ async def _forgetting(
     texts_left = {id_: unsaid.text_left(id_) for id_ in unsaid.cut - gone}
     for change in chains_without(items, texts_left, gone):
         changes[change.namespace, change.key] = change
-    told_in = sorted((unsaid.cut | gone) & messages.keys())
+    said_in: dict[str, list[str]] = {}
+    for id_ in sorted((unsaid.cut | gone) & messages.keys()):
+        said_in.setdefault(str(messages[id_].value.get("session_id", "")), []).append(id_)
     done = Forgotten(_told(unsaid, wish), receipt=receipt_of(items, changes.values(), unsaid.messages))
-    noted = await forgotten_changes(store, user_id, by_session(messages[id_] for id_ in told_in))
-    return done, _still(unsaid), [*changes.values(), *noted]
+    return done, _still(unsaid), [*changes.values(), *await forgotten_changes(store, user_id, said_in)]
 
 
 def _rests(unsaid: Unsaid, instead: Mapping[str, str]) -> list[Fact]:
@@ -282,11 +283,3 @@ def chains_without(items: Sequence[Item], texts: Mapping[str, str], gone: Collec
         if value != item.value:
             changes.append(PutOp(item.namespace, item.key, value, index=False))
     return changes
-
-
-def by_session(messages: Iterable[Item]) -> dict[str, list[str]]:
-    """Return the ids of messages, by conversation."""
-    sessions: dict[str, list[str]] = {}
-    for item in messages:
-        sessions.setdefault(str(item.value.get("session_id", "")), []).append(item.key)
-    return sessions
