@@ -344,7 +344,7 @@ class Ending(BaseModel, extra="forbid", frozen=True):
 
     @property
     def said_at(self) -> datetime | None:
-        """When the end was said: a later message may deny it."""
+        """Time when the end was said: a later message may deny it."""
         return self.end_said_at or self.valid_to
 
 
