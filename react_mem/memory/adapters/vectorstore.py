@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import importlib
 import inspect
 import logging
+import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
@@ -369,12 +369,9 @@ class VectorIndexSettings(BaseModel, extra="forbid", frozen=True):
         return made
 
     def _make(self, embeddings: Embeddings) -> Any:
-        module, _, path = self.factory.partition(":")
         try:
-            factory: Any = importlib.import_module(module)
-            for name in path.split("."):
-                factory = getattr(factory, name)
-        except ImportError as error:
+            factory: Any = pkgutil.resolve_name(self.factory)
+        except (ImportError, ValueError) as error:
             raise ValueError(
                 f"the vector store {self.factory!r} cannot be imported ({error}); install its package, such as "
                 "`pip install langchain-milvus 'pymilvus[milvus-lite]'` for Milvus"

@@ -5,7 +5,7 @@ Only the memory layer touches the store.
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -294,6 +294,6 @@ def reranker_at(path: str) -> object:
     if not (module and colon and attribute):
         raise ValueError(f"the reranker {path!r} is not a path; write 'package.module:attribute'")
     try:
-        return cast(object, getattr(importlib.import_module(module), attribute))
-    except (ImportError, AttributeError) as error:
+        return cast(object, pkgutil.resolve_name(path))
+    except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"the reranker {path!r} cannot be imported: {error}") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -81,9 +81,8 @@ ProfileSchema = Annotated[dict[str, ProfileFieldSpec], BeforeValidator(read_prof
 
 
 def _model_schema(path: str) -> dict[str, Any]:
-    module, _, attribute = path.partition(":") if ":" in path else path.rpartition(".")
     try:
-        model = getattr(importlib.import_module(module), attribute)
+        model = pkgutil.resolve_name(path)
     except Exception as error:  # it is the author's module: anything may go wrong in it
         raise ValueError(
             f"{path!r} cannot be imported ({type(error).__name__}: {error}); write 'package.module:Model', with the "
