@@ -35,7 +35,7 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import Change, Receipt, write
 from react_mem.memory.model.records import Fact
 from react_mem.memory.model.retention_settings import LegalHold
-from react_mem.memory.model.shown import MemoryDetail, MemoryItem, MemoryPage
+from react_mem.memory.model.shown import MemoryDetail, MemoryItem, MemoryPage, MemoryUsage
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.retrieval.divided_store import divided, recall
 from react_mem.memory.retrieval.graph_reading import MemoryGraph, with_linked, with_links
@@ -51,11 +51,10 @@ from react_mem.memory.rights.conversations_shown import (
     page_of_conversations,
     show_conversation,
 )
-from react_mem.memory.rights.feedback import FeedbackReport, JudgedTurn, Verdict, correct_fact, give_feedback
+from react_mem.memory.rights.feedback import FeedbackReport, Verdict, correct_fact, give_feedback
 from react_mem.memory.rights.forgotten import ErasedSessions, forgotten_in, forgotten_key
 from react_mem.memory.rights.hidden import HiddenMemory
 from react_mem.memory.rights.holdings_shown import (
-    MemoryUsage,
     OwnersProfile,
     ShownGraph,
     SkillList,
@@ -66,11 +65,10 @@ from react_mem.memory.rights.holdings_shown import (
     show_graph,
     show_profile,
 )
-from react_mem.memory.rights.portability import ImportReport
+from react_mem.memory.rights.portability import ImportReport, Told, nobody_listens
 from react_mem.memory.rights.receipts import SignedReceipt, sign
 from react_mem.memory.rights.retention import Retained, retain
 from react_mem.memory.rights.showing import State, explain_memory, find_memory, page_of_memories
-from react_mem.memory.rights.unread_turns import Told, nobody_listens
 from react_mem.memory.scopes import (
     DialogMemoryStore,
     EpisodicMemoryStore,
@@ -341,7 +339,7 @@ class MemoryFacade:
             ValueError: If no conversation is named.
         """
         receipt = await erasure.delete_session(self.store, self.checkpointer, user_id, session_id, proof=proof)
-        self._note(user_id, AuditAction.ERASE, _numbers(receipt))
+        self._note(user_id, AuditAction.ERASE, receipt.counts)
         return receipt
 
     async def forget_user(self, user_id: str, *, proof: bool = False) -> ErasedSessions:
@@ -356,7 +354,7 @@ class MemoryFacade:
             lists the removed records, and the remains found afterwards.
         """
         erased = await erasure.forget_user(self.store, self.checkpointer, user_id, proof=proof)
-        self._note(user_id, AuditAction.ERASE, {ALL: 1, **_numbers(erased.receipt)})
+        self._note(user_id, AuditAction.ERASE, {ALL: 1, **erased.receipt.counts})
         return erased
 
     async def signed(self, user_id: str, receipt: Receipt) -> SignedReceipt:
@@ -399,8 +397,8 @@ class MemoryFacade:
         """
         if not (session_id or run_id):
             raise ValueError("feedback is about a turn: give session_id, with message_id or without, or run_id")
-        turn = JudgedTurn(session_id, message_id, run_id)
-        return await give_feedback(self.store, user_id, turn, score, key)
+        turn = {"session_id": session_id, "message_id": message_id, "run_id": run_id}
+        return await give_feedback(self.store, user_id, score, **turn, key=key)
 
     async def correct(self, user_id: str, id_: str, text: str, *, revision: str = "", vouched: bool = False) -> Fact:
         """Put the user's own words in the place of a fact, which stays as dated history.
@@ -439,7 +437,7 @@ class MemoryFacade:
             MemoryChanged: If a revision is outdated: nothing is removed.
         """
         receipt = await forgetting.forget(self.store, user_id, ids=ids, revision=revision)
-        self._note(user_id, AuditAction.FORGET, _numbers(receipt))
+        self._note(user_id, AuditAction.FORGET, receipt.counts)
         return receipt
 
     async def forget_said(self, user_id: str, what: str) -> forgetting.Forgotten:
@@ -453,7 +451,7 @@ class MemoryFacade:
             The receipt, or the candidates where the description is not clear.
         """
         done = await forgetting.forget_said(self.store, user_id, what)
-        self._note(user_id, AuditAction.FORGET, _numbers(done.receipt))
+        self._note(user_id, AuditAction.FORGET, done.receipt.counts)
         return done
 
     async def hidden(self, user_id: str) -> list[HiddenMemory]:

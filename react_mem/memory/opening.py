@@ -200,7 +200,7 @@ async def _searched(store: MemoryStore, settings: StorageSettings | None) -> Bas
             "sealed in the database. Unset one of them."
         )
     # most have none, and none of its modules to load
-    from react_mem.memory.adapters.vector_settings import open_vector_index
+    from react_mem.memory.adapters.vectorstore import open_vector_index
 
     try:
         return await open_vector_index(store, wanted, store.embedding.embeddings)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from react_mem.memory.model.namespaces import terminal_namespace as terminal_namespace
     from react_mem.memory.model.retention_settings import RetentionSettings as RetentionSettings
     from react_mem.memory.model.setting_names import in_place as in_place
+    from react_mem.memory.model.shown import MemoryUsage as MemoryUsage
     from react_mem.memory.model.skills import StepExperience as StepExperience
     from react_mem.memory.opening import Storage as Storage
     from react_mem.memory.opening import look_at as look_at
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from react_mem.memory.reflect.tasks.turn_tasks import TaskNotes as TaskNotes
     from react_mem.memory.reflect.tasks.turn_tasks import TurnTasks as TurnTasks
     from react_mem.memory.rights.hidden import HiddenMemory as HiddenMemory
-    from react_mem.memory.rights.holdings_shown import MemoryUsage as MemoryUsage
     from react_mem.memory.rights.portability import own_records as own_records
     from react_mem.memory.rights.readable_export import render_export as render_export
     from react_mem.memory.rights.receipts import SignedReceipt as SignedReceipt
@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from react_mem.memory.write.metering import Metering as Metering
     from react_mem.memory.write.remembering import remember as remember
     from react_mem.memory.write.told_conversation import ClientMessage as ClientMessage
+    from react_mem.memory.write.told_conversation import StoredMessage as StoredMessage
     from react_mem.memory.write.told_conversation import store_told as store_told
     from react_mem.memory.write.turns import Turns as Turns
 else:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 import react_mem
 from react_mem.agents.config import AgentConfig, load_agent_config, load_agent_config_file
 from react_mem.memory import IMemory, Memory, MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, StorageSettings
-from react_mem.memory.adapters.vector_settings import VectorIndexSettings
+from react_mem.memory.adapters.vectorstore import VectorIndexSettings
 from react_mem.memory.model.setting_names import AUTHORS
 
 

@@ -278,7 +278,7 @@ class _Chat:
     async def _show_threads(self, agent: Agent) -> None:
         for held in (await _memory(agent).dialog.conversations(self._user_id))[:_SHOWN]:
             about = one_line(held.about, max(self._console.width - 26, 10))
-            self._console.say(f"  {held.last[:16].replace('T', ' ')}  {held.id[:8]}  {about}", "dim")
+            self._console.say(f"  {held.last:%Y-%m-%d %H:%M}  {held.id[:8]}  {about}", "dim")
 
     async def _show_memory(self, agent: Agent) -> None:
         facade = _memory(agent, MemoryPolicy.model_validate({"recall": {"max_memories": _SHOWN}}))

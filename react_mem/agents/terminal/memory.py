@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import dataclasses
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -190,9 +189,11 @@ class _Command:
     async def threads(self, memory: MemoryFacade) -> int:
         """Show the conversations."""
         held = await memory.dialog.conversations(self._user)
-        rows = [(one.last[:16].replace("T", " "), one.agent, str(one.messages), one.id, one.about) for one in held]
+        rows = [(f"{one.last:%Y-%m-%d %H:%M}", one.agent, str(one.messages), one.id, one.about) for one in held]
         return await self._table(
-            ("last said", "agent", "messages", "thread", "began with"), rows, [dataclasses.asdict(one) for one in held]
+            ("last said", "agent", "messages", "thread", "began with"),
+            rows,
+            [one.model_dump(mode="json") for one in held],
         )
 
     async def _named(self, memory: MemoryFacade) -> MemoryResultItem:

@@ -22,7 +22,7 @@ from react_mem.graphs.memory_api.callers_memory import (
 )
 from react_mem.graphs.memory_api.conversations_api import ThreadId
 from react_mem.graphs.memory_api.memories_api import DEFAULT_AGENT
-from react_mem.memory.runtime import ClientMessage, OwnerId, store_told
+from react_mem.memory.runtime import ClientMessage, OwnerId, StoredMessage, store_told
 from react_mem.memory.turns import AgentMemory, Identity
 
 MAX_MESSAGES = 100
@@ -71,15 +71,6 @@ class StoreMessagesBody(BaseModel):
         DEFAULT_AGENT, description="The agent whose model is to read it behind this answer, as it reads turns."
     )
     user_id: OwnerId | None = Field(None, description=USER_ID)
-
-
-class StoredMessage(BaseModel):
-    """A message of the request, as it is stored."""
-
-    id: str = Field(description="Its record: a message of the conversation, and a memory.")
-    outcome: Literal["new", "known", "forgotten"] = Field(
-        description="`known` where it was there already; `forgotten` where the user had it forgotten: it stays away."
-    )
 
 
 class StoreMessagesAnswer(BaseModel):
@@ -149,6 +140,6 @@ async def store_messages(
         response.status_code = 200
     waiting = await turns.memory.pending(asked.owner)
     return StoreMessagesAnswer(
-        messages=[StoredMessage(id=one.id, outcome=one.outcome) for one in taken],
+        messages=taken,
         waiting=sum(one["session_id"] == thread_id for one in waiting),
     )

@@ -79,7 +79,7 @@ async def session_context(memory: MemoryFacade, user_id: str, session_id: str, *
         for _, one in held:
             if goes_on == (one.id == session_id):
                 text = f"{LABELS[Origin.ASSISTANT]}{one.summary}" if one.summary else render_beginning(one.about)
-                head = f"conversation {one.last[:10]}, {one.messages} messages" + (
+                head = f"conversation {one.last:%Y-%m-%d}, {one.messages} messages" + (
                     "" if one.summary else ", began with"
                 )
                 yield BriefingEntry(BriefingPart.EARLIER, f"- [{head}] {flat(text, _SUMMARY_CHARS)}")

@@ -1,8 +1,8 @@
-"""Memory from code that is not async: its coroutines run on another thread's event loop while the caller waits.
+"""Memory for sync code: its coroutines run on another thread's event loop while the caller waits.
 
-A store of LangGraph's that holds connections belongs to the event loop it was opened on, and is used there; any other
-store is used on a loop of our own, in a thread of this process. A caller that *is* the store's loop would wait for
-itself: it is told so at once, instead of hanging.
+A LangGraph store with connections belongs to the event loop it was opened on, and is used there; any other store is
+used on a loop of our own, in a thread of this process. A caller on the store's own loop would wait for itself: it gets
+an error at once, instead of hanging.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from react_mem.memory.maintenance.agent import AgentWork
 Result = TypeVar("Result")
 
 _ANSWERS_WITHIN = 2.0
-"""Seconds in which an event loop turns once; one that does not is blocked by whoever waits for us."""
+"""Seconds in which an event loop turns once; a slower one is blocked by our caller."""
 
 _lock = threading.Lock()
 _own: tuple[int, asyncio.AbstractEventLoop] | None = None
-"""The loop of our own, and the process that has it: a thread does not come along when a process forks."""
+"""Our own loop, and its process: a thread is lost when a process forks."""
 
 
 def run_blocking(make: Callable[[], Coroutine[Any, Any, Result]], store: BaseStore | None) -> Result:
     """Run a coroutine that uses a store, and wait for it.
 
-    Context variables come along, so that a model that is called in it is traced where the caller is.
+    Context variables are copied, so that model calls in it are traced under the caller.
 
     Args:
         make: Makes the coroutine; not called where it could not run.
@@ -73,14 +73,10 @@ def _check_it_answers(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def drain_blocking(work: AgentWork, within: float) -> bool:
-    """Finish the work behind an agent's turns that sync code left on our own loop.
+    """Finish the work that sync code left on our own loop, and return true if all was done; the rest stays durable.
 
     Args:
-        work: The agent's.
         within: Seconds to wait at most.
-
-    Returns:
-        Whether everything was finished; what was not stays durable.
     """
     if _own is None or _own[0] != os.getpid():
         return True
@@ -89,7 +85,7 @@ def drain_blocking(work: AgentWork, within: float) -> bool:
 
 
 def home_of(store: BaseStore | None) -> asyncio.AbstractEventLoop | None:
-    """Return the event loop that a store belongs to; None where any will do."""
+    """Return the event loop of a store; None where any will do."""
     # LangGraph's async stores keep it under the one name or the other
     for name in ("loop", "_loop"):
         loop = getattr(store, name, None)

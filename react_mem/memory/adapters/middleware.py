@@ -54,10 +54,10 @@ class MemoryState(AgentState[Any]):
     """Private state of the middleware: neither in the agent's input nor in its output.
 
     Args:
-        memory_layout: How the prompt of this turn is put together; None outside of one.
-        memory_mark: Up to where memory has the thread.
-        memory_asked: The id of the last message of the run's input: what is added behind it is not the user's.
-        memory_notes: Marks of messages to which the thread gives no id, by the id that memory gives them.
+        memory_layout: The layout of this turn's prompt; None outside of a turn.
+        memory_mark: The position up to which the thread is stored.
+        memory_asked: The id of the last message of the run's input: later messages are not the user's.
+        memory_notes: Marks of messages without an id in the thread, by the id that memory gives them.
     """
 
     memory_layout: NotRequired[Annotated[Layout | None, PrivateStateAttr]]
@@ -69,24 +69,24 @@ class MemoryState(AgentState[Any]):
 class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     """Long-term memory for an agent of `create_agent`, which brings the store and the checkpointer.
 
-    Whose memory it is follows from the run: the server's authenticated user, else `user_id` in the run's context or
-    under `configurable`, else, on a developer's own server, the development user; never from the model. Without any of
-    them memory is off, which an event, the log and the prompt say. The conversation is the run's `thread_id`.
+    The owner of the memory follows from the run: the server's authenticated user, else `user_id` in the run's context
+    or under `configurable`, else, on a developer's own server, the development user; never from the model. Without any
+    of them memory is off, and an event, the log and the prompt say so. The conversation is the run's `thread_id`.
 
     `invoke` and `stream` work as well as `ainvoke` and `astream`, with any store: see `memory.adapters.blocking`. The
-    one case that cannot is `invoke` on the very event loop that an async store belongs to; the agent answers without
-    memory then, and the event says to use `ainvoke`.
+    one exception is `invoke` on the very event loop that an async store belongs to; the agent answers without memory
+    then, and the event says to use `ainvoke`.
 
     An agent of Deep Agents takes it like any other (`create_deep_agent(middleware=[MemoryMiddleware()])`). A subagent
-    that has it too reads what is remembered and stores nothing: what it is told is another agent's words.
+    that has it too reads memories and stores nothing: its task is another agent's words.
 
     Args:
-        policy: What is read and written, as a `MemoryPolicy` or its fields. How much fits is the policy's
-            `context.window`: the middleware is not told which model the agent will use.
-        small_model: The model that draws facts from what was said and sums it up, or its `init_chat_model` string; of
-            several the first is asked, and the others stand in for it while it fails. Without one no model is called
-            for memory, and what the user states is kept word for word.
-        agent_id: What memory calls this agent.
+        policy: The policy of reads and writes, as a `MemoryPolicy` or its fields. The size of the prompt is the
+            policy's `context.window`: the middleware does not know the agent's model.
+        small_model: The model for extraction and summaries, or its `init_chat_model` string; of several the first is
+            asked, and the others stand in for it while it fails. Without one no model is called for memory, and the
+            user's statements are stored word for word.
+        agent_id: The agent's name in memory.
     """
 
     state_schema = MemoryState
@@ -110,32 +110,32 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
 
     @property
     def name(self) -> str:
-        """Name among the middleware of an agent, another one than that of Deep Agents' own `MemoryMiddleware`.
+        """Name among the middleware of an agent, different from Deep Agents' own `MemoryMiddleware`.
 
-        Of two of one name Deep Agents keeps the last: its instructions (`memory=["/AGENTS.md"]`) would be gone.
+        Of two with one name Deep Agents keeps the last: its instructions (`memory=["/AGENTS.md"]`) would be gone.
         """
         return "LongTermMemory"
 
     def before_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Read what is remembered for the question, and make the question durable."""
-        return self._blocking(state, runtime, self._begin, "retrieve")
+        """Read the memories for the question, and store the question durably."""
+        return self._blocking(runtime, lambda memory: self._begin(state, memory), "retrieve")
 
     async def abefore_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Read what is remembered for the question, and make the question durable."""
+        """Read the memories for the question, and store the question durably."""
         return await self._begin(state, TurnMemory.of(self._memory, runtime))
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Call the model with what is remembered."""
+        """Call the model with the memories in its prompt."""
         if self._policy.quotas.limits_days:
-            self._count_blocking(request.runtime)
+            self._blocking(request.runtime, lambda memory: memory.metering.before_model())
         return handler(self._remembering(request))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """Call the model with what is remembered."""
+        """Call the model with the memories in its prompt."""
         if self._policy.quotas.limits_days:
             await TurnMemory.of(self._memory, request.runtime).metering.before_model()
         return await handler(self._remembering(request))
@@ -143,30 +143,30 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
-        """Run a tool, and mark what it adds in the user's name."""
+        """Run a tool, and mark messages that it adds in the user's name."""
         with running_tool():
             return from_tool(handler(request), request.state)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
-        """Run a tool, and mark what it adds in the user's name."""
+        """Run a tool, and mark messages that it adds in the user's name."""
         with running_tool():
             return from_tool(await handler(request), request.state)
 
     def after_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Store the turn, and have it drawn from."""
-        return self._blocking(state, runtime, self._end, "extract")
+        """Store the turn, and schedule its extraction."""
+        return self._blocking(runtime, lambda memory: self._end(state, memory), "extract")
 
     async def aafter_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Store the turn, and have it drawn from."""
+        """Store the turn, and schedule its extraction."""
         return await self._end(state, TurnMemory.of(self._memory, runtime))
 
     def drain(self, within: float = 60.0) -> bool:
-        """Finish what is to be drawn from turns of `invoke` and `stream`: at the end of a script, say.
+        """Finish the extraction of turns of `invoke` and `stream`, for example at the end of a script.
 
-        What is not finished stays durable; a later turn of the user takes it along. With a store that belongs to an
-        event loop, that loop does the work: use `adrain` there.
+        Unfinished work stays durable; a later turn of the user takes it along. With a store that belongs to an event
+        loop, that loop does the work: use `adrain` there.
 
         Args:
             within: Seconds to wait at most.
@@ -177,42 +177,33 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         return drain_blocking(self._work, within)
 
     async def adrain(self, within: float = 60.0) -> bool:
-        """Finish what is to be drawn from turns of this event loop; see `drain`."""
+        """Finish the extraction of turns of this event loop; see `drain`."""
         return await self._work.drain(within)
 
     def _blocking(
         self,
-        state: MemoryState,
         runtime: Runtime[Any],
-        work: Callable[[MemoryState, TurnMemory], Coroutine[Any, Any, dict[str, Any]]],
-        operation: Operation,
+        work: Callable[[TurnMemory], Coroutine[Any, Any, dict[str, Any] | None]],
+        operation: Operation | None = None,
     ) -> dict[str, Any]:
+        """Run a part of a turn, or without an operation the count of a model call, from sync code."""
         # told where the agent runs, not where memory is read
         told: list[dict[str, Any]] = []
         memory = TurnMemory.of(self._memory, runtime, told.append, blocking=True)
+        update = None
         try:
             # of nobody the store is not asked
-            update = run_blocking(lambda: work(state, memory), runtime.store if memory.identity else None)
+            update = run_blocking(lambda: work(memory), runtime.store if memory.identity else None)
         except QuotaExceeded:
             raise
         except Exception as error:
-            memory.degrade(operation, error)
-            update = {"memory_layout": None}
+            if operation is None:
+                memory.metering.uncounted(error)
+            else:
+                memory.degrade(operation, error)
         for event in told:
             runtime.stream_writer(event)
-        return update
-
-    def _count_blocking(self, runtime: Runtime[Any]) -> None:
-        told: list[dict[str, Any]] = []
-        memory = TurnMemory.of(self._memory, runtime, told.append, blocking=True)
-        try:
-            run_blocking(memory.metering.before_model, runtime.store if memory.identity else None)
-        except QuotaExceeded:
-            raise
-        except Exception as error:
-            memory.metering.uncounted(error)
-        for event in told:
-            runtime.stream_writer(event)
+        return update or {"memory_layout": None}
 
     async def _begin(self, state: MemoryState, memory: TurnMemory) -> dict[str, Any]:
         thread, mark = thread_of(state), state.get("memory_mark")
@@ -231,7 +222,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         return update | {"memory_mark": mark_of(said)} if recalled.stored else update
 
     async def _begin_delegated(self, thread: Sequence[AnyMessage], memory: TurnMemory) -> dict[str, Any]:
-        """Read what is remembered for a task that another agent has given: nobody said it, and nothing is stored."""
+        """Read the memories for a task from another agent: it is not the user's message, and nothing is stored."""
         frame = self._frame(thread)
         recalled = await memory.begin(lambda who: frame.query(who, self._memory.agent_id))
         return {"memory_layout": (await memory.assemble(frame, recalled)).layout}

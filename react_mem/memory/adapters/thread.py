@@ -1,4 +1,4 @@
-"""The thread of an agent that is not ours, as memory takes it: other middleware may have rewritten it."""
+"""Threads of other agents, as memory reads them: other middleware may have rewritten them."""
 
 from __future__ import annotations
 
@@ -13,26 +13,17 @@ from react_mem.memory.merging.transcript import SOURCE, by_other, identified, is
 
 
 class Mark(TypedDict):
-    """Up to where memory has a thread.
-
-    Args:
-        id: The id of the last message that it has a record of.
-        place: Its place in the conversation.
-    """
+    """Position up to which a thread is stored: the id of the last stored message, and its place in the conversation."""
 
     id: str
     place: int
 
 
 def as_said(thread: Sequence[AnyMessage], mark: Mark | None) -> list[AnyMessage]:
-    """Return the thread with every message at its place in the conversation.
+    """Return the thread with every message at its place in the conversation, given the mark up to which it is stored.
 
-    Where messages have been removed from the thread, empty ones that nobody said stand in, so that what comes next is
-    remembered as later than what memory has already.
-
-    Args:
-        thread: The messages of the thread.
-        mark: Up to where memory has it.
+    Empty system messages stand in for messages removed from the thread, so that later ones get a later turn than all
+    stored ones.
     """
     said = [message for message in thread if not message.additional_kwargs.get(SOURCE)]
     if mark is None:
@@ -42,24 +33,23 @@ def as_said(thread: Sequence[AnyMessage], mark: Mark | None) -> list[AnyMessage]
 
 
 def mark_of(said: Sequence[AnyMessage]) -> Mark | None:
-    """Return the mark up to which memory has a thread once it has these messages, as `as_said` returned them."""
+    """Return the mark of a thread after these messages, as `as_said` returned them, are stored."""
     place = next((place for place in range(len(said) - 1, -1, -1) if is_said(said[place])), None)
     return Mark(id=str(said[place].id), place=place) if place is not None else None
 
 
 def thread_of(state: Mapping[str, Any]) -> list[AnyMessage]:
-    """Return the thread in a state, each message with an id, and with the marks that the thread cannot hold."""
+    """Return the thread in a state, each message with an id, and with its marks from the state."""
     notes: Mapping[str, Any] = state.get("memory_notes") or {}
     thread = identified(state["messages"])
     return [_marked(message, notes[message.id]) if message.id in notes else message for message in thread]
 
 
 def noted(state: Mapping[str, Any], marked: Sequence[BaseMessage]) -> dict[str, Any]:
-    """Return the update of a state that keeps marks of messages.
+    """Return the state update that keeps marks of messages.
 
-    Args:
-        state: The state: a thread that has no ids would take a message that comes again for a new one.
-        marked: The messages of its thread, with their marks.
+    Marks of messages without an id in the thread go into `memory_notes`: the thread would take the marked message for a
+    new one.
     """
     given = {message.id for message in state["messages"]}
     notes = {message.id: message.additional_kwargs for message in marked if message.id not in given}
@@ -69,10 +59,9 @@ def noted(state: Mapping[str, Any], marked: Sequence[BaseMessage]) -> dict[str, 
 
 
 def added_since(thread: Sequence[AnyMessage], asked: str | None) -> list[AnyMessage]:
-    """Return what was added in the user's name since the input of a run, marked as not the user's.
+    """Return the messages in the user's name after the input of a run, marked as not the user's.
 
     Args:
-        thread: The messages of the thread.
         asked: The id of the last message of the input.
     """
     start = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == asked), len(thread))
@@ -80,7 +69,7 @@ def added_since(thread: Sequence[AnyMessage], asked: str | None) -> list[AnyMess
 
 
 def in_place(thread: Sequence[AnyMessage], marked: Sequence[AnyMessage]) -> list[AnyMessage]:
-    """Return a thread with marked messages in the place of those without marks."""
+    """Return a thread with messages replaced by their marked copies."""
     known = {message.id: message for message in marked}
     return [known.get(message.id, message) for message in thread]
 
@@ -90,12 +79,12 @@ def _marked(message: AnyMessage, marks: dict[str, Any]) -> AnyMessage:
 
 
 def turn_of(thread: Sequence[AnyMessage]) -> Sequence[AnyMessage]:
-    """Return the messages of the current turn: from the last of the user's on."""
+    """Return the messages of the current turn, which begins with the user's last message."""
     return thread[current_start(thread) :]
 
 
 def steps_of(thread: Sequence[AnyMessage]) -> list[dict[str, Any]]:
-    """Return what the agent did in the current turn: each call of a tool with its result."""
+    """Return the agent's steps in the current turn: each tool call with its result."""
     steps: list[dict[str, Any]] = []
     # some servers begin again with `call_0` in every answer: only what is called and not yet answered is meant
     waiting: dict[str, dict[str, Any]] = {}

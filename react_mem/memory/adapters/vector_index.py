@@ -1,8 +1,11 @@
-"""The search index of a namespace in any LangChain `VectorStore`: what goes in, what is asked, what is believed.
+"""Search index of a namespace in any LangChain `VectorStore`: entries, queries, checks, and notes of missing entries.
 
-A vector store is somebody else's: it may return less than it was asked for, what belongs to others, or what has long
-changed. So every search is bounded to one namespace by a filter in the vector store's own dialect, goes on until there
-is enough, and returns hits, not items: whoever asked loads the items and checks each hit against what it finds.
+An external vector store may return fewer hits than asked for, other users' hits or outdated ones. So every search is
+bounded to one namespace by a filter in the vector store's own dialect, goes on until there is enough, and returns hits,
+not items: the caller loads the items and checks each hit against its item.
+
+A note of each item to index is written with the item and deleted once it is indexed: a crash or an outage in between
+leaves the note, and the next search or write catches up.
 """
 
 from __future__ import annotations
@@ -12,15 +15,16 @@ import hashlib
 import json
 import logging
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
-from langgraph.store.base import get_text_at_path
+from langgraph.store.base import BaseStore, GetOp, Item, PutOp, get_text_at_path
 
 from react_mem.memory.index.entries import MAX_CHUNKS, chunks
+from react_mem.memory.llm.causes import cause_of
 
 Namespace = tuple[str, ...]
 
@@ -37,14 +41,14 @@ class Dialect:
     """Query dialect of one kind of vector store.
 
     Args:
-        where: From the label of a namespace to the keyword arguments that bound a search to the documents whose
-            metadata field `namespace` holds it. A filter that is applied after the search is no such bound.
-        similarity: From the vector store's score to one that is higher for what is nearer; by default what it says
-            itself is the relevance.
+        where: From the label of a namespace to the keyword arguments that bound a search to the documents with this
+            value in their metadata field `namespace`. A filter that is applied after the search is no such bound.
+        similarity: From the vector store's score to one that is higher for nearer hits; by default its own relevance
+            function.
         most: Documents that it returns at once, at most.
-        in_threads: Whether its sync methods are called, in threads, because its async ones cannot be relied on.
+        in_threads: Whether its sync methods are called, in threads, because its async ones are unreliable.
         added_with: From the vector store to the keyword arguments by which entries are added to it.
-        says_empty: Whether an error of a search says that there is nothing in it yet.
+        says_empty: Whether an error of a search means that the index is still empty.
     """
 
     where: Callable[[str], dict[str, Any]]
@@ -77,21 +81,17 @@ DIALECTS: dict[str, Dialect] = {
         says_empty=lambda error: getattr(error, "error", "") == "index_not_found_exception",
     ),
 }
-"""Vector stores by the name of their class, or of one that it is derived from."""
+"""Vector stores by the name of their class, or of a base class."""
 
 EQUALITY = Dialect(lambda label: {"filter": {"namespace": label}})
-"""Dialect that most other vector stores understand, such as Chroma, PGVector and Pinecone."""
+"""Dialect of most other vector stores, such as Chroma, PGVector and Pinecone."""
 
 
 @dataclass(frozen=True)
 class VectorEntry:
-    """An item as the index is to have it.
+    """Item to index.
 
-    Args:
-        namespace: Its namespace.
-        key: Its key.
-        value: What it holds; None where it is gone.
-        fields: The paths of what is searchable; none where it is not to be found.
+    Its value is None where it is gone; its fields are empty where it is not to be found.
     """
 
     namespace: Namespace
@@ -102,14 +102,9 @@ class VectorEntry:
 
 @dataclass(frozen=True)
 class VectorHit:
-    """Hit of a vector store, unverified.
+    """Hit of a vector store, unverified: a text, or a piece of a long one, with the path of its field.
 
-    Args:
-        key: The key of the item.
-        field: The path of the text.
-        fields: All paths of the item that were searchable when it was indexed.
-        text: The text, or the piece of a long one.
-        score: Higher is nearer.
+    `fields` has all paths of the item that were searchable when it was indexed; a higher score is nearer.
     """
 
     key: str
@@ -119,17 +114,12 @@ class VectorHit:
     score: float
 
     def is_of(self, value: Mapping[str, Any]) -> bool:
-        """Return whether an item still says what was found."""
+        """Return true if an item still has the text of the hit."""
         return self.text in _pieces(value, self.field)
 
 
 class VectorIndex:
-    """Items in a vector store.
-
-    Args:
-        vectors: The vector store; it embeds.
-        dialect: How it is asked; by default what is known of its class.
-    """
+    """Items in a vector store, which embeds them; its dialect follows from its class by default."""
 
     def __init__(self, vectors: VectorStore, dialect: Dialect | None = None) -> None:
         self._vectors = vectors
@@ -138,15 +128,10 @@ class VectorIndex:
         self._tells_what_it_has = True
 
     async def replace(self, entries: Sequence[VectorEntry]) -> None:
-        """Have the vector store hold what these items say, and nothing that they said before.
-
-        Doing it again, or after having been cut short, comes to the same.
-
-        Args:
-            entries: The items, each once.
+        """Replace the entries of these items, each given once, in the vector store. Idempotent.
 
         Raises:
-            RuntimeError: If the vector store says that it could not; what it raises itself is passed on.
+            RuntimeError: If the vector store reports a failure; its own exceptions are passed on.
         """
         wanted = {id_: document for entry in entries for id_, document in _documents(entry)}
         ids = [_id(entry.namespace, entry.key, number) for entry in entries for number in range(MAX_CHUNKS)]
@@ -167,13 +152,13 @@ class VectorIndex:
             await self._call("add_documents", documents, ids=new, **self._dialect.added_with(self._vectors))
 
     async def _call(self, method: str, *given: Any, **named: Any) -> Any:
-        """Call a method of the vector store, by its async form where that can be relied on."""
+        """Call a method of the vector store, in its async form unless that is unreliable."""
         if self._dialect.in_threads:
             return await asyncio.to_thread(getattr(self._vectors, method), *given, **named)
         return await getattr(self._vectors, f"a{method}")(*given, **named)
 
     async def _present(self, ids: Sequence[str]) -> dict[str, Document | None]:
-        """Return what the vector store has of these, or may have."""
+        """Return the ids that the vector store has, or may have, with their documents where it tells them."""
         if self._tells_what_it_has:
             try:
                 return {str(found.id): found for found in await self._vectors.aget_by_ids(ids)}
@@ -182,12 +167,11 @@ class VectorIndex:
         return dict.fromkeys(ids)
 
     async def search(self, namespace: Namespace, query: str, first: int) -> AsyncIterator[list[VectorHit]]:
-        """Yield what is found in a namespace, the nearest first, a page at a time, for as long as there is more.
+        """Yield the hits in a namespace, the nearest first, a page at a time, for as long as there is more.
 
         Args:
-            namespace: The namespace itself; what lies below it is not searched.
-            query: The text to look for.
-            first: How many hits to begin with; each page asks for twice as many.
+            namespace: The namespace itself; those below it are not searched.
+            first: Hits of the first page; each page asks for twice as many.
         """
         label = _label(namespace)
         where = self._dialect.where(label)
@@ -249,9 +233,106 @@ def _same(wanted: Document, present: Document) -> bool:
 
 
 def _label(namespace: Namespace) -> str:
-    """Return what stands for a namespace in a filter: nothing in it needs to be quoted, and it names no user."""
+    """Return the filter label of a namespace: it needs no quoting, and names no user."""
     return hashlib.sha256(".".join(namespace).encode()).hexdigest()
 
 
 def _id(namespace: Namespace, key: str, number: int) -> str:
     return str(uuid.uuid5(_SPACE, f"{_label(namespace)}\x1f{number}\x1f{key}"))
+
+
+# Notes of items to index.
+
+NOTES = "vector_index"
+"""Namespace of the notes; the item's namespace follows."""
+
+KNOWN = "vector_index_known"
+"""Namespace of the marks of vector stores that have been backfilled."""
+
+FIELDS = ("text",)
+"""Fields that are searched of an item unless its write says otherwise."""
+
+PAGE = 500
+WHOLE = 10_000_000
+_TRIES = 3
+"""Retries for an item that changes while it is indexed; then its note waits for the next run."""
+
+Place = tuple[Namespace, str]
+
+
+def is_note(namespace: Namespace) -> bool:
+    """Return true if a namespace belongs to the vector store's bookkeeping."""
+    return namespace[:1] in ((NOTES,), (KNOWN,))
+
+
+class VectorNotes:
+    """Notes of items that a vector store has yet to index, in the store of the records."""
+
+    def __init__(self, inner: BaseStore, index: VectorIndex, covers: Callable[[Namespace], bool]) -> None:
+        self._inner = inner
+        self._index = index
+        self._covers = covers
+
+    def noted(self, puts: Sequence[PutOp]) -> dict[Place, PutOp]:
+        """Return a note for each item to index; of an item that is put twice, the last."""
+        noted: dict[Place, PutOp] = {}
+        for put in puts:
+            if self._covers(put.namespace):
+                wanted = FIELDS if put.index is None else put.index or ()
+                fields = [] if put.value is None else list(wanted)
+                value = {"fields": fields, "stamp": uuid.uuid4().hex}
+                noted[put.namespace, put.key] = PutOp((NOTES, *put.namespace), put.key, value, index=False)
+        return noted
+
+    async def follow(self, noted: Mapping[Place, PutOp]) -> dict[Place, str]:
+        """Index noted items, and return the failed ones, still noted, with the cause."""
+        notes = {place: dict(note.value or {}) for place, note in noted.items()}
+        if not notes:
+            return {}
+        try:
+            left = await self.settle({place: note["fields"] for place, note in notes.items()})
+        except Exception as error:
+            cause = cause_of(error)
+            log.warning("the vector store does not follow, %d items wait for it: %s", len(notes), cause)
+            return dict.fromkeys(notes, cause)
+        done = [place for place in notes if place not in left]
+        found = await self._inner.abatch([GetOp((NOTES, *space), key, refresh_ttl=False) for space, key in done])
+        # one that was noted anew meanwhile is somebody else's to finish
+        over = [
+            place
+            for place, item in zip(done, cast("list[Item | None]", found), strict=True)
+            if item is not None and item.value.get("stamp") == notes[place].get("stamp")
+        ]
+        await self._inner.abatch([PutOp((NOTES, *space), key, None) for space, key in over])
+        return dict.fromkeys(left, "it changes all the time")
+
+    async def settle(self, fields: Mapping[Place, Sequence[str]]) -> set[Place]:
+        """Index items until the store has the indexed values, and return the places that keep changing."""
+        left = dict(fields)
+        for _ in range(_TRIES):
+            before = await self._values(left)
+            await self._index.replace(
+                [VectorEntry(space, key, before[space, key], paths) for (space, key), paths in left.items()]
+            )
+            # another process may have changed one in between, and have been faster
+            after = await self._values(left)
+            left = {place: paths for place, paths in left.items() if before[place] != after[place]}
+            if not left:
+                break
+        return set(left)
+
+    async def _values(self, places: Iterable[Place]) -> dict[Place, Mapping[str, Any] | None]:
+        wanted = list(places)
+        found = await self._inner.abatch([GetOp(space, key, refresh_ttl=False) for space, key in wanted])
+        items = cast("list[Item | None]", found)
+        return {place: item.value if item else None for place, item in zip(wanted, items, strict=True)}
+
+    async def catch_up(self, prefix: Namespace) -> dict[Place, str]:
+        """Index the noted items below a prefix, and return the failed ones with the cause."""
+        left: dict[Place, str] = {}
+        waiting = await self._inner.asearch(prefix, limit=WHOLE, refresh_ttl=False)
+        for start in range(0, len(waiting), PAGE):
+            page = waiting[start : start + PAGE]
+            notes = {(item.namespace[1:], item.key): PutOp(item.namespace, item.key, item.value) for item in page}
+            left |= await self.follow(notes)
+        return left

@@ -1,25 +1,29 @@
-"""Memory searched in any LangChain `VectorStore`, such as Milvus or OpenSearch, while its records stay in the store.
+"""Memory searched in any LangChain `VectorStore`, such as Milvus or OpenSearch; its records stay in the store.
 
-`VectorIndexedStore` is a LangGraph store around another one. The inner store keeps every record and is what is
-believed; of the scopes that are handed over, the vector store has the vectors:
+`VectorIndexedStore` is a LangGraph store around another one. The inner store keeps every record and is authoritative;
+the vector store has the vectors of some scopes:
 
-- A write goes to the inner store, in one batch with a note that the vector store is still to follow; then the vector
-  store follows, and the note goes. A crash or an outage in between leaves the note, and the next search or write of the
-  owner, or the next start, catches up. So nothing is lost, and what is deleted does not stay behind.
-- A search asks the vector store, bounded to the owner's namespace, and goes on until there is enough. What it finds
-  counts only if the record is there and still says it.
+- A write goes to the inner store, in one batch with a note that the item is to be indexed; then the vector store
+  indexes it, and the note goes. A crash or an outage in between leaves the note, and the next search or write of the
+  owner, or the next start, catches up. So nothing is lost, and no deleted item stays behind.
+- A search asks the vector store, bounded to the owner's namespace, and goes on until there is enough. A hit counts only
+  if the record is there and still has its text.
 
-A vector store compares vectors: words, neighbours and times, by which `MemoryStore` finds too, do not count in the
-scopes that it has. The others are searched by the inner store as before.
+A vector store compares vectors: words, neighbours and times, which `MemoryStore` searches too, do not count in these
+scopes. The inner store searches the others as before.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import inspect
 import logging
+import pkgutil
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 from langgraph.store.base import (
     BaseStore,
@@ -32,10 +36,24 @@ from langgraph.store.base import (
     SearchItem,
     SearchOp,
 )
+from pydantic import BaseModel, Field, model_validator
 
 from react_mem.memory.adapters.blocking import home_of, run_blocking
-from react_mem.memory.adapters.vector_index import Dialect, Namespace, VectorEntry, VectorHit, VectorIndex
-from react_mem.memory.adapters.vector_notes import FIELDS, NOTES, PAGE, WHOLE, Place, VectorNotes, is_note
+from react_mem.memory.adapters.vector_index import (
+    FIELDS,
+    KNOWN,
+    NOTES,
+    PAGE,
+    WHOLE,
+    Dialect,
+    Namespace,
+    Place,
+    VectorEntry,
+    VectorHit,
+    VectorIndex,
+    VectorNotes,
+    is_note,
+)
 from react_mem.memory.index.entries import matches
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
 from react_mem.memory.llm.causes import cause_of
@@ -55,19 +73,13 @@ SEARCHED: frozenset[MemoryScope] = frozenset({MemoryScope.SEMANTIC})
 """Scopes indexed by default: facts and documents."""
 
 _SPARE = 4
-"""Oversampling factor of the first search: facts of the past are among its hits, and are filtered out."""
+"""Oversampling factor of the first search: its hits include former facts, which are filtered out."""
 
 log = logging.getLogger(__name__)
 
 
 class VectorIndexedStore(BaseStore, StoreCapabilities):
-    """A store whose search is a vector store's: make one by `with_vector_index`.
-
-    Args:
-        inner: Keeps the records.
-        index: The vector store.
-        scopes: The scopes of memory that are searched in it; None for everything in the store.
-    """
+    """Store with its search in a vector store, of some scopes, or of all for None: see `with_vector_index`."""
 
     recalls = True
 
@@ -85,19 +97,12 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
     # LangGraph's interface
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations together, from code that is not async; see `memory.adapters.blocking`."""
+        """Run operations together, from sync code; see `memory.adapters.blocking`."""
         wanted = list(ops)
         return run_blocking(lambda: self.abatch(wanted), self)
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """Run operations together: the reads see what was there before the writes, which the inner store batches.
-
-        Args:
-            ops: The operations.
-
-        Returns:
-            Their results, in order.
-        """
+        """Run operations together, and return their results in order; the reads see the state before the writes."""
         batch = list(ops)
         results: list[Result] = [None] * len(batch)
         ours = [place for place, op in enumerate(batch) if isinstance(op, SearchOp) and self._searches(op)]
@@ -117,7 +122,7 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
         return results
 
     async def arecall(self, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
-        """Run reads and recalls: what the vector store has is recalled from it, the rest as the inner store does."""
+        """Run reads and recalls, each in the vector store or in the inner store."""
         rest = [op for op in ops if not (isinstance(op, RecallOp) and self.covers(op.namespace))]
         ours = [op for op in ops if isinstance(op, RecallOp) and self.covers(op.namespace)]
         answers, recalled = await asyncio.gather(
@@ -131,25 +136,17 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
     # Keeping up
 
     def covers(self, namespace: Namespace) -> bool:
-        """Return whether the items of a namespace are searched in the vector store."""
+        """Return true if a namespace is searched in the vector store."""
         if self.scopes is None:
             return not is_note(namespace)
         return len(namespace) == 3 and namespace[0] == ROOT and namespace[2] in self.scopes
 
     async def repair(self) -> int:
-        """Have the vector store follow what a crash or an outage left, of all owners.
-
-        Returns:
-            How many items still wait; the log says why.
-        """
+        """Index items that a crash or an outage left; return the number still waiting, with the causes in the log."""
         return len(await self._notes.catch_up((NOTES,)))
 
     async def reindex(self) -> int:
-        """Index everything that the inner store has of the scopes: where the vector store is new, or its model is.
-
-        Returns:
-            How many items were indexed.
-        """
+        """Index everything in the scopes, for a new vector store or embedding model; return the number of items."""
         done = 0
         for namespace in await self._namespaces((ROOT,) if self.scopes is not None else ()):
             async for page in read_all(self.inner, namespace, page=PAGE):
@@ -160,14 +157,7 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
         return done
 
     async def amake_up_vectors(self, namespace: Namespace = ()) -> int:
-        """Make the vectors that the inner store lacks, and have the vector store follow what waits for it.
-
-        Args:
-            namespace: Of which namespace, and of those below it; by default of all.
-
-        Returns:
-            How many the inner store has made.
-        """
+        """Make the missing vectors of the inner store and index noted items below a namespace; return their number."""
         await self._notes.catch_up((NOTES, *namespace))
         return await self._can.amake_up_vectors(namespace)
 
@@ -197,7 +187,7 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
         return True
 
     def _searches(self, op: SearchOp) -> bool:
-        """Return whether a search concerns what the vector store has: in the namespace, or in one below it."""
+        """Return true if a search covers a namespace in the vector store."""
         prefix = op.namespace_prefix
         wide = self.scopes is None or (len(prefix) < 3 and prefix[:1] in ((), (ROOT,)))
         return bool(op.query) and (wide or self.covers(prefix))
@@ -205,7 +195,7 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
     # Searching
 
     async def _search(self, op: SearchOp) -> list[SearchItem]:
-        """Search a namespace and those below it: each by whoever has it."""
+        """Search a namespace and those below it, each in its own index."""
         wanted = op.offset + op.limit
         if self.scopes is not None and self.covers(op.namespace_prefix):
             # a scope's namespace has none below it
@@ -253,7 +243,7 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
         conditions: Mapping[str, Any] | None,
         without: Sequence[str],
     ) -> tuple[list[tuple[SearchItem, VectorHit]], str]:
-        """Return the items of a namespace nearest to a text with what was found of each, and what they may lack."""
+        """Return the items of a namespace nearest to a text, each with its hit, and a note on missing ones."""
         late = await self._notes.catch_up((NOTES, *namespace))
         found, stale = await self._verified(namespace, query, limit, conditions, without)
         if stale:
@@ -271,7 +261,7 @@ class VectorIndexedStore(BaseStore, StoreCapabilities):
         conditions: Mapping[str, Any] | None,
         without: Sequence[str],
     ) -> tuple[list[tuple[SearchItem, VectorHit]], dict[Place, Sequence[str]]]:
-        """Return what is found and true, and what the vector store has wrong."""
+        """Return the verified hits, and the outdated entries of the vector store."""
         found: dict[str, tuple[SearchItem, VectorHit]] = {}
         stale: dict[Place, Sequence[str]] = {}
         items: dict[str, Item | None] = {}
@@ -317,7 +307,7 @@ def with_vector_index(
 
 
 def _without_notes(op: Op, answer: Result) -> Result:
-    """Return the answer of the inner store without what is only there for the vector store."""
+    """Return the inner store's answer without the vector store's bookkeeping."""
     if isinstance(op, ListNamespacesOp):
         return [name for name in cast("list[Namespace]", answer) if not is_note(name)]
     if isinstance(op, SearchOp):
@@ -326,5 +316,91 @@ def _without_notes(op: Op, answer: Result) -> Result:
 
 
 def _plain(puts: Sequence[PutOp], covered: Any) -> list[PutOp]:
-    """Return the writes for the inner store, which indexes nothing of what the vector store has."""
+    """Return the writes for the inner store, without an index where the vector store has one."""
     return [put._replace(index=False) if covered(put.namespace) else put for put in puts]
+
+
+class VectorIndexSettings(BaseModel, extra="forbid", frozen=True):
+    """Vector store for searching memory; a text alone is its `factory`.
+
+        {"factory": "langchain_milvus:Milvus", "options": {"connection_args": {"uri": "./milvus.db"}}}
+
+    Args:
+        factory: The path `package.module:attribute` of its class, or of a function of your own, async or not, that
+            takes the embedding model and returns it.
+        options: Further arguments of the factory.
+        scopes: The scopes of memory that are searched in it.
+    """
+
+    factory: str = Field(pattern=r"^[\w.]+:[\w.]+$")
+    # an address may hold a password
+    options: dict[str, Any] = Field(default_factory=dict, repr=False)
+    scopes: frozenset[MemoryScope] = SEARCHED
+
+    @model_validator(mode="before")
+    @classmethod
+    def _path_alone(cls, given: Any) -> Any:
+        return {"factory": given} if isinstance(given, str) else given
+
+    async def open(self, embeddings: Embeddings) -> VectorStore:
+        """Make the vector store with an embedding model.
+
+        Raises:
+            ValueError: If there is no such factory, or it makes something else; the message names the fix.
+        """
+        made = await asyncio.to_thread(self._make, embeddings)
+        if inspect.isawaitable(made):
+            made = await made
+        if not isinstance(made, VectorStore):
+            raise ValueError(f"{self.factory!r} makes a {type(made).__name__}, which is not a LangChain VectorStore")
+        return made
+
+    def _make(self, embeddings: Embeddings) -> Any:
+        try:
+            factory: Any = pkgutil.resolve_name(self.factory)
+        except (ImportError, ValueError) as error:
+            raise ValueError(
+                f"the vector store {self.factory!r} cannot be imported ({error}); install its package, such as "
+                "`pip install langchain-milvus 'pymilvus[milvus-lite]'` for Milvus"
+            ) from None
+        except AttributeError as error:
+            raise ValueError(f"the vector store {self.factory!r} does not exist: {error}") from None
+        return factory(**self._arguments(factory, embeddings))
+
+    def _arguments(self, factory: Any, embeddings: Embeddings) -> dict[str, Any]:
+        taken = inspect.signature(factory).parameters
+        # each integration has a name of its own for it
+        for name in ("embedding_function", "embedding", "embeddings"):
+            if name in taken:
+                return {name: embeddings, **self.options}
+        raise ValueError(
+            f"{self.factory!r} takes no embedding model: give it a parameter `embedding`, it has {', '.join(taken)}"
+        )
+
+
+async def open_vector_index(
+    store: BaseStore, settings: VectorIndexSettings | Mapping[str, Any] | str, embeddings: Embeddings
+) -> VectorIndexedStore:
+    """Return a store that searches in the vector store of the settings, after indexing is up to date.
+
+    A vector store that is new to the store is backfilled with everything in the store.
+
+    Args:
+        store: The store of the records.
+        settings: The settings; a text is the path of the factory.
+        embeddings: The embedding model.
+
+    Raises:
+        ValueError: If it cannot be made; the message names the fix.
+    """
+    checked = settings if isinstance(settings, VectorIndexSettings) else VectorIndexSettings.model_validate(settings)
+    opened = with_vector_index(store, await checked.open(embeddings), scopes=checked.scopes)
+    known = hashlib.sha256(f"{checked.factory}\x1f{sorted(checked.options.items())!r}".encode()).hexdigest()
+    scopes = sorted(checked.scopes)
+    before = await store.aget((KNOWN,), known)
+    if before is None or not set(scopes) <= set(before.value["scopes"]):
+        log.info("the vector store %s is given what memory holds already", checked.factory)
+        await opened.reindex()
+        await store.aput((KNOWN,), known, {"scopes": scopes}, index=False)
+    await opened.repair()
+    return opened

@@ -14,7 +14,7 @@ from react_mem.memory.language.own_words import parts
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.answers import flat
 from react_mem.memory.merging.blocks import shown_blocks
-from react_mem.memory.model.interface import Doubt, Fragment, MemoryResultItem
+from react_mem.memory.model.interface import Fragment, MemoryDoubt, MemoryResultItem
 from react_mem.memory.model.kinds import FACT, SUMMARY, about_of, origin_of
 from react_mem.memory.model.origins import LABELS, Origin
 
@@ -47,7 +47,7 @@ def render_line(
     limit: int = MAX_LINE_CHARS,
     *,
     kind: str = "",
-    doubts: Iterable[Doubt] = (),
+    doubts: Iterable[MemoryDoubt] = (),
     times: bool = False,
     quoted: bool = False,
     messages: int = 0,

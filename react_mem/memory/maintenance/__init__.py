@@ -1,1 +1,1 @@
-"""The worker and what it does in time: the queue of work, conversations that have ended, upkeep."""
+"""Background worker: the queue of work, concluded conversations, retention rounds."""

@@ -1,4 +1,4 @@
-"""The work behind one agent's turns, in this process: who does it, and the workers that were started for it."""
+"""Background work of one agent in this process: its runner and the workers started for it."""
 
 from __future__ import annotations
 
@@ -24,31 +24,27 @@ class AgentWork:
         self._workers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[Worker]] = weakref.WeakKeyDictionary()
 
     def register(self, agent: str, runner: AgentRunner) -> None:
-        """Say who does the work of an agent; a graph that remembers does so when it is built."""
+        """Register the runner of an agent, when its graph is built."""
         self._runners[agent] = runner
 
     def names(self) -> Sequence[str]:
-        """Return the agents whose work can be done."""
+        """Return the agents with a runner."""
         return list(self._runners)
 
     def runner(self, agent: str) -> AgentRunner | None:
-        """Return who does the work of an agent; None where it has none."""
+        """Return the runner of an agent; None where it has none."""
         return self._runners.get(agent)
 
     async def retention(self, agent: str) -> RetentionSettings:
-        """Return how long an agent keeps what it has noted."""
+        """Return an agent's retention settings."""
         return self._runners[agent].retention
 
     async def get(self, agent: str) -> AgentRunner | None:
-        """Return the same to a worker."""
+        """Return the runner of an agent, for a worker."""
         return self.runner(agent)
 
     def ensure(self, store: BaseStore) -> None:
-        """Start a worker in this event loop, unless one is there; it ends when what this process wrote is done.
-
-        Args:
-            store: The store.
-        """
+        """Start a worker in this event loop, unless there is one; it ends when the work of this process is done."""
         workers = self._workers.setdefault(asyncio.get_running_loop(), [])
         workers[:] = [worker for worker in workers if worker.is_running]
         there = [worker for worker in workers if worker.store is store]
@@ -58,13 +54,9 @@ class AgentWork:
             workers.append(Worker(store, self, until_idle=True))
 
     async def drain(self, within: float) -> bool:
-        """Do at once what waits to be drawn from turns, in the stores that it is used with in this event loop.
+        """Do pending extraction at once, in the stores used in this event loop; return true if all was done in time.
 
-        Args:
-            within: Seconds to wait at most.
-
-        Returns:
-            Whether everything was done; what was not stays durable, and due.
+        Undone work stays durable and due.
         """
         workers = self._workers.get(asyncio.get_running_loop(), [])
         return await drain(within, [worker.store for worker in workers])
@@ -73,10 +65,9 @@ class AgentWork:
     async def running(
         self, store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None = None
     ) -> AsyncIterator[None]:
-        """Run a worker for the length of a context. An agent that does not remember has none.
+        """Run a worker for the length of a context; none if no agent has memory.
 
         Args:
-            store: The store.
             checkpointer: Keeps the threads that retention deletes.
         """
         if not self._runners:

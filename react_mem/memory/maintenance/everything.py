@@ -1,4 +1,4 @@
-"""Maintenance now, of one user or of everybody: what a schedule or a person asks for, without waiting for quiet."""
+"""Maintenance on request, of one user or of everybody; rounds of retention; health of a server's memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -22,6 +22,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import META
 from react_mem.memory.model.retention_settings import RetentionSettings
+from react_mem.memory.model.shown import QueueHealth
 from react_mem.memory.rights.retention import Retained, retain
 from react_mem.memory.store.audit.audit_entries import AuditActor, AuditReason, acting
 from react_mem.memory.store.owned import users_with
@@ -41,16 +42,10 @@ async def maintain_all(
     user_id: str | None = None,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> TurnReport:
-    """Pick up what crashes left, conclude the conversations that have become quiet, and reflect.
+    """Pick up interrupted work, conclude quiet conversations and reflect, for one user or everybody.
 
-    Args:
-        store: The store.
-        runners: The agents to do it as: each for what it has said and done itself.
-        user_id: The owner; None for everybody.
-        report: Is told before each user how many are done, and of how many.
-
-    Returns:
-        What changed.
+    Each agent works on its own conversations and experience. `report` is called before each user with the users done
+    and their total.
     """
     total = TurnReport()
     down: set[str] = set()
@@ -88,10 +83,10 @@ async def maintain_all(
 # Rounds of retention: everybody's memory, one user after the other, by one process at a time.
 
 LOOK_SECONDS = 600.0
-"""Seconds between two looks whether a round is due."""
+"""Seconds between two checks for a due round."""
 
 _LEASE_MS = 300_000
-"""A process that has not renewed its lease for so long is taken for dead: longer than any user takes."""
+"""Lease without renewal after which a process is taken for dead: longer than any user takes."""
 
 _SHARE = 24
 _SOONEST, _LATEST = timedelta(hours=1), timedelta(days=1)
@@ -109,19 +104,12 @@ async def retain_all(
     between: Callable[[], Any] | None = None,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Retained:
-    """Remove what is older or more than agents keep, of one user or of everybody.
+    """Apply retention to one user or to everybody; return the report.
 
     Args:
-        store: The store.
-        checkpointer: Keeps the threads; where there is none, those that are over stay where they are.
-        policies: What each agent keeps.
-        user_id: The owner; None for everybody.
-        dry_run: Whether nothing is written.
+        checkpointer: Keeps the threads; without it ended threads stay.
         between: Awaited before each user; it may raise to end the round.
-        report: Is told before each user how many are done, and of how many.
-
-    Returns:
-        What was removed; in a dry run what would be.
+        report: Progress: called before each user with the users done and their total.
     """
     total = Retained()
     users = [user_id] if user_id is not None else await users_with(store, *MemoryScope, PENDING.place, META)
@@ -139,19 +127,11 @@ async def retain_all(
 
 
 class _LeaseLost(Exception):  # noqa: N818 - no error: another process goes on
-    """Somebody else has taken the round over."""
+    """Another process has taken the round over."""
 
 
 class RetentionRounds:
-    """The rounds that one worker makes.
-
-    Args:
-        store: The store.
-        runners: The agents whose policies count.
-        checkpointer: Keeps the threads.
-        name: The worker's name.
-        clock: Seconds since 1970.
-    """
+    """Retention rounds of one worker, with its name and a clock in seconds since 1970."""
 
     def __init__(
         self,
@@ -168,7 +148,7 @@ class RetentionRounds:
         self._clock = clock
 
     async def serve(self) -> None:
-        """Make a round whenever one is due, until cancelled. Where no agent keeps anything for a time, return."""
+        """Run a round whenever one is due, until cancelled. Where no agent has a retention limit, return."""
         policies = await self._policies()
         while policies:
             try:
@@ -179,13 +159,10 @@ class RetentionRounds:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def make(self, policies: Mapping[str, RetentionSettings]) -> Retained | None:
-        """Make the round that is due.
+        """Run the round that is due; return None where none is, or another process runs it.
 
         Args:
-            policies: What the agents keep that keep something for a time.
-
-        Returns:
-            What was removed; None where no round is due, or somebody else makes it.
+            policies: The settings of agents with a retention limit.
         """
         held = {agent: mark for agent in policies if (mark := await self._claim(agent, policies[agent])) is not None}
         if not held:
@@ -232,7 +209,7 @@ class RetentionRounds:
         return found
 
     async def _claim(self, agent: str, settings: RetentionSettings) -> dict[str, Any] | None:
-        """Take the lease on an agent's round; None where it is not due, or somebody has it."""
+        """Take the lease on an agent's round; None where it is not due, or leased."""
         item = await self._store.aget(*_place(agent), refresh_ttl=False)
         before = item.value if item is not None else None
         known = before or {"at": 0, "by": "", "until": 0}
@@ -253,7 +230,7 @@ def _place(agent: str) -> tuple[tuple[str, ...], str]:
 
 
 def every(settings: RetentionSettings) -> timedelta:
-    """Return how often an agent's records are looked at.
+    """Return the interval between two rounds for an agent.
 
     >>> every(RetentionSettings(dialog="30d")), every(RetentionSettings(dialog="12h"))
     (datetime.timedelta(days=1), datetime.timedelta(seconds=3600))
@@ -272,15 +249,6 @@ class PartHealth(BaseModel):
     seconds: float | None = Field(None, description="What it took to ask it.")
 
 
-class QueueHealth(BaseModel):
-    """State of the turns of all users that wait."""
-
-    waiting: int
-    failed: int = Field(description="Those that were tried in vain.")
-    parked: int = Field(description="Those that are not tried any more.")
-    oldest: datetime | None = Field(description="Since when the first one waits.")
-
-
 class MemoryHealth(BaseModel):
     """Health of the memory of a server."""
 
@@ -291,26 +259,22 @@ class MemoryHealth(BaseModel):
 
 
 async def check_health(store: BaseStore, *, works: bool) -> MemoryHealth:
-    """Return how the memory of this process is. The embedder is asked for one vector.
+    """Return the health of this process's memory. The embedder is asked for one vector.
 
     Args:
-        store: The store of the server.
-        works: Whether a worker of this process does what is to be done behind the turns.
+        works: Whether a worker of this process does the background work.
     """
     told = "in this process" if works else "none in this process: `react-mem worker` may do its work"
     worker = PartHealth(ok=works, detail=told)
     if not isinstance(store, MemoryStore):
         unknown = PartHealth(ok=True, detail=f"a {type(store).__name__}, which tells nothing of itself")
         return MemoryHealth(database=unknown, embedder=unknown, worker=worker, queue=None)
-    queue, database = None, PartHealth(ok=False)
+    queue: QueueHealth | None = None
     try:
         async with store.pool.connection() as conn:
-            server, waiting = await server_of(conn), await waiting_of(conn)
+            server, queue = await server_of(conn), await waiting_of(conn)
         told = f"PostgreSQL {server.version}, {server.connections} of {server.limit} connections"
         database = PartHealth(ok=True, detail=told, seconds=server.seconds)
-        queue = QueueHealth(
-            waiting=waiting.waiting, failed=waiting.failed, parked=waiting.parked, oldest=waiting.oldest
-        )
     except Exception as error:  # whatever a driver raises: that it fails is the answer
         database = PartHealth(ok=False, detail=cause_of(error))
     return MemoryHealth(database=database, embedder=await _embedder(store), worker=worker, queue=queue)

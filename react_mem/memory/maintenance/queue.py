@@ -1,4 +1,4 @@
-"""The queue of work in a store: what is due, and claiming, renewing, releasing and finishing it by compare-and-set."""
+"""Work queue in a store: due items, and claim, renewal, release and completion by compare-and-set."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from react_mem.memory.store.transactions import Guard, compare_and_set
 from react_mem.memory.work.items import Place, Work, is_dead, put_work
 
 LEASE_SECONDS = 30.0
-"""A worker that has not renewed its lease for so long is taken for dead."""
+"""Lease without renewal after which a worker is taken for dead."""
 
 _FIRST_RETRY, _LAST_RETRY = 15.0, 3600.0
 """Seconds until work that failed is tried again, doubling."""
 
 _OVERDUE_MS = (3_600_000, 600_000, 60_000, 0)
-"""Order when more is due than is looked at: the longest overdue first. A store lists the latest written first."""
+"""Search order when more is due than is read: the longest overdue first. A store lists the latest written first."""
 
 _MANY = 1_000
-"""Items that are read where the due ones of few owners fill a page."""
+"""Items read where the due ones of few owners fill a page."""
 
 _ALL = 100_000
 
@@ -41,13 +41,7 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True)
 class Held:
-    """An item as it stands in the store.
-
-    Args:
-        place: Where.
-        user_id: The owner.
-        work: What is stored.
-    """
+    """Work item as stored: place, owner and content."""
 
     place: Place
     user_id: str
@@ -55,13 +49,7 @@ class Held:
 
 
 class WorkQueue:
-    """The work of all owners in one store.
-
-    Args:
-        store: The store.
-        clock: Seconds since 1970.
-        lease_seconds: How long a claim lasts without being renewed.
-    """
+    """Work of all owners in one store; the clock gives seconds since 1970."""
 
     def __init__(self, store: BaseStore, clock: Clock = time.time, lease_seconds: float = LEASE_SECONDS) -> None:
         self._store = store
@@ -73,12 +61,11 @@ class WorkQueue:
         return int(self._clock() * 1000)
 
     async def due(self, agents: Sequence[str], limit: int, owners: int = 1) -> list[Held]:
-        """Return what is due for some agents, the longest overdue first.
+        """Return the due items of some agents, the longest overdue first.
 
         Args:
-            agents: The agents.
-            limit: How many of each agent, at least, if there are as many.
-            owners: Of how many owners, if more is read to find as many: an owner's items are done one by one.
+            limit: Items of each agent, at least, if there are as many.
+            owners: Number of owners to find, by reading more: an owner's items are done one by one.
         """
         at = self.now()
         found = await self._search([(agent, at) for agent in agents], limit)
@@ -108,15 +95,7 @@ class WorkQueue:
         return Held(place, user_id, Work.from_value(item.value)) if item is not None else None
 
     async def claim(self, held: Held, worker: str) -> Held | None:
-        """Take a lease on an item.
-
-        Args:
-            held: The item as it was read.
-            worker: Who takes it.
-
-        Returns:
-            The item, leased; None if it has changed meanwhile, as when another worker was faster.
-        """
+        """Take a lease on an item for a worker; None if it has changed since, as when another worker was faster."""
         return await self._change(held, due_at=self._lease_end(), lease_by=worker)
 
     async def renew(self, held: Held) -> Held | None:
@@ -124,30 +103,30 @@ class WorkQueue:
         return await self._change(held, due_at=self._lease_end())
 
     def is_leased(self, held: Held) -> bool:
-        """Return whether somebody is at work on an item."""
+        """Return true if a living worker has the item."""
         return bool(held.work.lease_by) and held.work.due_at > self.now() and not is_dead(held.work.lease_by)
 
     async def again(self, held: Held, due_at: int) -> Held | None:
-        """End a lease on an item that is due again; None if it has changed meanwhile."""
+        """End a lease on an item that is due again; None if it has changed since."""
         return await self._change(held, due_at=due_at, lease_by="", attempts=0, last_error="")
 
     async def failed(self, held: Held, error: str, not_before: int = 0) -> Held | None:
-        """End a lease on an item that failed: it is due again after a while; None if it has changed meanwhile."""
+        """End a lease on a failed item, due again after a delay; None if it has changed since."""
         wait = min(_FIRST_RETRY * 2 ** min(held.work.attempts, 10), _LAST_RETRY)
         due_at = max(self.now() + int(wait * 1000), not_before)
         attempts = held.work.attempts + 1
         return await self._change(held, due_at=due_at, lease_by="", attempts=attempts, last_error=error)
 
     async def release(self, held: Held) -> None:
-        """End a lease on an item that was not finished: anybody may take it at once."""
+        """End a lease on an unfinished item: any worker may take it at once."""
         await self._change(held, due_at=self.now(), lease_by="")
 
     async def finish(self, held: Held) -> bool:
-        """Remove an item, unless it has changed meanwhile; tell whether it was removed."""
+        """Remove an item unless it has changed since; return true if it was removed."""
         return await self._swap(held, None) is not None
 
     async def abandoned(self, agents: Sequence[str]) -> None:
-        """Make due what workers have leased that are known to be dead: nobody waits for their leases to run out."""
+        """Release the items of dead workers, so that nobody waits for their leases to run out."""
         if not agents:
             return
         asked = [
@@ -180,11 +159,11 @@ def _held(item: Item) -> Held:
 # Work that a worker knows of without asking its store: what this process wrote, and what a look found to be due.
 
 _SPARE = 100
-"""Entries beyond twice those that count, before all are put in order anew."""
+"""Entries beyond twice the valid ones, before the heap is rebuilt."""
 
 
 class KnownWork:
-    """Items of work as they were last seen; another process may have changed them since."""
+    """Cache of work items as last seen; another process may have changed them since."""
 
     def __init__(self) -> None:
         self._items: dict[Place, Held] = {}
@@ -193,15 +172,15 @@ class KnownWork:
         self._due: dict[str, list[tuple[int, Place]]] = {}
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of items."""
         return len(self._items)
 
     def places(self) -> Iterable[Place]:
-        """Return where they are."""
+        """Return the places of the items."""
         return self._items.keys()
 
     def add(self, held: Held) -> None:
-        """Keep an item, in place of what it was before."""
+        """Add or replace an item."""
         before, self._items[held.place] = self._items.get(held.place), held
         if before is not None and before.work.due_at == held.work.due_at:
             return  # it is in its place already, however often it is found
@@ -214,22 +193,21 @@ class KnownWork:
             heappush(self._later, (held.work.due_at, held.place))
 
     def drop(self, place: Place) -> None:
-        """Keep an item no longer: it is being done, done, or somebody else's."""
+        """Remove an item that is in progress, done, or another worker's."""
         self._items.pop(place, None)
 
     def get(self, place: Place) -> Held | None:
-        """Return an item; None for one that nobody told of."""
+        """Return an item; None for an unknown one."""
         return self._items.get(place)
 
     def next(self, at: int, without: Collection[str]) -> Held | None:
-        """Return what is to be begun next, which stays until it is dropped; its owner is served last from now on.
+        """Return the next item to begin, None if nothing is due; its owner is served last from now on.
+
+        The item stays until it is dropped.
 
         Args:
             at: Now, in milliseconds since 1970.
             without: The owners who have to wait.
-
-        Returns:
-            The item; None where nothing is due of anybody else.
         """
         while self._later and self._later[0][0] <= at:
             due_at, place = heappop(self._later)
@@ -245,7 +223,7 @@ class KnownWork:
         return None
 
     def next_due(self) -> int | None:
-        """Return when the next item is due that was not yet when somebody last asked; None where there is none."""
+        """Return the earliest due time after the last call of `next`; None where there is none."""
         while self._later and not self._is_there(*self._later[0]):
             heappop(self._later)
         return self._later[0][0] if self._later else None
@@ -261,7 +239,7 @@ log = logging.getLogger(__name__)
 
 
 class RenewedLease:
-    """A lease that is renewed until it ends, or until the item is not ours any more."""
+    """Lease renewed until its end, or until the item is not ours any more."""
 
     def __init__(self, queue: WorkQueue, held: Held) -> None:
         self._queue = queue
@@ -270,7 +248,7 @@ class RenewedLease:
         self._task = asyncio.create_task(self._renew(), name="memory:lease")
 
     async def end(self) -> Held:
-        """Stop renewing it; return the item as it was last seen, which is what it must still be to be changed."""
+        """Stop renewing, and return the item as last seen, the expected value of the next compare-and-set."""
         # not cancelled: what the store holds must be known, and a renewal may be under way
         self._over.set()
         await asyncio.wait([self._task])
@@ -298,14 +276,13 @@ _MARK = (("memory_worker",), "swept")
 _EVERY_MS = 24 * 3_600_000
 _USERS_AT_ONCE = 50
 _OPEN_MS = 120_000
-"""For a turn that is not over yet: it is given no work that could be begun before its end."""
+"""Delay for an open turn, whose work must not begin before its end."""
 
 
 async def sweep(store: BaseStore, at: int) -> None:
-    """Give work to every turn that waits and every conversation that is open and have none; once a day for a database.
+    """Add work for every pending turn and every open conversation without any; once a day for a database.
 
     Args:
-        store: The store.
         at: Now, in milliseconds since 1970.
     """
     mark = await store.aget(*_MARK, refresh_ttl=False)

@@ -33,18 +33,13 @@ from react_mem.memory.write.turns import Turns
 # Messages that no search finds and that nothing waits to index: what an older version lost is indexed after all.
 
 _BATCH = 50
-"""Messages a step: what is embedded at once."""
+"""Messages of a step, embedded at once."""
 
 
 async def index_lost_messages(memory: MemoryFacade, user_id: str) -> int:
-    """Index the messages of a user that have no entry in the index though no turn waits that would make one.
+    """Index the messages of a user without an index entry or a pending turn that would make one; return their number.
 
-    Args:
-        memory: The facade. A store that cannot tell what its index holds is left as it is.
-        user_id: The owner.
-
-    Returns:
-        How many there were.
+    A store that cannot list them is left as it is.
     """
     store = capabilities(memory.store)
     found, last = 0, ""
@@ -68,24 +63,17 @@ async def _index(memory: MemoryFacade, user_id: str, ids: list[str]) -> int:
 
 @dataclass(frozen=True)
 class Reflecting:
-    """Models and tools of an agent's reflection.
-
-    Args:
-        models: The model that words what is reflected on, then those that stand in for it; none for an agent whose
-            model only quotes.
-        tools: The names of the agent's tools, from whose use skills are learnt.
-    """
+    """Models of an agent's reflection, the first with its fallbacks, and names of its tools, to learn skills from."""
 
     models: Sequence[BaseChatModel] = ()
     tools: Sequence[str] = ()
 
 
 async def maintain(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
-    """Draw from what waits, conclude every conversation that has gone quiet, and reflect: one agent and one owner.
+    """Extract from pending turns, conclude quiet conversations, and reflect, for one agent and one owner.
 
     Args:
         anywhere: Any conversation of the two.
-        reflecting: What the agent reflects with.
     """
     total = await anywhere.extract()
     for session_id in await quiet_conversations(anywhere):
@@ -96,11 +84,10 @@ async def maintain(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
 
 
 async def reflect(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
-    """Reflect on many turns, each kind of memory as the policy says.
+    """Reflect on many turns, each kind of memory by the policy.
 
     Args:
         anywhere: Any conversation of an agent and an owner.
-        reflecting: What the agent reflects with.
     """
     memory, user_id, agent_id = anywhere.memory, anywhere.user_id, anywhere.agent_id
     policy, store = memory.policy, memory.store
@@ -122,12 +109,7 @@ async def reflect(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
 
 
 async def repair(memory: MemoryFacade, user_id: str) -> None:
-    """Put right what a failure left of an owner's memory: texts without an index or a vector.
-
-    Args:
-        memory: The facade.
-        user_id: The owner.
-    """
+    """Restore missing index entries and vectors of an owner's memory after a failure."""
     store = memory.store
     await index_lost_messages(memory, user_id)
     await capabilities(store).amake_up_vectors(owner_namespace(user_id))

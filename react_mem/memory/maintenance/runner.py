@@ -1,4 +1,4 @@
-"""Doing one item of work: drawing from turns, concluding a conversation, reflecting on many turns."""
+"""Execution of one work item: extraction, the conclusion of a conversation, reflection, erasure."""
 
 from __future__ import annotations
 
@@ -29,13 +29,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a work item.
-
-    Args:
-        due_at: When it is due again; None if it is done.
-        problem: Why it is to be tried again after a while, and not before `due_at`, in words that quote nobody; empty
-            where it is not.
-    """
+    """Outcome of a work item: its next due time, or the problem for a delayed retry, in words that quote nobody."""
 
     due_at: datetime | None = None
     problem: str = ""
@@ -43,14 +37,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class AgentRunner:
-    """Does the work of one agent, with its models and under its policy.
-
-    Args:
-        turns: Makes the turns of an owner in a conversation.
-        models: The models of its reflection, each a stand-in for those before it.
-        tools: The names of its tools, from whose use skills are learnt.
-        retention: How long the agent keeps what it has noted.
-    """
+    """Runner of one agent's work: the maker of its turns, its reflection and its retention settings."""
 
     turns: Callable[[BaseStore, Identity], Turns]
     models: Sequence[BaseChatModel] = ()
@@ -63,16 +50,7 @@ class AgentRunner:
         return Reflecting(self.models, self.tools)
 
     async def run(self, store: BaseStore, user_id: str, work: Work) -> Outcome:
-        """Do an item of work.
-
-        Args:
-            store: The store.
-            user_id: The owner.
-            work: The item.
-
-        Returns:
-            Whether it is due again.
-        """
+        """Do a work item of an owner."""
         turns = self.turns(store, Identity(user_id, work.session))
         if work.kind == "extract":
             done = await turns.extract()
@@ -107,20 +85,20 @@ class AgentRunner:
 
 
 class Runners(Protocol):
-    """The agents whose work a process can do."""
+    """Agents with work that a process can do."""
 
     def names(self) -> Sequence[str]:
-        """Return their names. The work of others is left to the processes that know them."""
+        """Return their names. The work of others is left to the processes that have them."""
 
     async def retention(self, agent: str) -> RetentionSettings:
-        """Return how long an agent keeps what it has noted."""
+        """Return an agent's retention settings."""
 
     async def get(self, agent: str) -> AgentRunner | None:
-        """Return what does the work of an agent; None where it has none, as one that does not remember."""
+        """Return the runner of an agent; None for one without memory."""
 
 
 async def _next_turn(turns: Turns) -> datetime | None:
-    """Return when the next turn of a conversation may be drawn from; None if none waits."""
+    """Return when the next pending turn of a conversation may be extracted; None if there is none."""
     waiting = [PendingTurn.from_value(value) for value in await turns.memory.pending(turns.user_id)]
     at = now()
     times = [

@@ -1,7 +1,7 @@
-"""The worker: does what is due of a store's work, a bounded number of items at once, as long as it runs.
+"""Worker: does the due work of a store, a bounded number of items at once, as long as it runs.
 
-It is told of work that its own process writes, and claims it without looking for it; every few seconds it looks for
-that of others. While many turns are being served it waits, and what waits stays where it is, in the store.
+It hears of work from its own process and claims it without a search; every few seconds it searches for work of others.
+While many turns are being served it waits, and the work stays in the store.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from react_mem.memory.work.items import Place, Work, listen, worker_name
 
 POLL_SECONDS = 5.0
 _LONGEST_POLL = 60.0
-"""Seconds between two looks while the store fails."""
+"""Seconds between two searches while the store fails."""
 
 CLOSING_SECONDS = 5.0
 """For what is still to be done when a worker is closed. What is not done by then stays due."""
@@ -38,16 +38,16 @@ CONCURRENCY = 4
 """Items at once: model calls that mostly wait. The local embedder does one text at a time anyway."""
 
 _LOOKED_AT = 8
-"""Due items that are read for each that can be begun: several of an owner are done one after the other."""
+"""Due items read for each free slot: several of an owner are done one after the other."""
 
 _PAUSE = 0.05
-"""Seconds between two looks whether a crowd of turns has passed."""
+"""Seconds between two checks whether a crowd of turns has passed."""
 
 _IDLE_SECONDS = 60.0
-"""Until a worker that nobody opened ends: longer than it takes from the end of a turn to the writing of its work."""
+"""Seconds until a worker started by a turn ends: longer than from the end of a turn to the writing of its work."""
 
 _RELEASE_SECONDS = 2.0
-"""For giving back the leases of what is cancelled."""
+"""Seconds for releasing the leases of cancelled work."""
 
 _DRAINED = ("extract", "conclude")
 
@@ -55,16 +55,13 @@ log = logging.getLogger(__name__)
 
 
 class Worker:
-    """A worker on one store, in one event loop.
+    """Worker on one store, in one event loop.
 
     Args:
-        store: The store.
-        runners: The agents whose work it does.
-        queue: The queue; by default that of the store.
-        until_idle: Whether it ends when nothing is left to do that its own process has written.
-        concurrency: How many items it does at once.
-        poll_seconds: Seconds between two looks for work of other processes.
-        checkpointer: Keeps the threads that retention deletes; without it those that are over stay.
+        until_idle: Whether it ends when the work of its own process is done.
+        concurrency: Items at once.
+        poll_seconds: Seconds between two searches for work of other processes.
+        checkpointer: Keeps the threads that retention deletes; without it ended ones stay.
     """
 
     def __init__(
@@ -108,31 +105,28 @@ class Worker:
         _running.add(self)
 
     def __len__(self) -> int:
-        """Return how many items of work it does or knows of."""
+        """Return the number of items in progress or known."""
         return len(self._jobs.keys() | self._known.places())
 
     @property
     def is_running(self) -> bool:
-        """Return whether the worker looks for work."""
+        """True while the worker looks for work."""
         return not self._task.done()
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The event loop that it runs in."""
+        """Event loop of the worker."""
         return self._loop
 
     def want(self) -> None:
-        """Say that work is about to be written, so that a worker that would end goes on."""
+        """Announce that work is about to be written, so that an idle worker stays."""
         self._wanted_at = self._loop.time()
 
     async def drain(self, within: float) -> bool:
-        """Do at once what this process has written and what is drawn from turns, without waiting for quiet.
+        """Do this process's extraction work at once, without waiting for quiet; return true if all was done.
 
         Args:
-            within: Seconds to wait at most; what is not done by then is left as it is, durable and due.
-
-        Returns:
-            Whether everything was done.
+            within: Seconds to wait at most; undone work stays durable and due.
         """
         try:
             async with asyncio.timeout(within):
@@ -150,7 +144,8 @@ class Worker:
         return True
 
     async def close(self, within: float = CLOSING_SECONDS) -> None:
-        """Finish what there is time for, and give the rest back, for the next worker to take over at once.
+        """Finish the work that time permits, and release the rest for the next worker.
+
 
         Args:
             within: Seconds, in all.
@@ -218,7 +213,7 @@ class Worker:
             self._store_failed(error)
 
     async def _look(self) -> float:
-        """Begin what is due; return the seconds until the next look."""
+        """Begin due items; return the seconds until the next call."""
         poll = self._poll_seconds * random.uniform(0.8, 1.2)  # noqa: S311 - no secret
         if len(self._jobs) >= (room := FRONT.room_for_work(self._concurrency)):
             return poll if room == self._concurrency else _PAUSE
@@ -251,7 +246,7 @@ class Worker:
                 self._known.add(held)
 
     async def _begin_due(self, at: int) -> bool:
-        """Begin what is known and due, as far as there is room; tell whether that was all."""
+        """Begin known due items while there is room; return true if all were begun."""
         while len(self._jobs) < FRONT.room_for_work(self._concurrency):
             held = self._known.next(at, {owner for owner, _ in self._jobs.values()})
             if held is None:
@@ -260,7 +255,7 @@ class Worker:
         return False
 
     async def _hurry(self) -> None:
-        """Begin what is urgent, whether it is due or not."""
+        """Begin urgent items, due or not."""
         for place, user_id in list(self._urgent.items()):
             if len(self._jobs) >= self._concurrency:
                 return
@@ -271,7 +266,7 @@ class Worker:
                 self._urgent.pop(place, None)
 
     async def _start(self, held: Held, *, early: bool = False) -> bool:
-        """Begin an item, unless it is not to be begun now; tell whether anybody here is at it or will be."""
+        """Begin an item if possible; return true if this worker does it now or later."""
         if held.place in self._jobs or any(owner == held.user_id for owner, _ in self._jobs.values()):
             # an owner's items one after the other: they would only wait for each other, and others are there too
             return True
@@ -289,7 +284,7 @@ class Worker:
         return True
 
     async def _claim(self, held: Held, *, early: bool) -> Held | None:
-        """Take an item as it is known; where it has changed since, as it is now, if it is still to be begun."""
+        """Claim an item as known; if it has changed since, as it is now, if it is still due."""
         claimed = await self._queue.claim(held, self._name)
         if claimed is None:
             now = await self._queue.get(held.user_id, held.place)
@@ -381,24 +376,20 @@ async def close_workers(store: BaseStore, within: float) -> None:
     """Close the workers of this event loop that are on a store, before the store is closed.
 
     Args:
-        store: The store.
-        within: Seconds for what is still to be done; what is not done by then stays due.
+        within: Seconds for the remaining work; undone work stays due.
     """
     loop = asyncio.get_running_loop()
     await asyncio.gather(*(one.close(within) for one in list(_running) if one.loop is loop and one.store is store))
 
 
 async def drain(within: float, stores: Sequence[BaseStore] | None = None) -> bool:
-    """Do at once what waits to be drawn from turns, with the workers of this event loop.
+    """Do pending extraction at once, with the workers of this event loop; return true if all was done.
 
-    A worker is told of the work of other stores too: one whose database is down is not to speak for those.
+    A worker hears of the work of other stores too: one with an unreachable database does not answer for those.
 
     Args:
-        within: Seconds to wait at most.
-        stores: The stores whose workers are meant; by default all.
-
-    Returns:
-        Whether everything was done; what was not stays durable, and due.
+        within: Seconds to wait at most; undone work stays durable and due.
+        stores: The stores of the workers; by default all.
     """
     loop = asyncio.get_running_loop()
     there = [one for one in list(_running) if one.loop is loop]

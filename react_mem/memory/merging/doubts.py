@@ -9,7 +9,7 @@ from typing import Any, cast
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.index.recall import RecallHit
-from react_mem.memory.model.interface import Doubt, MemoryResultItem, MemoryScope, SaidIn
+from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem, MemoryScope, SaidIn
 from react_mem.memory.model.kinds import FACT, MESSAGE, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import (
@@ -48,7 +48,7 @@ async def others_of(
     return {**facts, **{item.key: item.value for item in found if item is not None}}
 
 
-def doubts_of(value: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> tuple[Doubt, ...]:
+def doubts_of(value: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> tuple[MemoryDoubt, ...]:
     """Return the current doubts of a fact; forgotten facts raise none.
 
     A fact that it needs counts while ended, any other one while believed: either may have changed since, as when a
@@ -64,7 +64,7 @@ def doubts_of(value: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]])
         for id_ in _of(value)
         if id_ in others and bool(others[id_].get("current", True)) is (id_ not in needs)
     ]
-    return tuple(Doubt(id=id_, text=str(other["text"]), since=_since(value, other)) for id_, other in told)
+    return tuple(MemoryDoubt(id=id_, text=str(other["text"]), since=_since(value, other)) for id_, other in told)
 
 
 def _of(value: Mapping[str, Any]) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""A concept as it is kept: someone or something that facts are about, with every name it goes by."""
+"""Records made from others: concepts (named entities), knowledge, and the summary chain of a conversation."""
 
 from __future__ import annotations
 
@@ -17,18 +17,13 @@ Decider = Literal["user", "said", "vector", "model"]
 Pair = tuple[str, str]
 
 _TYPES = ("person", "animal", "place", "organisation")
-"""Types of concepts by the predicates that facts once had."""
+"""Types of concepts in older ids, by the predicates that facts then had."""
 
 
 class Alias(BaseModel):
-    """A name, and the facts that use it.
+    """Name of a concept in its preferred spelling, and the facts that use it.
 
-    Args:
-        name: As it is written best.
-        since: When the first of them was learnt.
-        source_ids: The facts.
-        written: How those of them write it that write it otherwise.
-        origins: Who vouches for those of them for which the user does not.
+    `written` has other spellings by fact, `origins` the origins other than the user by fact.
     """
 
     # names had types once
@@ -42,21 +37,21 @@ class Alias(BaseModel):
 
     @property
     def id(self) -> str:
-        """Return the key by which it is known, however it is written."""
+        """Key of the name, independent of its spelling."""
         return alias_id(self.name)
 
     def without(self, facts: Collection[str]) -> Alias | None:
-        """Return it as it is without some facts; None where no other uses it."""
+        """Return the alias without some facts; None where no other uses it."""
         left = {source: self for source in self.source_ids if source not in facts}
         return Alias.used(left) if left else None
 
     def together(self, other: Alias) -> Alias:
-        """Return it with another alias of the same name, which counts where both know a fact."""
+        """Return the union with another alias of the same name, which wins where both have a fact."""
         return Alias.used({source: alias for alias in (self, other) for source in alias.source_ids})
 
     @classmethod
     def used(cls, by: Mapping[str, Alias]) -> Alias:
-        """Return one name as facts use it, each with the alias that knows of it."""
+        """Return one name from the aliases in which facts use it, by fact."""
         written = {source: alias.written.get(source, alias.name) for source, alias in by.items()}
         name = max(written.values(), key=_writing)
         return cls(
@@ -69,14 +64,14 @@ class Alias(BaseModel):
 
 
 class Merge(BaseModel, extra="forbid", frozen=True):
-    """Merge of two concepts whose names do not tell: what moved, so that it can be undone.
+    """Merge of two concepts with different names, recorded so that it can be undone.
 
     Args:
-        kept: An alias of the concept that stayed.
-        moved: The aliases of the one that became part of it.
-        by: Who decided: the user, vectors or a model; `said`, where the words of facts were once read as saying so.
-        at: When.
-        source_ids: These facts.
+        kept: An alias of the remaining concept.
+        moved: The aliases of the merged one.
+        by: The decider: the user, vectors or a model; `said` in older records, where the words of facts decided.
+        at: The time of the merge.
+        source_ids: The facts in which `said` saw it.
     """
 
     kept: str
@@ -87,15 +82,15 @@ class Merge(BaseModel, extra="forbid", frozen=True):
 
 
 class Concept(Record):
-    """Someone or something that facts hang on; looked up by name, never searched by meaning.
+    """Entity that facts are about; looked up by name, never searched by meaning.
 
     Args:
         name: The fullest of its names.
         aliases: All of its names, `name` among them.
-        merged_from: What made it one, beside what follows from the names.
-        apart: Pairs of aliases, one of them its own, that are known not to be the same.
-        theme: Whether it has no name, and is what several memories have in common.
-        current: It states nothing that is believed: who looks for what is, passes it by.
+        merged_from: The merges that the names alone do not explain.
+        apart: Pairs of aliases, one of them its own, known to be different entities.
+        theme: Whether it is a theme shared by several memories, without a name of its own.
+        current: Always false, since it states no belief: searches for current memories skip it.
     """
 
     kind: Literal["concept"] = "concept"
@@ -109,17 +104,17 @@ class Concept(Record):
     @model_validator(mode="before")
     @classmethod
     def _untyped(cls, data: Any) -> Any:
-        """Read a concept of when names had types."""
+        """Read a concept stored when names had types."""
         return {name: value for name, value in data.items() if name != "type"} if isinstance(data, dict) else data
 
     @classmethod
     def of(cls, aliases: Iterable[Alias], merges: Iterable[Merge] = (), apart: Iterable[Pair] = ()) -> Self:
-        """Return the concept that goes by these names; the same ones always make the same record.
+        """Return the concept with these names; the same names always make the same record.
 
         Args:
             aliases: The names, at least one.
-            merges: All merges there are, or more than concern it.
-            apart: All pairs that are known to be different, or more than concern it.
+            merges: All merges; unrelated ones are ignored.
+            apart: All pairs known to be different; unrelated ones are ignored.
         """
         named = sorted(aliases, key=lambda alias: name_key(alias.name))
         ids = {alias.id for alias in named}
@@ -141,7 +136,7 @@ class Concept(Record):
 
     @classmethod
     def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a concept as taken in from a file, with all uses of its names."""
+        """Return a concept as imported, with all uses of its names."""
         aliases = [
             {**alias, "origins": dict.fromkeys(alias["source_ids"], Origin.IMPORT.value)} for alias in value["aliases"]
         ]
@@ -150,22 +145,12 @@ class Concept(Record):
 
 @lru_cache(maxsize=20_000)
 def alias_id(name: str, type_: str = "") -> str:
-    """Return the id of a name.
-
-    Args:
-        name: The name.
-        type_: What it was the name of, in an id of when names had types.
-    """
+    """Return the id of a name, with its former type in ids from when names had types."""
     return record_id("alias", name_key(name), type_)
 
 
 def renewed(aliases: Iterable[Alias], ids: Iterable[str]) -> dict[str, str]:
-    """Return the ids that names have now, by those that they had with a type.
-
-    Args:
-        aliases: All names.
-        ids: The ids that decisions are about.
-    """
+    """Return the present ids of names by their former ids with a type; empty where all `ids` are present ones."""
     known = list(aliases)
     if {alias.id for alias in known}.issuperset(ids):
         return {}
@@ -187,34 +172,29 @@ def _fullness(alias: Alias) -> tuple[int, bool, int, str]:
 Form = Literal["pattern", "rule", "preference", "generalisation"]
 
 MIN_SOURCES = 2
-"""Fewer say nothing beyond themselves."""
+"""Sources of a generalisation, at least: fewer say nothing beyond themselves."""
 
 
 class Reference(BaseModel, extra="forbid", frozen=True):
-    """A summary of a conversation in which this was said; the meta graph links with it.
-
-    Args:
-        to: The summary.
-        kind: The kind of the link.
-    """
+    """Reference to the summary of a source conversation, for the meta graph."""
 
     to: str
     kind: Literal["summarization"] = "summarization"
 
 
 class Knowledge(Record):
-    """Something that holds across memories, found like a fact, and shown as what it is.
+    """Generalisation over several memories, searched like a fact.
 
-    It is not history: when what it stands on has changed, it is drawn again or dropped, and its sources have theirs.
+    It has no history: when its sources change, it is drawn again or dropped, and they have the history.
 
     Args:
-        form: A pattern (what keeps happening), a rule (what to do), a preference or a generalisation.
-        about: Whom or what it is about, in one form.
-        proofs: How many memories say so: its sources.
-        confidence: 0 to 1: how often what was seen speaks for it, counting one for and one against beforehand.
+        form: A pattern (a recurring event), a rule (what to do), a preference or a generalisation.
+        about: The subject, normalised.
+        proofs: Number of supporting memories, its sources.
+        confidence: 0 to 1: the share of observations in favour, with one for and one against added (Laplace).
         made_by: `rules`, where it was counted; else the model that worded it.
-        links: The summaries of the conversations that it comes from.
-        current: As with a fact, so that one filter finds both.
+        links: The summaries of the source conversations.
+        current: Always true, so that one filter finds facts and knowledge.
     """
 
     kind: Literal["knowledge"] = "knowledge"
@@ -228,7 +208,7 @@ class Knowledge(Record):
 
 
 def confidence(proofs: int, against: int) -> float:
-    """Return how likely something is that was seen so often, and the opposite so often.
+    """Return the probability of a statement from its observations for and against (rule of succession).
 
     >>> confidence(3, 0), confidence(3, 3)
     (0.8, 0.5)
@@ -239,26 +219,17 @@ def confidence(proofs: int, against: int) -> float:
 # The record of a conversation's context chain: its latest messages, and the summaries in the place of the others.
 
 MAX_TEXT = 600
-"""Characters of a message that the chain carries, the beginning: the share of the prompt that any memory has."""
+"""Characters of a message in the chain, from its beginning: the share of the prompt of any memory."""
 
 _LATEST = 16
-"""Ids that tell what has joined last: eight turns, as many as are drawn from at once."""
+"""Ids of the messages that joined last: eight turns, the most for one extraction."""
 
 
 class ChainEntry(BaseModel, extra="forbid", frozen=True):
-    """One link of a chain.
+    """Entry of a summary chain: a message, or a summary in the place of several.
 
-    Args:
-        id: The record of the message or the summary.
-        kind: Which of the two it is.
-        level: A summary's level; empty for a message.
-        role: Who said a message; empty for a summary.
-        text: A summary, or the beginning of a message.
-        at: When the last of it was said.
-        first_turn: The place in the conversation of the first message that it covers.
-        last_turn: The place of the last one.
-        covers: How many messages it stands for.
-        origin: Who vouches for it.
+    `level` is empty for a message, `role` for a summary; `at` is the time of its last message, `covers` the number of
+    messages.
     """
 
     id: str
@@ -275,14 +246,14 @@ class ChainEntry(BaseModel, extra="forbid", frozen=True):
     @model_validator(mode="before")
     @classmethod
     def _vouched(cls, data: Any) -> Any:
-        """Set the origin of a message from who says it, where it is not given."""
+        """Set the origin of a message from its role, where it is not given."""
         if not isinstance(data, dict) or "origin" in data or data.get("kind") != "message":
             return data
         return {**data, "origin": origin_of_role(data.get("role"))}
 
     @classmethod
     def of(cls, message: Message) -> Self:
-        """Return the link that a message is."""
+        """Return the entry of a message."""
         return cls(
             id=message.id,
             kind="message",
@@ -296,19 +267,19 @@ class ChainEntry(BaseModel, extra="forbid", frozen=True):
 
     @property
     def is_message(self) -> bool:
-        """Return whether it is a message, which nothing has summed up yet."""
+        """True for a message that is not summed up yet."""
         return self.kind == "message"
 
 
 class ContextChain(Record):
-    """The chain of one conversation; looked up, never searched, so that its text is empty.
+    """Summary chain of one conversation; looked up, never searched, so that its text is empty.
 
     Folded until nothing is due, it has at most (n_sum - 1) messages, (n_sum_sum - 1) summaries of each level below
     max_sum_lvl, (sum_window - 1) of that level, and one master.
 
     Args:
-        entries: Its links, in the order of the conversation.
-        latest: The messages that joined last, the newest at the end, whether or not they have been summed up since.
+        entries: Its entries, in the order of the conversation.
+        latest: The messages that joined last, the newest at the end, summed up or not.
         behind: Whether messages of the conversation have yet to join.
     """
 
@@ -320,7 +291,7 @@ class ContextChain(Record):
 
     @classmethod
     def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a chain as taken in from a file, with its links."""
+        """Return a chain as imported, with its entries."""
         return super().as_imported({**value, "entries": [*map(imported, value.get("entries", ()))]})
 
     @classmethod
@@ -330,19 +301,15 @@ class ContextChain(Record):
 
     @property
     def waiting(self) -> int:
-        """Return how many messages have not been summed up."""
+        """Number of messages not summed up yet."""
         return sum(entry.is_message for entry in self.entries)
 
     def has(self, message_id: str) -> bool:
-        """Return whether a message waits in the chain, or was one of the last to join it."""
+        """Return true if a message is in the chain, or among the last to join it."""
         return message_id in self.latest or any(entry.id == message_id for entry in self.entries)
 
     def append(self, messages: Sequence[Message]) -> Self:
-        """Return the chain with messages at its end; those that it has already are left out, as those without words.
-
-        Args:
-            messages: Messages of the conversation, in order.
-        """
+        """Return the chain with messages, in order, at its end; known ones and those without words are left out."""
         known = {*self.latest, *(entry.id for entry in self.entries)}
         new = [message for message in messages if message.id not in known]
         latest = (*self.latest, *(message.id for message in new))[-_LATEST:]

@@ -1,4 +1,4 @@
-"""Web pages in a context, and the settings by which they are looked for."""
+"""Settings of chat models and of the web search, and web pages in a context."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _kind(value: Any) -> str:
 ModelChoice = Annotated[
     Annotated[ModelName, Tag("name")] | Annotated[ModelEndpoint, Tag("endpoint")], Discriminator(_kind)
 ]
-"""A model's name, or an endpoint."""
+"""Name of a model, or an endpoint."""
 
 
 WEB_SEARCH = "web_search"
@@ -61,15 +61,11 @@ Engine = Annotated[
 
 
 OWN_TOOLS = frozenset({"store_fact", "record_episode", "forget", "forget_said"})
-"""Tools whose results are nobody else's words."""
+"""Tools whose results contain the agent's own words only."""
 
 
 def origin_of_result(tool: str) -> Origin:
-    """Return who vouches for what a tool returns.
-
-    Args:
-        tool: What it is called.
-    """
+    """Return the provenance of a tool's result."""
     if tool in OWN_TOOLS:
         return Origin.ASSISTANT
     return Origin.WEB if tool == WEB_SEARCH else Origin.TOOL
@@ -116,15 +112,15 @@ class WebSettings(BaseModel, extra="forbid", frozen=True):
 
 
 class WebPage(BaseModel, frozen=True):
-    """A page of the web, as text: data, never instructions.
+    """Page of the web, as text: data, never instructions.
 
     Args:
-        url: Where it is from; what an answer cites.
+        url: Its address, which an answer cites.
         title: Its title.
-        text: What it says that has to do with the question, without markup.
-        published: The day it says it is of, as YYYY-MM-DD; empty where it says none.
+        text: The passages relevant to the question, without markup.
+        published: The date it gives of itself, as YYYY-MM-DD; empty where it gives none.
         fetched_at: When it was read.
-        engine: Who found it.
+        engine: The search engine that found it.
         score: The engine's own relevance, or its rank as one: higher is better.
     """
 
@@ -138,14 +134,14 @@ class WebPage(BaseModel, frozen=True):
 
 
 class WebAnswer(BaseModel, frozen=True):
-    """Result of a search.
+    """Result of a web search.
 
     Args:
-        pages: The best first.
-        query: What was searched for, without what is private; empty where nothing was.
-        trigger: Why: words of the question, the model's decision, or nothing.
-        missing: What failed, with the cause: by engine, or by a page's address; `decision`, where the model cannot be
-            asked; `query`, where nothing was left to search for; `pages`, where a package to read them is missing.
+        pages: The pages, the best first.
+        query: The query sent, without private details; empty where nothing was searched.
+        trigger: The reason of the search: words of the question, the model's decision, or none.
+        missing: Failures with their causes: by engine, or by a page's address; `decision`, where the model cannot be
+            asked; `query`, where no words were left to search for; `pages`, where a package to read them is missing.
     """
 
     pages: tuple[WebPage, ...] = ()

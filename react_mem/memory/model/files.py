@@ -1,7 +1,7 @@
-"""Files that agents keep for a user: a record each, under its path.
+"""Files that agents keep for a user: one record each, under its path.
 
-What is searched of a file is its text. What is in no language, such as an image, and what a run has only set aside for
-itself is kept beside it, as `data`: it is read by its path, and never found by what is in it.
+The text of a file is searched. Content in no language, such as an image, and content that a run has only set aside for
+itself is kept as `data`: it is read by its path, and never found by its content.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Record, now, record_id
 
 MAX_FILE_BYTES = 5 * 2**20
-"""Bytes of one file, as of an attachment: it is read, and written, as a whole."""
+"""Bytes of one file, as of an attachment: it is read and written as a whole."""
 
 MAX_PATH_CHARS = 1_000
 
 Encoding = Literal["utf-8", "base64"]
 
 _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
-"""Categories of characters that no path holds: controls, halves of a pair, separators of lines."""
+"""Unicode categories not allowed in a path: controls, surrogates, line and paragraph separators."""
 
 _BETWEEN_WORDS = re.compile(r"[/._\-\s]+")
 
 
 def clean_path(path: str) -> str:
-    """Return a path in the one form in which it is kept: absolute, without empty parts.
+    """Return a path in normal form: absolute, without empty parts.
 
     Raises:
         ValueError: If it is no path of a file or a folder; the message says why, without repeating it.
@@ -66,7 +66,7 @@ def check_text(text: str) -> None:
     """Refuse a text that a database would change.
 
     Raises:
-        ValueError: If it holds NUL or a half of a surrogate pair.
+        ValueError: If it holds NUL or a lone surrogate.
     """
     if "\x00" in text:
         raise ValueError("a text must not hold NUL characters: upload the file as bytes")
@@ -77,14 +77,14 @@ def check_text(text: str) -> None:
 
 
 class AgentFile(Record):
-    """A file of an agent, which never teaches anything about the user: it is the agent's words, or less.
+    """File of an agent. It never teaches anything about the user: its words are the agent's, or trusted less.
 
     Args:
         path: Its path among the owner's files.
-        text: What is in it, as far as it is searched.
-        data: What is in it otherwise: base64, or a text that a run has set aside. One of the two is empty.
-        encoding: What `text` or `data` is.
-        keywords: The words of its path, which find it too, unless it is set aside. For the index only.
+        text: Its searchable content.
+        data: Other content: base64, or a text that a run has set aside. One of the two is empty.
+        encoding: The encoding of `text` or `data`.
+        keywords: The words of its path, for the index only; empty if it is set aside.
         modified_at: When it was last written.
     """
 
@@ -111,13 +111,13 @@ class AgentFile(Record):
 
     @property
     def content(self) -> str:
-        """All that is in it: text, or base64."""
+        """Its whole content: text, or base64."""
         return self.text or self.data
 
     @model_validator(mode="before")
     @classmethod
     def _named(cls, data: Any) -> Any:
-        """Derive from the path what follows from it."""
+        """Derive id and keywords from the path."""
         if not isinstance(data, dict) or not isinstance(data.get("path"), str):
             return data
         path = data["path"]
@@ -126,7 +126,7 @@ class AgentFile(Record):
 
     @model_validator(mode="after")
     def _at_its_path(self) -> Self:
-        """Refuse a record that its path does not lead to."""
+        """Refuse a record with an id or path that does not match."""
         if file_path(self.path) != self.path:
             raise ValueError("path: is not in its plain form; give it absolute, without empty parts")
         if self.id != self.identity(self.path):
@@ -135,7 +135,7 @@ class AgentFile(Record):
 
 
 def path_words(path: str) -> str:
-    """Return the words of a path, which find its file too.
+    """Return the words of a path, as keywords of the file.
 
     >>> path_words("/notes/trip-to_Hue.md")
     'notes trip to Hue md'

@@ -1,5 +1,5 @@
 """Identity of a run: the server's authenticated user, else the caller's `user_id`, else, on a developer's own
-machine, the declared development user, else nobody. One place decides it, and says why there is none.
+machine, the declared development user, else nobody. This module alone decides, and explains a missing identity.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CLIENT_SESSION = "mcp"
-"""The conversation that what somebody's MCP client tells counts as: whose it is, is known to the client alone."""
+"""Conversation of statements made through an MCP client, which alone knows the real one."""
 
 USE_MEMORY = "use_memory"
-"""Name under which a caller says, in the context or under `configurable`, that a run goes without memory."""
+"""Key in the context or under `configurable` by which a caller switches memory off for a run."""
 
 CORRECTED = "corrected"
-"""The conversation that a correction counts as: it was made outside of any."""
+"""Conversation of corrections, which are made outside of any."""
 
 OUTSIDE = frozenset({CORRECTED, CLIENT_SESSION})
-"""Conversations that are none of ours: what is said there, to memory itself, is kept in the fact alone."""
+"""Conversations outside of our threads: the fact alone has the words."""
 
 DEV_USER_ENV = "REACT_MEM_DEV_USER"
 DEV_USER = "dev"
@@ -44,14 +44,15 @@ _OF_THE_DEVELOPMENT_USER = (
 )
 
 _UNSEEN = frozenset({"Cc", "Cf", "Me", "Mn", "Mc", "Zl", "Zp", "Zs"})
-"""Categories of characters that show nothing by themselves: white space, controls, joiners, accents alone."""
+"""Unicode categories that show nothing by themselves: white space, controls, joiners, lone accents."""
 
 _CONTROLS = frozenset({"Cc", "Cs", "Zl", "Zp"})
-"""Categories of characters that no id of a user holds: controls, halves of a pair, separators of lines."""
+"""Unicode categories not allowed in a user's id: controls, surrogates, line and paragraph separators."""
 
 MAX_OWNER_BYTES = 900
-"""Of an owner's label in the database, which stands twice in the key of a row, beside the key of the record: an index
-takes 2,704. A letter, a digit, `-`, `_` and `~` count one; everything else three for each byte of UTF-8."""
+"""Bytes of an owner's label in the database, which stands twice in the key of a row, beside the key of the record: an
+index takes 2,704. A letter, a digit, `-`, `_` and `~` count one; everything else three for each byte of UTF-8.
+"""
 
 _FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Blank characters that Unicode counts as letters or symbols."""
@@ -64,7 +65,7 @@ class Identity:
     Args:
         user_id: The owner of everything read and written.
         session_id: The conversation: LangGraph's thread id, or the run's where there is no thread.
-        development: Whether nobody was named, so that the development user stands in.
+        development: Whether the development user stands in, because nobody was named.
         threaded: Whether the conversation is a thread.
     """
 
@@ -74,12 +75,12 @@ class Identity:
     threaded: bool = True
 
     def details(self) -> dict[str, str]:
-        """Return what a `memory` event says of whose memory was read; a user who is named needs no mention."""
+        """Return the development user for a `memory` event; empty for a named user."""
         return {"development_user": self.user_id} if self.development else {}
 
 
 def identify(runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
-    """Return who the run belongs to.
+    """Return the identity of a run.
 
     The authenticated user of the server always wins, so that a caller cannot name somebody else; one without an
     identity is nobody. The model and the arguments of tools never have a say.
@@ -108,10 +109,7 @@ def identify(runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
 
 
 def named(user_id: object) -> str:
-    """Return a user's id as it was given; empty where it names nobody, because nothing of it can be seen.
-
-    Args:
-        user_id: What a caller or the server's authentication gives as the user; None where it gives nothing.
+    """Return a user's id unchanged as text; empty where it is None or has no visible character.
 
     >>> named(" ann "), named("  "), named("\\u200b"), named(None), named(7)
     (' ann ', '', '', '', '7')
@@ -122,10 +120,7 @@ def named(user_id: object) -> str:
 
 
 def unfit(user_id: str) -> str:
-    """Return why an id cannot own memories, without repeating it; empty where it can.
-
-    Args:
-        user_id: The id of a user.
+    """Return the reason why an id cannot own memories, without repeating it; empty where it can.
 
     >>> unfit("ann@example.com"), unfit("   ")
     ('', 'it is empty: nothing of it can be seen')
@@ -143,13 +138,10 @@ def unfit(user_id: str) -> str:
 
 
 def development_user(environ: Mapping[str, str] = os.environ) -> str:
-    """Return whose memory `langgraph dev` uses where nobody is named; empty where nobody's.
+    """Return the user of `langgraph dev` where nobody is named; empty for none.
 
     REACT_MEM_DEV_USER names the user, `dev` by default; empty, it names nobody. There is one only on a server that
     is `langgraph dev`, listens on the loopback interface alone and authenticates nobody: never in a deployment.
-
-    Args:
-        environ: The environment.
     """
     if authenticates(environ) or not is_development(environ):
         return ""
@@ -157,13 +149,9 @@ def development_user(environ: Mapping[str, str] = os.environ) -> str:
 
 
 def switched_off(runtime: Runtime[Any], config: RunnableConfig) -> bool:
-    """Return whether the caller has switched memory off for the run: nothing is read, and nothing of it is kept.
+    """Return true if the caller has switched memory off for the run: nothing is read, and nothing of it is stored.
 
-    It says nothing of who the caller is: what they take up is counted all the same.
-
-    Args:
-        runtime: The node's runtime.
-        config: The node's config.
+    The identity is unaffected: quotas count the run all the same.
     """
     configurable: dict[str, Any] = config.get("configurable") or {}
     # what is not clearly true, in a context of the caller's own, is no leave to remember
@@ -171,7 +159,7 @@ def switched_off(runtime: Runtime[Any], config: RunnableConfig) -> bool:
 
 
 def why_off(runtime: Runtime[Any], config: RunnableConfig) -> str:
-    """Return why memory is off for a run and how to turn it on; the log has it too, once a process.
+    """Return the reason why memory is off for a run and how to turn it on; also logged, once a process.
 
     Args:
         runtime: The node's runtime.
@@ -204,7 +192,7 @@ def _reason(runtime: Runtime[Any], config: RunnableConfig) -> str:
 
 
 def _said(runtime: Runtime[Any], configurable: Mapping[str, Any]) -> str:
-    """Return the user whom the server has authenticated, else whom the caller names; empty for nobody."""
+    """Return the authenticated user of the server, else the user named by the caller; empty for nobody."""
     if _is_authenticated(runtime, configurable):
         user = runtime.server_info.user if runtime.server_info else None
         return named(user.identity) if user is not None else ""
@@ -218,20 +206,16 @@ def _in_context(runtime: Runtime[Any], name: str) -> Any:
 
 
 def is_nobodys(runtime: Runtime[Any], config: RunnableConfig) -> bool:
-    """Return whether a run is in nobody's name: no server has authenticated its caller, and no user is named.
+    """Return true if a run has no identity: no server has authenticated its caller, and no user is named.
 
-    A caller whose identity cannot own memories is somebody all the same.
-
-    Args:
-        runtime: The node's runtime.
-        config: The node's config.
+    A caller with an identity that cannot own memories is somebody all the same.
     """
     configurable: dict[str, Any] = config.get("configurable") or {}
     return not _is_authenticated(runtime, configurable) and not _said(runtime, configurable)
 
 
 def _is_authenticated(runtime: Runtime[Any], configurable: Mapping[str, Any]) -> bool:
-    """Return whether a server has authenticated somebody, be it somebody without a name."""
+    """Return true if a server has authenticated the caller, even without a name."""
     user = runtime.server_info.user if runtime.server_info else None
     return user is not None or configurable.get(_AUTHENTICATED) is not None
 

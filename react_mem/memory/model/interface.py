@@ -1,11 +1,11 @@
-"""The memory layer's contract: what every graph, tool and outside service speaks to.
+"""Contract of the memory layer for graphs, tools and services: `Memory` and the models of its calls.
 
-Graphs and tools know `Memory` and the models of this module; nobody but the memory layer touches the store.
+Only the memory layer touches the store.
 """
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Arm(StrEnum):
-    """A way to find a memory. Each can be switched off, and says in every result what it contributed."""
+    """Search method (arm). Each can be switched off, and every result shows the score from each."""
 
     VECTOR = "vector"
     LEXICAL = "lexical"
@@ -36,19 +36,21 @@ class Arm(StrEnum):
 
 
 ALL_ARMS = frozenset(Arm) - {Arm.GRAPH}
-"""The arms that answer together, in one round trip. The graph asks after them (`memory.retrieval.graph_arm`), which
-costs one or two more, and has to be named by a policy: without a model that draws facts and episodes it finds no more
-(measured on LoCoMo's conversations and `benchmarks/stress`: no category higher, with links between messages alone)."""
+"""Arms that answer together, in one round trip. The graph asks after them (`memory.retrieval.graph_arm`), which
+costs one or two more, and has to be named by a policy: without a model that extracts facts and episodes it finds no
+more (measured on LoCoMo's conversations and `benchmarks/stress`: no category higher, with links between messages
+alone).
+"""
 
 
 OwnerId = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 
 
 def named_session(session_id: str) -> str:
-    """Return the conversation that a call is about.
+    """Return the conversation of a call.
 
     Raises:
-        ValueError: If none is named: what belongs to no conversation, such as a document, is not one of its own.
+        ValueError: If it is empty: records of no conversation, such as documents, are not one conversation.
     """
     if not isinstance(session_id, str) or not session_id.strip():
         raise ValueError(f"session_id must name a conversation, got {session_id!r:.80}")
@@ -99,10 +101,10 @@ class MemoryQuery(BaseModel, extra="forbid"):
 
     @property
     def seen(self) -> tuple[str, ...]:
-        """The ids of records that the caller has already, `extra["seen"]`.
+        """Ids of records that the caller has already, `extra["seen"]`.
 
         Raises:
-            ValueError: If that is no list of ids.
+            ValueError: If it is no list of ids.
         """
         told = self.extra.get("seen") or ()
         if not isinstance(told, list | tuple | set | frozenset) or not all(isinstance(one, str) for one in told):
@@ -111,7 +113,7 @@ class MemoryQuery(BaseModel, extra="forbid"):
 
     @property
     def asked_at(self) -> datetime:
-        """The time of asking, `extra["now"]` or else the present.
+        """Time of the question, `extra["now"]` or else the present.
 
         Raises:
             ValueError: If `extra["now"]` is not a time.
@@ -124,12 +126,12 @@ class MemoryQuery(BaseModel, extra="forbid"):
 
 
 class Fragment(BaseModel):
-    """One text of a memory: of a question and its answer there are two.
+    """Text of a memory: a question and its answer are two.
 
     Args:
-        id: The record it is of.
-        role: Who said it; empty for what nobody said, such as a summary.
-        content: What it says: of a long text, the part that matched.
+        id: The record of the text.
+        role: The speaker's role; empty for texts nobody said, such as a summary.
+        content: The text: of a long one, the matching passage.
     """
 
     id: str
@@ -137,26 +139,20 @@ class Fragment(BaseModel):
     content: str
 
 
-class Doubt(BaseModel):
-    """Doubt about a fact.
+class MemoryDoubt(BaseModel):
+    """Doubt about a memory."""
 
-    Args:
-        id: The other fact.
-        text: What it says.
-        since: The day, as YYYY-MM-DD.
-    """
-
-    id: str
+    id: str = Field(description="The memory that speaks against it.")
     text: str
-    since: str
+    since: str = Field(description="The day.")
 
 
 class SaidIn(BaseModel, frozen=True):
-    """Place of a message that a memory comes from.
+    """Place of a source message.
 
     Args:
         session_id: The conversation.
-        turn: The message's place in it; None where nobody counted.
+        turn: The message's place in it; None where it is not counted.
     """
 
     session_id: str
@@ -164,21 +160,21 @@ class SaidIn(BaseModel, frozen=True):
 
 
 class MemoryResultItem(BaseModel):
-    """One remembered thing: its texts with who said them, where they are from, and how near they are to the question.
+    """Search result: the texts of a memory with their speakers, its sources and its relevance.
 
     Args:
-        scope: Where it came from.
-        id: The record's id, unique for its owner and scope; empty of what is no record.
+        scope: Its scope.
+        id: The record's id, unique for its owner and scope; empty where there is no record.
         payload: The record, as JSON.
         score: Relevance to the query, higher is nearer; None where nothing was asked.
-        source: Where the memory came from (`fact`, `message`, `summary`, `episode`, ...).
+        source: Its kind (`fact`, `message`, `summary`, `episode`, ...).
         similarity: How similar its text is to the query, from 0 to 1: 0.5 is unrelated, 0.7 what nine in ten answers to
             a question reach, whatever the embedder. None where it was not compared.
-        arms: What each way of searching contributed to the score.
+        arms: The contribution of each arm to the score.
         fragments: Its texts, in order: a message brings the answer, or the question, that belongs to it.
-        doubts: What speaks against a fact that is in doubt.
-        said_in: Where a fact of several messages was said, if summaries of summaries were found beside it.
-        linked: What a fact is linked with, where `recall.links` asks for it: its episode, a step of a task.
+        doubts: Contradictions of a fact that is in doubt.
+        said_in: The places where a fact of several messages was said, if summaries of summaries were found beside it.
+        linked: Records linked with a fact, where `recall.links` asks for them: its episode, a step of a task.
     """
 
     scope: MemoryScope
@@ -189,31 +185,31 @@ class MemoryResultItem(BaseModel):
     similarity: float | None = None
     arms: dict[Arm, float] = Field(default_factory=dict)
     fragments: tuple[Fragment, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[MemoryDoubt, ...] = ()
     said_in: tuple[SaidIn, ...] = ()
     linked: tuple[Fragment, ...] = ()
 
     @property
     def created_at(self) -> datetime | None:
-        """Return when it was said, or first believed; None where its record has no date."""
+        """Time when it was said, or first believed; None where its record has no date."""
         told = self.payload.get("created_at")
         return with_zone(datetime.fromisoformat(str(told))) if told else None
 
     @property
     def source_ids(self) -> tuple[str, ...]:
-        """Return the messages or records that it came from."""
+        """Source messages or records."""
         return tuple(self.payload.get("source_ids") or ())
 
 
 class MemoryResults(list[MemoryResultItem]):
-    """Results of a read: a list, with what is missing from it.
+    """Results of a read: a list, with notes on missing parts.
 
     Args:
         items: The results.
-        missing: What could not be asked, with the cause: arms of the search, or `database` where the results are the
-            last ones known.
-        tip: The record of the message that memory has last of this conversation; empty where there is none.
-        forgotten: The records of this conversation's messages that are forgotten: the thread still has them.
+        missing: Parts that could not be read, with the cause: arms of the search, or `database` where the results are
+            the last known ones.
+        tip: The record of the last stored message of this conversation; empty where there is none.
+        forgotten: The records of this conversation's forgotten messages, which the thread still has.
     """
 
     def __init__(
@@ -230,17 +226,17 @@ class MemoryResults(list[MemoryResultItem]):
 
 
 class MemoryWriteEvent(BaseModel, extra="forbid"):
-    """One write.
+    """Write of one record.
 
     Args:
         user_id: The owner.
         session_id: The conversation.
         agent_id: The agent that writes.
-        flow_id: The flow it writes in, if any; kept with the record, as are the next two.
+        flow_id: The flow it writes in, if any; stored with the record, like the next two.
         node_id: The node that writes, if any.
-        scope: Where it belongs.
-        data: A record of the scope (see `memory.model.records`), or what one can be made of.
-        meta: What the application notes beside it, such as the id of a trace: JSON of 4 kB at most.
+        scope: The scope.
+        data: A record of the scope (see `memory.model.records`), or data from which one can be made.
+        meta: The application's notes about it, such as the id of a trace: JSON of 4 kB at most.
     """
 
     user_id: OwnerId
@@ -258,17 +254,17 @@ class Memory(Protocol):
     """Interface of memory for graphs and tools."""
 
     async def read(self, query: MemoryQuery) -> MemoryResults:
-        """Return what is remembered for the query, the most relevant first within a scope."""
+        """Return the memories for the query, the most relevant first within a scope."""
 
     async def write(self, event: MemoryWriteEvent) -> None:
-        """Remember one thing; writing the same thing again changes nothing."""
+        """Remember one thing; idempotent."""
 
     async def delete_session(self, user_id: str, session_id: str) -> Receipt:
-        """Forget one conversation of one owner and what was derived from it alone; return what was removed."""
+        """Forget one conversation of one owner and everything derived from it alone; return the receipt."""
 
 
 IMemory = Memory
-"""The same interface, by the name that its authors gave it."""
+"""The same interface under the name in the authors' specification."""
 
 
 # The path of a reranker in a policy: `package.module:attribute`.
@@ -281,7 +277,7 @@ def check_reranker(path: str) -> str:
         path: `package.module:attribute`, a compressor or a function without arguments that makes one; empty for none.
 
     Raises:
-        ValueError: If it is no such path, or nothing is there.
+        ValueError: If the path is malformed, or nothing is there.
     """
     if path:
         reranker_at(path)
@@ -289,15 +285,15 @@ def check_reranker(path: str) -> str:
 
 
 def reranker_at(path: str) -> object:
-    """Return what is at a path.
+    """Return the object at a path.
 
     Raises:
-        ValueError: If it is no such path, or nothing is there.
+        ValueError: If the path is malformed, or nothing is there.
     """
     module, colon, attribute = path.partition(":")
     if not (module and colon and attribute):
         raise ValueError(f"the reranker {path!r} is not a path; write 'package.module:attribute'")
     try:
-        return cast(object, getattr(importlib.import_module(module), attribute))
-    except (ImportError, AttributeError) as error:
+        return cast(object, pkgutil.resolve_name(path))
+    except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"the reranker {path!r} cannot be imported: {error}") from error

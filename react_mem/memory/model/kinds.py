@@ -1,6 +1,7 @@
-"""The one table of kinds: what a record is, where it is kept, how it is found, shown, taken in and forgotten.
+"""Table of record kinds: storage, index, display, import and forgetting of each.
 
-Whoever keeps, searches, lists, exports or erases records asks this table. A new kind is its record and one `declare`.
+All code that stores, searches, lists, exports or erases records asks this table. A new kind is its record and one
+`declare`.
 """
 
 from __future__ import annotations
@@ -34,28 +35,28 @@ class WhenUnsaid(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """A kind of record.
+    """Kind of record.
 
     Args:
-        record: Its model, whose `kind` names it.
-        place: Where an owner's are kept: a scope, or where turns wait.
+        record: Its model; the default of `kind` is its name.
+        place: Where an owner's are stored: a scope, or the place of pending turns.
         indexed: Whether it is found by meaning and words; each costs an embedding when it is written.
         unindexed_if: A field and its value that take a record out of the index.
-        wordless: A field that a record without a text is found by, which has any only for what is not said in it.
+        wordless: The field that is indexed where the text is empty.
         marks: Fields by which a search can filter beside the kind.
-        title: Fields that say in short what it is, the first that says something.
-        listed: Whether a list shows it where its scope is not named: what memory writes for itself is not.
-        node: Whether it is a node of the graph: how things stand, and bookkeeping, are none.
-        line: Where one follows on another: within a conversation, or among all of the owner's.
-        refers: Fields that name other records, by id or as {"to": id}; those that are erased leave them.
-        supported: Whether it keeps standing on those of its sources that are left. Any other was made of all of them
-            at once, and goes with the first.
-        worked_on: Whether a branch that is left takes it only with the last of its sources.
-        set_aside: Whether a branch that is left takes it at all: else it has rules of its own, or names no messages.
-        made_anew: Whether it is made again, under the same id, of what a branch leaves.
-        told_in: Fields that retell in sentences what its sources say.
-        listed_in: Fields that retell it in lists.
-        when_unsaid: What becomes of it where what it is about is to be forgotten.
+        title: Fields with a short title, the first that is not empty.
+        listed: Whether a list shows it where its scope is not named: internal records are not shown.
+        node: Whether it is a node of the graph: state and bookkeeping are none.
+        line: The scope of its chronological links: a conversation, or all of the owner's.
+        refers: Fields that name other records, by id or as {"to": id}; erased records are removed from them.
+        supported: Whether it survives with its remaining sources. Other kinds were made of all sources at once, and
+            go with the first.
+        worked_on: Whether abandoning a branch takes it only with the last of its sources.
+        set_aside: Whether abandoning a branch takes it at all: other kinds have their own rules, or name no messages.
+        made_anew: Whether it is made again, under the same id, from the sources that a branch leaves.
+        told_in: Fields that retell its sources in sentences.
+        listed_in: Fields that retell them in lists.
+        when_unsaid: The treatment of records about something that is to be forgotten.
     """
 
     record: type[Record]
@@ -83,7 +84,7 @@ class Kind:
         return self.record.kind_name()
 
     def matches(self, value: Mapping[str, Any]) -> bool:
-        """Return whether a record, as JSON, is of this kind.
+        """Return true if a record, as JSON, is of this kind.
 
         >>> FACT.matches({"kind": "fact"}), FACT.matches({})
         (True, False)
@@ -91,19 +92,19 @@ class Kind:
         return value.get("kind") == self.name
 
     def may_be(self, data: Mapping[str, Any]) -> bool:
-        """Return whether data that is to become a record is of this kind, or does not say."""
+        """Return true if data for a new record names this kind, or none."""
         return bool(data.get("kind", self.name) == self.name)
 
     def id(self, *parts: str) -> str:
-        """Return the id of the record of this kind that these parts identify."""
+        """Return the deterministic id of a record of this kind from its identifying parts."""
         return record_id(self.name, *parts)
 
     def namespace(self, user_id: str) -> Namespace:
-        """Return where an owner's records of this kind are kept."""
+        """Return the namespace of an owner's records of this kind."""
         return (*owner_namespace(user_id), self.place)
 
     def index(self, value: Mapping[str, Any]) -> Literal[False] | list[str] | None:
-        """Return how a store is to index a record of this kind: None for what it indexes, False for not at all.
+        """Return the store's index argument for a record: None for the default fields, False for none.
 
         >>> MESSAGE.index({"text": "", "keywords": "Miu"}), MESSAGE.index({"text": ""}), MESSAGE.index({"text": "Hi"})
         (['keywords'], False, None)
@@ -117,15 +118,14 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {}
-"""All kinds by name, in the order in which their records are listed; the first of a scope is what data without a `kind`
-is."""
+"""All kinds by name, in listing order; the first of a scope is the default for data without a `kind`."""
 
 OTHER = Kind(Record)
-"""Default for a kind that is not in the table: of a later version, or of another user of the store."""
+"""Default for a kind outside the table: of a later version, or of another user of the store."""
 
 
 def declare(kind: Kind) -> Kind:
-    """Put a kind into the table."""
+    """Add a kind to the table."""
     KINDS[kind.name] = kind
     return kind
 
@@ -233,22 +233,22 @@ PENDING = declare(_internal(PendingTurn, WAITING, when_unsaid=WhenUnsaid.REWRITT
 
 
 def kind_named(name: Any) -> Kind:
-    """Return the kind of this name; `OTHER` where there is none."""
+    """Return the kind with this name; `OTHER` where there is none."""
     return KINDS.get(name, OTHER) if isinstance(name, str) else OTHER
 
 
 def kind_of(value: Mapping[str, Any]) -> Kind:
-    """Return the kind of a record that is given as JSON; `OTHER` where it is none of the table."""
+    """Return the kind of a record, given as JSON; `OTHER` where it is not in the table."""
     return kind_named(value.get("kind"))
 
 
 def kinds_of(place: str) -> list[Kind]:
-    """Return the kinds that are kept in a scope, or where turns wait."""
+    """Return the kinds of a scope, or of the place of pending turns."""
     return [kind for kind in KINDS.values() if kind.place == place]
 
 
 def searched_scopes() -> list[MemoryScope]:
-    """Return the scopes in which something is found by meaning."""
+    """Return the scopes with kinds that are searched by meaning."""
     return [scope for scope in MemoryScope if any(kind.indexed for kind in kinds_of(scope))]
 
 
@@ -258,12 +258,12 @@ def filter_marks() -> set[str]:
 
 
 def title_of(value: Mapping[str, Any]) -> Any:
-    """Return what says in short what a record is; empty where nothing does."""
+    """Return the short title of a record; empty where it has none."""
     return next((value[name] for name in kind_of(value).title if value.get(name)), "")
 
 
 def about_of(value: Mapping[str, Any]) -> str:
-    """Return whom or what a record, given as JSON, is about, by name; empty for the user, and where nobody is named.
+    """Return the subject of a record, given as JSON, by name; empty for the user or no subject.
 
     >>> about_of({"about": "Lan"}), about_of({"about": "user"}), about_of({"kind": "message"})
     ('Lan', '', '')
@@ -273,7 +273,7 @@ def about_of(value: Mapping[str, Any]) -> str:
 
 
 def origin_of(value: Mapping[str, Any]) -> Origin:
-    """Return who vouches for a record that is given as JSON: what was stored before records said so follows its kind.
+    """Return the provenance of a record, given as JSON; older records get theirs from their role or kind.
 
     >>> origin_of({"kind": "message", "role": "assistant"}).value
     'assistant'

@@ -1,11 +1,11 @@
-"""Owner and scope -> the store's namespace. Every key the memory layer touches is built here.
+"""Namespaces of owners and scopes. Every key that the memory layer touches is built here.
 
-Layout: `("memory", <user>, <scope>)`; turns that are still to be extracted: `("memory", <user>, "pending")`; what was
-set aside with a branch of a conversation: `("memory", <user>, "abandoned", <scope>)`; what there is to do behind the
-turns: `("memory_work", <user>)`, apart from memory, because workers search it across owners; what is attached to
-messages: `("memory_attachments", <user>, ...)`, apart too, because whoever reads all memories wants no images.
+Layout: `("memory", <user>, <scope>)`; pending turns: `("memory", <user>, "pending")`; records set aside with a branch
+of a conversation: `("memory", <user>, "abandoned", <scope>)`; background work: `("memory_work", <user>)`, apart from
+memory, because workers search it across owners; attachments of messages: `("memory_attachments", <user>, ...)`, apart
+too, because readers of all memories want no images.
 
-The database keeps every row by its owner: see `owner_of`.
+The database stores every row by its owner: see `owner_of`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROOT = "memory"
 PENDING = "pending"
 META = "meta"
 LINKS = "links"
-"""Namespace of links before they were derived from the records."""
+"""Namespace of stored links, before they were derived from the records."""
 ABANDONED = "abandoned"
 TERMINAL = "terminal"
 WORK = "memory_work"
@@ -38,7 +38,7 @@ Namespace = tuple[str, ...]
 def encode(part: str) -> str:
     """Return a label that a LangGraph namespace accepts and that decodes to exactly `part`.
 
-    The stores join labels with '.', so it and everything else outside letters, digits, '-', '_' and '~' is
+    The stores join labels with '.', so that it and everything else outside letters, digits, '-', '_' and '~' is
     percent-encoded.
 
     Raises:
@@ -58,14 +58,14 @@ def encode(part: str) -> str:
 
 
 def decode(label: str) -> str:
-    """Return what `encode` was given."""
+    """Return the text of an encoded label."""
     return unquote(label, errors="strict")
 
 
 def owner_of(namespace: Namespace) -> str:
-    """Return whom a namespace belongs to, as the database's function `memory_owner` does.
+    """Return the owner of a namespace, as the database's function `memory_owner` does.
 
-    Of memory it is the user's label. An application's own namespaces belong to their first two labels, with a dot,
+    In memory it is the user's label. An application's own namespaces belong to their first two labels, with a dot,
     which no label holds, so that it is nobody's memory.
 
     >>> owner_of(("memory", "ann%40x", "semantic")), owner_of(("users", "ann", "notes")), owner_of(("notes",))
@@ -75,14 +75,14 @@ def owner_of(namespace: Namespace) -> str:
 
 
 def owner_of_path(path: str) -> str:
-    """Return whom a namespace belongs to whose labels are joined by dots."""
+    """Return the owner of a namespace, given with its labels joined by dots."""
     first, dot, rest = path.partition(".")
     second = rest.partition(".")[0]
     return second if dot and first in _OWNED else f"{first}.{second}"
 
 
 def owner_within(path: str) -> str | None:
-    """Return to whom a namespace and all below it belong; None where there may be several.
+    """Return the owner of a namespace and all below it; None where there may be several.
 
     >>> owner_within("memory.ann"), owner_within("memory"), owner_within("")
     ('ann', None, None)
@@ -91,31 +91,30 @@ def owner_within(path: str) -> str | None:
 
 
 def owner_namespace(user_id: str) -> Namespace:
-    """Return the prefix of everything that belongs to this user."""
+    """Return the prefix of a user's memory."""
     return (ROOT, encode(user_id))
 
 
 def memory_namespace(user_id: str | None = None) -> Namespace:
-    """Return the prefix of a user's memory; of everybody's where nobody is named."""
+    """Return the prefix of a user's memory, or of everybody's."""
     return (ROOT,) if user_id is None else owner_namespace(user_id)
 
 
 def scope_namespace(user_id: str, scope: MemoryScope) -> Namespace:
-    """Return where one scope of one user lives."""
+    """Return the namespace of a user's scope."""
     return (*owner_namespace(user_id), str(scope))
 
 
 def meta_namespace(user_id: str) -> Namespace:
-    """Return where bookkeeping about a user's memory is kept."""
+    """Return the namespace of the bookkeeping about a user's memory."""
     return (*owner_namespace(user_id), META)
 
 
 def abandoned_namespace(user_id: str, part: str = "") -> Namespace:
-    """Return where records of branches that are no longer followed lie, out of the way of every read.
+    """Return the namespace of a user's records on abandoned branches, which no read covers.
 
     Args:
-        user_id: The owner.
-        part: The scope that the records are from, or where turns wait; by default the prefix of all of them.
+        part: The scope of the records, or the place of pending turns; empty for the prefix of all.
     """
     return (*owner_namespace(user_id), ABANDONED, *filter(None, [part]))
 
@@ -126,17 +125,17 @@ def terminal_namespace(user_id: str, *agent: str) -> Namespace:
 
 
 def work_namespace(user_id: str) -> Namespace:
-    """Return where the work behind a user's turns is kept."""
+    """Return the namespace of a user's background work."""
     return (WORK, encode(user_id))
 
 
 def attachments_namespace(user_id: str, part: str = "") -> Namespace:
-    """Return where what is attached to a user's messages is kept, or a part of what is kept of it."""
+    """Return the namespace of a user's attachments, or of a part of them."""
     return (ATTACHMENTS, encode(user_id), *filter(None, [part]))
 
 
 def is_bookkeeping(namespace: Namespace) -> bool:
-    """Return whether a namespace of memory holds what is looked up by its key, and nothing that is found by meaning.
+    """Return true if the items of a namespace are looked up by key and never found by meaning.
 
     >>> [is_bookkeeping(of) for of in (meta_namespace("ann"), work_namespace("ann"), ("notes", "ann", "pending"))]
     [True, True, False]
@@ -151,29 +150,25 @@ def is_bookkeeping(namespace: Namespace) -> bool:
 Result = TypeVar("Result")
 
 _SHORT = 50_000
-"""Characters: to count and to cut them takes a millisecond or two; to hand them to a thread and to be woken by it takes
-about as long, and several times that where many do."""
+"""Characters: counting and cutting them takes a millisecond or two; the switch to a thread takes about as long, and
+several times that under load.
+"""
 
 _A_MESSAGE = 20
-"""Characters that a message is taken for beside what it says: a long thread is gone through, however little is said."""
+"""Characters counted for a message beside its text: a long thread takes time however short its messages are."""
 
 
 async def off_loop(characters: int, work: Callable[[], Result]) -> Result:
-    """Return what work comes to, done in a thread if it is about a lot of text.
+    """Run a function, in a thread if it works on a long text, and return its result.
 
     Args:
-        characters: How many it is about.
-        work: What is to be done.
+        characters: The length of the text.
     """
     return work() if characters <= _SHORT else await asyncio.to_thread(work)
 
 
 def characters_of(messages: Sequence[BaseMessage]) -> int:
-    """Return about how many characters messages have.
-
-    Args:
-        messages: The messages.
-    """
+    """Return the approximate number of characters of messages."""
     return sum(map(_characters, messages))
 
 
@@ -187,15 +182,15 @@ def _characters(message: BaseMessage) -> int:
 # YAML that others have written, read within bounds.
 
 MAX_NODES = 20_000
-"""Values of a text, those of an alias counted each time that it stands there."""
+"""Values of a YAML text, an alias counted at each use."""
 
 
 MAX_DEPTH = 50
-"""Lists and mappings within each other: what is nested by thousands takes PyYAML seconds to look at."""
+"""Nesting of lists and mappings: thousands of levels take PyYAML seconds."""
 
 
 class BoundedLoader(yaml.SafeLoader):
-    """The safe loader, but nothing is nested deeper than `MAX_DEPTH`."""
+    """Safe loader with nesting limited to `MAX_DEPTH`."""
 
     def fetch_flow_collection_start(self, token_class: Any) -> None:
         """Begin a list or a mapping in brackets."""
@@ -203,7 +198,7 @@ class BoundedLoader(yaml.SafeLoader):
         super().fetch_flow_collection_start(token_class)
 
     def add_indent(self, column: int) -> bool:
-        """Begin one by indentation."""
+        """Begin a list or a mapping by indentation."""
         self._check_depth()
         added: bool = super().add_indent(column)
         return added
@@ -214,15 +209,15 @@ class BoundedLoader(yaml.SafeLoader):
 
 
 def read_yaml(text: str, loader: type[BoundedLoader] = BoundedLoader) -> Any:
-    """Return what a text of YAML says: plain values alone.
+    """Return the plain values of a YAML text.
 
     Args:
         text: The text.
-        loader: How values are made of it.
+        loader: The class that makes values of it.
 
     Raises:
-        yaml.YAMLError: If it is not valid, names no value such as the 32nd of May, is nested too deeply, or comes to
-            too much by its aliases.
+        yaml.YAMLError: If it is not valid, names no value such as the 32nd of May, is nested too deeply, or has too
+            many values after its aliases are expanded.
 
     >>> read_yaml("a: &steps [1, 2]\\nb: *steps")
     {'a': [1, 2], 'b': [1, 2]}
@@ -242,10 +237,10 @@ def read_yaml(text: str, loader: type[BoundedLoader] = BoundedLoader) -> Any:
 
 
 def _weigh(node: yaml.Node, known: dict[int, int]) -> int:
-    """Return how many values a node comes to.
+    """Return the number of values of a node, aliases expanded.
 
     Raises:
-        yaml.YAMLError: If they are too many, or it is a part of itself.
+        yaml.YAMLError: If they are too many, or the node contains itself.
     """
     key = id(node)
     if key in known:

@@ -1,4 +1,4 @@
-"""The extraction contract: a transcript and what is known go in, checked proposals come out. An engine never writes."""
+"""Contract of extraction: transcript and known facts in, checked proposals out. An extractor never writes."""
 
 from __future__ import annotations
 
@@ -11,22 +11,20 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Role, fact_id
 
 Relation = Literal["new", "same", "changes", "ends", "corrects", "unsure", "forget"]
-"""Relation of a statement to a known fact: independent of it; the same in other words; what became of it; its end; it
-never was so; it may contradict it; the user asks to forget it."""
+"""Relation of a statement to a known fact: independent of it; the same in other words; its new state; its end; it
+never was so; it may contradict it; the user asks to forget it.
+"""
 
 
 @dataclass(frozen=True)
 class TranscriptMessage:
-    """One message of the conversation to draw from.
+    """Message of the transcript.
 
     Args:
-        id: The record's id.
-        role: Who says it.
-        text: What it says.
-        at: When; the model is shown the day.
-        context: Whether it has been read before, and only shows what the others refer to: it teaches nothing again.
-        origin: Who vouches for it: an answer that was made of a tool's result or a page is no more than that.
-        snapshot: Whether the switching engine asks for a snapshot of the turn that it is of.
+        at: When it was said; the model is shown the day.
+        context: Whether it was read before, and only resolves references: it teaches nothing again.
+        origin: Its provenance: an answer made of a tool's result or a page has no higher one.
+        snapshot: Whether the switching engine asks for a snapshot of its turn.
     """
 
     id: str
@@ -40,15 +38,9 @@ class TranscriptMessage:
 
 @dataclass(frozen=True)
 class ExistingMemory:
-    """A fact that is known, and may be changed or ended.
+    """Known fact that the transcript may change or end.
 
-    Args:
-        id: The record's id.
-        text: What it says.
-        about: Whom a fact is about.
-        at: When it was last said.
-        until: When it was over, or will be, if it says so.
-        also: How else it is put: for comparing, not shown.
+    `at` is when it was last said, `until` its end, past or future; `also` has other wordings, for comparing, not shown.
     """
 
     id: str
@@ -61,22 +53,22 @@ class ExistingMemory:
 
 @dataclass(frozen=True)
 class Operation:
-    """One checked change of what is known.
+    """Change to the facts, checked against the transcript.
 
     Args:
-        relation: How it stands to the target.
-        text: What the user states, in their own words; empty where they only end or forget something.
-        about: Whom it is about: `user`, or a name.
-        target_id: The fact that it changes, ends, corrects, repeats, doubts or forgets; None for something new.
-        quote: The user's exact words, where `text` is not them.
-        reading: The sentence that the model made of it, for the index.
+        relation: Its relation to the target.
+        text: The user's statement, in their own words; empty where they only end or forget something.
+        about: Its subject: `user`, or a name.
+        target_id: The fact it changes, ends, corrects, repeats, doubts or forgets; None for a new one.
+        quote: The user's exact words, where `text` differs.
+        reading: The model's wording, for the index.
         source_ids: The messages that say it.
-        origin: Who vouches for it.
-        topic: Words to find it by that it does not say, for the index.
-        event_at: When what it tells of happened, or is to happen.
-        valid_from: Since when it is true, where it says so.
-        valid_to: Until when.
-        needs: The facts that it depends on.
+        origin: Its provenance.
+        topic: Words to find it by that are not in its text, for the index.
+        event_at: When the event it tells of happened, or is to happen.
+        valid_from: The beginning of its validity, where it says so.
+        valid_to: The end of it.
+        needs: The facts it depends on.
     """
 
     relation: Relation
@@ -95,18 +87,13 @@ class Operation:
 
     @property
     def id(self) -> str:
-        """The id of the fact that it states."""
+        """Id of the fact it states."""
         return fact_id(self.about, self.text)
 
 
 @dataclass(frozen=True)
 class Unread:
-    """Words of the user's that no label covers: they are kept as they were said.
-
-    Args:
-        text: The words.
-        source_id: The message.
-    """
+    """User's words without a label of the extraction; they are stored verbatim."""
 
     text: str
     source_id: str
@@ -114,18 +101,9 @@ class Unread:
 
 @dataclass(frozen=True)
 class EpisodeDraft:
-    """Attempt and its outcome; a milestone has a name, and is told by its snapshot, a few sentences.
+    """Attempt and its outcome. A milestone has a name, and a snapshot of a few sentences as its text.
 
-    Args:
-        goal: What was wanted.
-        steps: What was done.
-        outcome: How it ended.
-        lessons: What to do better.
-        milestone: What a milestone is called.
-        situation: The request that began it, in the user's words.
-        snapshot: What a milestone is told by.
-        importance: How much it matters, 0 to 1.
-        origin: Who vouches for it.
+    `situation` is the request that began it, in the user's words; `importance` is from 0 to 1.
     """
 
     goal: str
@@ -141,7 +119,7 @@ class EpisodeDraft:
 
 @dataclass(frozen=True)
 class ProfileChange:
-    """One field of the user's profile; a later value replaces an earlier one, an empty one clears the field."""
+    """Change of one field of the user's profile; the latest value wins, an empty one clears the field."""
 
     field: str
     value: str
@@ -150,17 +128,17 @@ class ProfileChange:
 
 @dataclass(frozen=True)
 class Extraction:
-    """Lessons of one invocation.
+    """Result of one extraction.
 
     Args:
         ops: Checked operations.
-        unread: Words of the user's that no label covers.
-        episode: What was attempted, if anything was.
+        unread: The user's words without a label.
+        episode: The attempt, if there was one.
         profile_changes: Checked changes, each field at most once.
-        standing: The messages in which the user says what to do from now on.
-        summary: What was asked, done and its result; empty when the model gave none that is usable.
-        rejected: Why a check refused something that the model sent, for each, in a few words that are safe to show.
-        calls: How many model calls it took.
+        summary: The request, the work and its result; empty if the model gave no usable one.
+        standing: The messages with a standing instruction of the user.
+        rejected: Reasons of the checks that refused a part of the model's answer, in words that are safe to show.
+        calls: Number of model calls.
         complete: Whether the model saw every word of the user's and everything it sent is in the other fields. False
             when something was rejected, its answer broke off, or a message of the user's had to be cut or left out.
     """
@@ -177,7 +155,7 @@ class Extraction:
 
 
 class Extractor(Protocol):
-    """Draws proposals from a transcript."""
+    """Extractor of proposals from a transcript."""
 
     async def extract(
         self,
@@ -187,18 +165,18 @@ class Extractor(Protocol):
         deadline: float,
         zone: tzinfo = UTC,
     ) -> Extraction:
-        """Ask the model what the transcript teaches, and check what it says against the transcript.
+        """Ask the model for facts in the transcript, and check its answer against the transcript.
 
         Args:
             messages: The transcript, the oldest first. Long messages are cut for the model: the user's at 4,000
                 characters, others at 600; only the last 80 messages are shown.
-            existing: What is known and may have changed, the most relevant first; the first 20 are shown.
-            deadline: Seconds from now until the answer is of no use. One that cannot be read is repaired once; the
+            existing: Known facts that may have changed, the most relevant first; the first 20 are shown.
+            deadline: Seconds from now until the answer is of no use. An unreadable answer is repaired once; the
                 client's own retries are off.
             zone: The user's time zone: days are shown, and dates computed, in it.
 
         Returns:
-            What was found; nothing, without a call, when the user said nothing.
+            The proposals; none, without a call, if the user said nothing.
 
         Raises:
             ModelUnavailable: The model cannot be reached or is overloaded; says whether and when to try again.

@@ -1,9 +1,9 @@
-"""Provenance: who vouches for a record. It decides what a record may teach, and never rises by being derived or moved.
+"""Provenance of records: it decides how far a record may teach, and never rises by derivation or a move.
 
-What somebody says who is trusted more is another piece of evidence, and a fact that they say is theirs from then on.
+A statement repeated by a more trusted speaker is another piece of evidence, and the fact is theirs from then on.
 
-The idea is that of integrity levels (Biba, 1977): what is made of several sources is trusted as little as the least of
-them, and only the highest level may change what is known of the user.
+The idea is that of integrity levels (Biba, 1977): a record of several sources is trusted as little as the least of
+them, and only the highest level may change facts about the user.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Origin(StrEnum):
     """Taken in from a file, or put there by the application."""
 
     def least(self, other: Origin) -> Origin:
-        """Return the less trusted one of two origins: that of what is derived from both."""
+        """Return the less trusted of two origins, for records derived from both."""
         return lowest([self, other])
 
 
@@ -47,7 +47,7 @@ _RANK = {origin: place for place, origin in enumerate(Origin)}
 
 
 def is_higher(origin: Origin, other: Origin) -> bool:
-    """Return whether an origin is trusted more than another one.
+    """Return true if an origin is trusted more than another one.
 
     >>> is_higher(Origin.USER, Origin.IMPORT), is_higher(Origin.WEB, Origin.WEB)
     (True, False)
@@ -56,10 +56,7 @@ def is_higher(origin: Origin, other: Origin) -> bool:
 
 
 def lowest(origins: Iterable[Origin]) -> Origin:
-    """Return the least trusted of some origins: that of what is derived from all of them.
-
-    Args:
-        origins: The origins of the sources; none count as the user's own words.
+    """Return the least trusted of some origins, for records derived from all of them; the user's for none.
 
     >>> lowest([Origin.USER, Origin.TOOL, Origin.ASSENT]).value
     'tool'

@@ -42,7 +42,7 @@ class QuotaSettings(BaseModel, extra="forbid", frozen=True):
 
     @property
     def limits_days(self) -> bool:
-        """Truth of whether there is a quota of a day."""
+        """True if there is a daily quota."""
         return self.messages_a_day is not None or self.model_calls_a_day is not None
 
 
@@ -247,10 +247,7 @@ class MemoryPolicy(BaseModel, extra="forbid", frozen=True):
     web: WebSettings = Field(WebSettings(), description="Whether and how the web is searched.")
 
     def showing(self, limit: int) -> Self:
-        """Return a policy that finds so many of each kind: a person may ask for more than fits a prompt.
-
-        Args:
-            limit: How many.
+        """Return a policy with a number of results of each kind: people may ask for more than fits a prompt.
 
         >>> MemoryPolicy().showing(20).recall.max_docs
         20
@@ -264,12 +261,11 @@ class MemoryPolicy(BaseModel, extra="forbid", frozen=True):
         return in_topics(data) if isinstance(data, Mapping) else data
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy, with changes that are checked as any policy is.
+        """Return a copy with validated changes.
 
         Args:
-            update: Topics with the keys that change, such as `{"recall": {"max_memories": 3}}`: a topic's other keys
-                stay as they are.
-            deep: Whether what the policy holds is copied too.
+            update: Topics with the keys that change, such as `{"recall": {"max_memories": 3}}`: other keys stay.
+            deep: Whether nested values are copied too.
 
         Raises:
             ValidationError: If a change is not valid.
@@ -296,10 +292,10 @@ class MemoryPolicy(BaseModel, extra="forbid", frozen=True):
 
     @property
     def extracts(self) -> bool:
-        """Return whether facts are drawn from turns without the agent's doing."""
+        """True if facts are extracted from turns without the agent's tools."""
         return self.extraction.mode in {"inline", "background"}
 
     @property
     def sums_up(self) -> bool:
-        """Return whether turns and conversations are told of, by summaries and episodes: unless nothing is drawn."""
+        """True if turns and conversations become summaries and episodes: unless extraction is off."""
         return self.extraction.mode != "off"

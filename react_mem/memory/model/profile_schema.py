@@ -1,8 +1,8 @@
-"""The fields that a user's profile may have, as an agent's author writes them down."""
+"""Schema of a user's profile, as an agent's author declares it, and the profile record."""
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -27,7 +27,7 @@ class ProfileFieldSpec(BaseModel, extra="forbid", frozen=True):
     options: tuple[str, ...] = ()
 
     def problem(self, value: str) -> str:
-        """Return why this is not a value of the field; empty if it is one.
+        """Return the reason why a value does not fit the field; empty if it does.
 
         >>> ProfileFieldSpec(type="integer").problem("forty")
         "'forty' is not an integer"
@@ -48,7 +48,7 @@ class ProfileFieldSpec(BaseModel, extra="forbid", frozen=True):
 
 
 def read_profile_schema(value: Any) -> Any:
-    """Bring every way to write a schema into one: field names, in order, with what each field is.
+    """Normalise every form of a schema to field names, in order, with their specifications.
 
     Args:
         value: {field: description}, a JSON schema of an object, or the dotted path of a pydantic model.
@@ -57,7 +57,7 @@ def read_profile_schema(value: Any) -> Any:
         {field: spec}, ready for validation.
 
     Raises:
-        ValueError: If it is none of these; the message says which and what to do.
+        ValueError: If it has none of these forms; the message says what to do.
 
     >>> read_profile_schema({"name": "What to call the user."})
     {'name': {'description': 'What to call the user.'}}
@@ -81,9 +81,8 @@ ProfileSchema = Annotated[dict[str, ProfileFieldSpec], BeforeValidator(read_prof
 
 
 def _model_schema(path: str) -> dict[str, Any]:
-    module, _, attribute = path.partition(":") if ":" in path else path.rpartition(".")
     try:
-        model = getattr(importlib.import_module(module), attribute)
+        model = pkgutil.resolve_name(path)
     except Exception as error:  # it is the author's module: anything may go wrong in it
         raise ValueError(
             f"{path!r} cannot be imported ({type(error).__name__}: {error}); write 'package.module:Model', with the "
@@ -113,11 +112,11 @@ def _from_json_schema(name: str, part: Any, definitions: Mapping[str, Any]) -> d
 # The record of what is known about a user as a person: one profile, field by field.
 
 PROFILE_KEY = "profile"
-"""The key of a user's one profile document."""
+"""Key of a user's one profile document."""
 
 
 class ProfileValue(BaseModel, extra="forbid", frozen=True):
-    """Former value of a profile's field, when it was last said, and its provenance."""
+    """Value of a profile field, with its sources and the time when it was last said."""
 
     value: str
     source_ids: tuple[str, ...] = ()
@@ -126,7 +125,7 @@ class ProfileValue(BaseModel, extra="forbid", frozen=True):
 
 
 class ProfileField(ProfileValue):
-    """One field of a profile, with where and when it was learnt, and what it held before, the oldest first."""
+    """Profile field with its former values, the oldest first."""
 
     previous: tuple[ProfileValue, ...] = ()
 
@@ -138,7 +137,7 @@ class Profile(Record):
     fields: dict[str, ProfileField] = Field(default_factory=dict)
 
     def known_values(self) -> dict[str, str]:
-        """Return what the fields hold and have held, by what they are called."""
+        """Return the present and former values of the fields, by name."""
         values = {name: field.value for name, field in self.fields.items()}
         for name, field in self.fields.items():
             values |= {f"{name} former {place}": former.value for place, former in enumerate(field.previous)}
@@ -147,7 +146,7 @@ class Profile(Record):
 
     @classmethod
     def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a profile as taken in from a file, with all that its fields hold and held."""
+        """Return a profile as imported, with all present and former values."""
         fields = {
             name: imported(entry) | {"previous": [*map(imported, entry.get("previous", ()))]}
             for name, entry in value.get("fields", {}).items()

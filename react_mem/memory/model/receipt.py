@@ -1,4 +1,4 @@
-"""The receipt of something forgotten: what was removed, and what was read again afterwards."""
+"""Receipt of a forgetting, with its checks; and writes as values."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from react_mem.memory.model.kinds import Kind, kind_named
 from react_mem.memory.model.records import Record, now
 
 _READ_FROM_ROWS = frozenset({"arm", "arms", "cache", "caches", "export"})
-"""First words of the checks of what is made of the rows, which the others look at themselves."""
+"""First words of the checks of derived places: the rows themselves are checked too."""
 
 UNREAD = "unread"
-"""First word of the checks that name a place which is not read, as far as it is not."""
+"""First word of the checks that name a place never read."""
 
 
 class Check(BaseModel, extra="forbid", frozen=True):
@@ -38,7 +38,7 @@ class Check(BaseModel, extra="forbid", frozen=True):
 
     @property
     def is_limit(self) -> bool:
-        """True if it was no look, but says of a place that none is taken."""
+        """True if it names a place that is never read."""
         return self.name.startswith(f"{UNREAD} ")
 
 
@@ -62,8 +62,18 @@ class Receipt(BaseModel, extra="forbid", frozen=True):
     checks: tuple[Check, ...] = ()
 
     @property
+    def gone(self) -> frozenset[str]:
+        """Ids of the removed records."""
+        return frozenset(id_ for ids in self.removed.values() for id_ in ids)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of removed records, by kind."""
+        return {kind: len(ids) for kind, ids in self.removed.items()}
+
+    @property
     def problems(self) -> tuple[str, ...]:
-        """Return what is left of it, or could not be looked at; empty where it is gone as far as anybody looks."""
+        """Remaining records and failed checks, in words; empty where everything is gone as far as anybody looks."""
         return tuple(
             f"{check.name}: {check.problem or f'{check.hits} left'}"
             for check in self.checks
@@ -72,24 +82,24 @@ class Receipt(BaseModel, extra="forbid", frozen=True):
 
     @property
     def left(self) -> tuple[Check, ...]:
-        """Return the checks that found something."""
+        """Checks that found something."""
         return tuple(check for check in self.checks if check.hits)
 
     @property
     def unchecked(self) -> tuple[Check, ...]:
-        """Return the checks that could not be made: they found nothing, and say nothing."""
+        """Checks that could not be made: they prove nothing."""
         return tuple(check for check in self.checks if check.problem and not check.hits and not check.is_limit)
 
     @property
     def limits(self) -> tuple[Check, ...]:
-        """Return the places that are not read, however often it is asked."""
+        """Checks of places that are never read."""
         return tuple(check for check in self.checks if check.is_limit)
 
     @property
     def is_gone(self) -> bool:
-        """True where the rows are gone: all of them were looked at, and no check found anything.
+        """True where the rows are gone: all of them were read, and no check found anything.
 
-        A search, a cache or an export that could not be asked does not change that: it has no rows of its own.
+        A failed search, cache or export does not change that: it has no rows of its own.
         """
         missed = {check.name.split()[0] for check in self.unchecked}
         return not self.left and missed <= _READ_FROM_ROWS
@@ -115,50 +125,39 @@ def _listed(checks: Iterable[Check]) -> str:
 # Writes, as values: gathered first, applied in one batch by the facade.
 
 Change = PutOp
-"""One write of a batch: a record, or the removal of one."""
+"""Write in a batch: a record, or the removal of one."""
 
 NO_FIELDS: list[str] = []
-"""Index of a write of which no field is embedded, where nobody is to wait for an embedder. A `MemoryStore` finds such a
-record of memory by its words at once; of a store that has no index of words, they are read of the records themselves
-(see `memory.retrieval.stock_index`)."""
+"""Index argument of a write that embeds nothing, so that nobody waits for an embedder. A `MemoryStore` finds such a
+record by its words at once; other stores search the records themselves (see `memory.retrieval.stock_index`).
+"""
 
 
 def put(user_id: str, record: Record, *, indexed: bool = True) -> Change:
-    """Return the write of a record to where its kind is kept.
+    """Return the write of a record to the place of its kind.
 
     Args:
         user_id: The owner.
         record: The record.
-        indexed: Whether it is found, where its kind is; without, nothing has to be embedded, and it can be indexed
-            later.
+        indexed: Whether it is indexed like its kind; without, nothing is embedded, and it can be indexed later.
     """
     kind, value = kind_named(record.kind), record.to_value()
     return PutOp(kind.namespace(user_id), record.id, value, index=kind.index(value) if indexed else False)
 
 
 def put_unembedded(user_id: str, record: Record) -> Change:
-    """Return the write of a record that is found by its words alone until it is written again.
-
-    Args:
-        user_id: The owner.
-        record: The record.
-    """
+    """Return the write of a record that is found by its words alone until it is written again."""
     change = put(user_id, record)
     return change if change.index is False else change._replace(index=NO_FIELDS)
 
 
 def delete(user_id: str, kind: Kind, id_: str) -> Change:
-    """Return the removal of a record from where its kind is kept."""
+    """Return the removal of a record from the place of its kind."""
     return PutOp(kind.namespace(user_id), id_, None)
 
 
 async def write(store: BaseStore, changes: Sequence[Change]) -> None:
-    """Write a batch: all of it or nothing, on a store whose batches are atomic.
-
-    Args:
-        store: The store.
-        changes: What to write.
-    """
+    """Write a batch, all or nothing on a store with atomic batches."""
     with telemetry.span("write") as measured:
         measured.set(changes=len(changes))
         if isinstance(store, InMemoryStore):
@@ -189,7 +188,7 @@ async def _write_in_memory(store: InMemoryStore, changes: Sequence[Change]) -> N
 
 
 def _embedded(change: Change) -> str:
-    """Return what is embedded of a write, as far as that tells it from others."""
+    """Return the embedded text of a write."""
     [field, *_] = change.index or ["text"]
     return str((change.value or {}).get(field) or change.key)
 

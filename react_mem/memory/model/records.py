@@ -1,7 +1,7 @@
-"""The memory objects: what is stored, frozen where possible.
+"""Memory records as stored, frozen where possible.
 
-Every record has a deterministic id (uuid5 over what makes it that record), so that a retry or a second worker
-cannot write it twice. `text` is what search indexes; everything else travels with it.
+Every record has a deterministic id (uuid5 over its identifying parts), so that a retry or a second worker cannot write
+it twice. `text` is indexed for search; everything else travels with it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def with_zone(at: datetime) -> datetime:
 
 
 MAX_SPEAKER_CHARS = 100
-"""Of the name of whoever said something: each message bears it, and each question is compared with it."""
+"""Characters of a speaker's name: each message has it, and each question is compared with it."""
 
 
 def _one_name(name: str) -> str:
@@ -53,10 +53,10 @@ def _one_name(name: str) -> str:
 
 
 SpeakerName = Annotated[str, AfterValidator(_one_name)]
-"""Name of a speaker, on one line; a longer one is cut, since what they said is to be kept whatever they are called."""
+"""Name of a speaker, on one line; a longer one is cut, since the message is stored whatever its speaker is called."""
 
 MAX_META_BYTES = 4_000
-"""Of what a caller notes beside a record: ids and labels, not content."""
+"""Bytes of a caller's notes on a record: ids and labels, not content."""
 
 
 def _small(meta: dict[str, Any]) -> dict[str, Any]:
@@ -70,17 +70,13 @@ def _small(meta: dict[str, Any]) -> dict[str, Any]:
 
 
 Meta = Annotated[dict[str, Any], AfterValidator(_small)]
-"""Notes of a caller about a write, as JSON: such as the id of a trace."""
+"""Notes of a caller on a write, as JSON, such as the id of a trace."""
 
 _WRITTEN_IN = ("flow_id", "node_id", "meta")
 
 
 def written_in(written: object) -> dict[str, Any]:
-    """Return in what flow and node something was written, and what was noted beside it, as far as that is known.
-
-    Args:
-        written: The record, or the event that it comes from.
-    """
+    """Return the non-empty flow, node and notes of a record or a write event."""
     return {name: value for name in _WRITTEN_IN if (value := getattr(written, name))}
 
 
@@ -93,13 +89,7 @@ class Level(StrEnum):
 
 
 class Votes(BaseModel, extra="forbid", frozen=True):
-    """Feedback on the turns that a record was used in.
-
-    Args:
-        up: How many turns were found good.
-        down: How many were found bad.
-        base: How important the record was before anybody said so.
-    """
+    """Numbers of turns found good and bad that used a record, and its importance before any feedback."""
 
     up: int = Field(0, ge=0)
     down: int = Field(0, ge=0)
@@ -112,18 +102,18 @@ class Record(BaseModel, extra="forbid", frozen=True):
     Args:
         id: Deterministic id.
         kind: The record's type.
-        text: What search indexes, in the user's own language: long texts in pieces (`memory.index.chunks`).
+        text: The indexed text, in the user's own language: long texts in pieces (`memory.index.chunks`).
         created_at: When it was first believed.
         session_id: The conversation it came from.
         agent_id: The agent that wrote it.
         source_ids: The messages or records it came from.
-        origin: Who vouches for it (provenance): of a derived record the least trusted of its sources.
+        origin: Its provenance: of a derived record the least trusted of its sources.
         importance: 0 to 1.
-        alike: Memories that say something like it, with how similar they are; of a pair one of the two says so.
-        flow_id: The flow that wrote it, where one did.
+        alike: Similar memories, with the similarity; of a pair one of the two has it.
+        flow_id: The flow that wrote it, if any.
         node_id: The node of it.
-        meta: What the application noted beside it. Never indexed, nor in a prompt.
-        votes: Feedback on the turns that it was used in, which moves its importance; None where there is none.
+        meta: The application's notes on it. Never indexed, nor in a prompt.
+        votes: Feedback on the turns that used it, which moves its importance; None where there is none.
     """
 
     id: str
@@ -142,10 +132,10 @@ class Record(BaseModel, extra="forbid", frozen=True):
     votes: Votes | None = None
 
     RARE: ClassVar[tuple[str, ...]] = ("alike", *_WRITTEN_IN, "votes")
-    """Fields that few records have anything in: an empty one is not stored."""
+    """Fields that are empty in most records: an empty one is not stored."""
 
     def to_value(self) -> dict[str, Any]:
-        """Return the record as the JSON object that the store keeps."""
+        """Return the record as the store's JSON object."""
         value = self.model_dump(mode="json")
         for name in self.RARE:
             if not value[name]:
@@ -165,7 +155,7 @@ class Record(BaseModel, extra="forbid", frozen=True):
 
     @classmethod
     def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a record, as JSON, with all that it holds as taken in from a file, which is trusted least.
+        """Return a record, as JSON, with all its content marked as imported, the least trusted origin.
 
         >>> Record.as_imported({"kind": "fact", "text": "I live in Hue", "origin": "user"})["origin"]
         'import'
@@ -174,7 +164,7 @@ class Record(BaseModel, extra="forbid", frozen=True):
 
 
 def imported(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record, or a part of one, as taken in from a file."""
+    """Return a record, or a part of one, marked as imported."""
     return {**part, "origin": Origin.IMPORT.value}
 
 
@@ -182,11 +172,11 @@ Role = Literal["user", "assistant", "system", "tool", "agent", "observer"]
 
 
 class CalledTool(BaseModel, extra="forbid", frozen=True):
-    """Call of a tool that led to an answer.
+    """Tool call that led to an answer.
 
     Args:
         name: The tool.
-        arguments: What it was called with, as JSON; cut where it is long.
+        arguments: Its arguments, as JSON; cut where they are long.
         id: The call's id in the thread, where its result is.
     """
 
@@ -197,7 +187,7 @@ class CalledTool(BaseModel, extra="forbid", frozen=True):
     @model_validator(mode="before")
     @classmethod
     def _as_called(cls, data: Any) -> Any:
-        """Take a call in LangChain's form too: its `args` are the arguments, and an id may be None."""
+        """Accept LangChain's form of a call too: `args` for the arguments, and None for an id."""
         if not isinstance(data, dict):
             return data
         called = {name: part for name, part in data.items() if (name, part) not in _OF_A_CALL}
@@ -209,30 +199,30 @@ class CalledTool(BaseModel, extra="forbid", frozen=True):
 
 
 _OF_A_CALL = (("type", "tool_call"), ("id", None))
-"""Fields of a call in LangChain's form that say nothing."""
+"""Meaningless fields of a call in LangChain's form."""
 
 
 class Message(Record):
     """One message of a conversation; `text` is cut for the index, `content` is whole.
 
     Args:
-        content: The words, or blocks in their order: {"type": "text", "text"}, and what it shows as `image`, `audio`,
+        content: The words, or blocks in their order: {"type": "text", "text"}, and attachments as `image`, `audio`,
             `video` or `file`, each with its `ref` (see `memory.store.attachments`) or `url`, and with `mime`, `bytes`
-            and `caption` where they are known; `omitted` says that its data is not kept.
-        keywords: Words that find it which it does not say: the captions of what it shows, or those that an earlier
-            version gave it. For the index only: never shown to the model or the user as something said.
+            and `caption` where they are known; `omitted` says that its data is not stored.
+        keywords: Words to find it by that are not in its text: the captions of its attachments, or those that an
+            earlier version gave it. For the index only: never shown to the model or the user as something said.
         after: The record of the message before it in the thread: the branches of a conversation follow from it
-            (`memory.branches`). Empty where nobody noted it.
-        tool_calls: Of an answer, the calls that led to it. For who reads the record: never indexed, nor in a prompt.
-        thinking: Of an answer, what the agent thought before it. For that agent alone, as `said_to` has it, and for the
+            (`memory.branches`). Empty where it is not known.
+        tool_calls: Of an answer, the calls that led to it. For readers of the record: never indexed, nor in a prompt.
+        thinking: Of an answer, the agent's thinking before it. For that agent alone, see `said_to`, and for the
             owner: never indexed, nor in a prompt.
         standing: Of the user's own words, whether they tell the assistant what to do from now on, or what they would
-            rather have: `memory.language.standing` finds where they do, and what about.
-        used: Of an answer, the memories that stood in its prompt, to which feedback on it goes.
+            rather have: `memory.language.standing` finds the sentence and its subject.
+        used: Of an answer, the memories in its prompt, to which feedback on it goes.
         run_id: Of an answer, the run that gave it.
-        feedback: Of an answer, what the user thinks of it, by key: good, bad, or neither any more.
-        elsewhere: Whether the conversation is held elsewhere, and a client told of it: no thread of ours is its, though
-            one may be called the same.
+        feedback: Of an answer, the user's verdicts, by key: good, bad, or withdrawn.
+        elsewhere: Whether a client reported the message of a conversation held elsewhere: it has no thread here, though
+            one may have the same name.
     """
 
     RARE: ClassVar[tuple[str, ...]] = (
@@ -269,20 +259,20 @@ class Message(Record):
 
     @classmethod
     def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a message as taken in from a file, which instructs nobody."""
+        """Return a message as imported: it instructs nobody."""
         return super().as_imported({name: part for name, part in value.items() if name != "standing"})
 
     @model_validator(mode="before")
     @classmethod
     def _vouched(cls, data: Any) -> Any:
-        """Set the origin of a message from who says it, where it is not given."""
+        """Set the origin of a message from its role, where it is not given."""
         if not isinstance(data, dict) or "origin" in data:
             return data
         return {**data, "origin": origin_of_role(data.get("role"))}
 
 
 def said_to(value: dict[str, Any], agent_id: str) -> dict[str, Any]:
-    """Return a record, given as JSON, as an agent may read it: without what another one thought.
+    """Return a record, given as JSON, as an agent may read it: without another agent's thinking.
 
     >>> said_to({"agent_id": "a", "thinking": "Hm."}, "b"), said_to({"agent_id": "a", "thinking": "Hm."}, "a")
     ({'agent_id': 'a'}, {'agent_id': 'a', 'thinking': 'Hm.'})
@@ -296,12 +286,12 @@ _ORIGINS = {"user": Origin.USER, "tool": Origin.TOOL, "system": Origin.IMPORT}
 
 
 def origin_of_role(role: Any) -> Origin:
-    """Return who vouches for what is said in a role."""
+    """Return the provenance of a role's messages."""
     return _ORIGINS.get(str(role), Origin.ASSISTANT)
 
 
 _TRIPLE = frozenset({"subject", "predicate", "object", "slot", "object_key", "affirmed", "exclusive"})
-"""Fields that facts had before their text was the user's own words."""
+"""Fields of facts before their text was the user's own words."""
 
 SummaryLevel = Literal["1", "2", "3", "4", "5", "6", "7", "8", "9", "master"]
 
@@ -312,8 +302,8 @@ class Summary(Record):
     A summary in a chain has messages or the summaries of the level below as its sources.
 
     Args:
-        episodes: The episodes that come from what it sums up.
-        task_preferences: The facts among them that say what the user prefers, as they were believed when it was made.
+        episodes: The episodes that come from the summarised messages.
+        task_preferences: The facts from them that state a preference of the user, as believed when it was made.
     """
 
     RARE: ClassVar[tuple[str, ...]] = (*Record.RARE, "episodes", "task_preferences")
@@ -338,8 +328,8 @@ class Wording(BaseModel, extra="ignore", frozen=True):
 
     Args:
         text: The words.
-        said_at: When it was last said so.
-        source_ids: The messages that say it in these words.
+        said_at: When it was last said in these words.
+        source_ids: The messages that use them.
     """
 
     text: str
@@ -348,11 +338,11 @@ class Wording(BaseModel, extra="ignore", frozen=True):
 
 
 class Ending(BaseModel, extra="forbid", frozen=True):
-    """An end of a fact.
+    """End of a fact.
 
     Args:
         valid_to: Since when it is no longer true.
-        retired_at: Since when it is no longer believed; None where it was said to be over from the beginning.
+        retired_at: Since when it is no longer believed; None where it was over from the beginning.
         superseded_by: The fact that took its place.
         ended_by: The messages that say so, where no other fact took its place.
         end_said_at: When they were said, where they name an earlier time.
@@ -366,24 +356,19 @@ class Ending(BaseModel, extra="forbid", frozen=True):
 
     @property
     def said_at(self) -> datetime | None:
-        """Return when it was said to be over: what is said later may say that it is not."""
+        """Time when the end was said: a later message may deny it."""
         return self.end_said_at or self.valid_to
 
 
 class Lapse(BaseModel, extra="forbid", frozen=True):
-    """A time in which a fact that is believed again was not.
-
-    Args:
-        since: When it began.
-        until: Since when it is believed again.
-    """
+    """Period in which a fact was not believed before it was believed again."""
 
     since: datetime
     until: datetime
 
 
 def fact_id(about: str, text: str) -> str:
-    """Return the id of the fact that says this: the same words about the same are one fact.
+    """Return the id of a fact: the same words about the same subject are one fact.
 
     >>> fact_id("user", "I live in Hue.") == fact_id("User", " i live in hue")
     True
@@ -392,28 +377,29 @@ def fact_id(about: str, text: str) -> str:
 
 
 class Fact(Record):
-    """A statement with two clocks: true in the world (`valid_*`) and believed by us (`created_at`, `retired_at`).
+    """Statement with two clocks: true in the world (`valid_*`) and believed by us (`created_at`, `retired_at`).
 
     Args:
-        about: Who or what it is about: `user`, or a name.
-        text: The user's own words; where they say it only together with what was said before, a sentence they bear out.
+        about: Its subject: `user`, or a name.
+        text: The user's own words; where they say it only together with an earlier message, a sentence that both
+            support.
         quote: The user's exact words, where `text` is not them.
-        reading: The sentence that a model made of it. For the index only: it may say more than the user did.
-        keywords: Words that find it which it does not say, as of what kind a thing is. For the index only, likewise.
-        event_at: When what it tells of happened, or is to happen.
+        reading: A model's wording of it. For the index only: it may say more than the user did.
+        keywords: Words to find it by that are not in its text, such as the kind of a thing. For the index only.
+        event_at: When the event it tells of happened, or is to happen.
         needs: Facts that it depends on: it holds only as long as they do.
         needed_by: Facts that depend on it.
-        doubts: Facts that it is in doubt about: one that may contradict it, or one that it needed and that has ended.
+        doubts: Facts that cast doubt on it: a possible contradiction, or a needed fact that has ended.
         ended_by: The messages that ended it, where no other fact took its place.
         end_said_at: When these were said, where it ended before that.
-        withdrawn: Messages that said it on a branch of the conversation that is no longer followed.
+        withdrawn: Messages that said it on an abandoned branch of the conversation.
         suspended: Its ends that do not count now: only such a branch says so, it has been said again since, or it has
             been withdrawn itself.
-        lapses: When it was not believed before it was said again: what was believed at a time depends on them.
-        wordings: How else it was put, the oldest first.
-        verbatim: Kept word for word, because no model has read it.
-        unread: Verbatim, and still to be offered to an extraction.
-        concluded: Verbatim, and looked at again when its conversation was concluded: it stays as it was said.
+        lapses: Periods in which it was not believed before it was said again: answers as of a time depend on them.
+        wordings: Its other wordings, the oldest first.
+        verbatim: Whether it is verbatim, because no model has read it.
+        unread: Whether it is verbatim and still to be offered to an extraction.
+        concluded: Whether it is verbatim and was reviewed when its conversation was concluded: it stays as it was said.
     """
 
     RARE: ClassVar[tuple[str, ...]] = (*Record.RARE, "concluded", "keywords")
@@ -446,13 +432,13 @@ class Fact(Record):
 
     @staticmethod
     def identity(about: str, text: str) -> str:
-        """Return the id of the fact that says a text about somebody."""
+        """Return the id of the fact with a text about a subject."""
         return fact_id(about, text)
 
     @model_validator(mode="before")
     @classmethod
     def _from_triple(cls, data: Any) -> Any:
-        """Read a fact that was stored as subject, predicate and object: its text says all three."""
+        """Read a fact stored as subject, predicate and object: its text says all three."""
         if not isinstance(data, dict) or not _TRIPLE & data.keys():
             return data
         about = str(data.get("subject") or "user")
@@ -460,17 +446,17 @@ class Fact(Record):
 
     @property
     def is_withdrawn(self) -> bool:
-        """Return whether only branches that are no longer followed say it."""
+        """True if only abandoned branches say it."""
         return bool(self.withdrawn) and not self.source_ids
 
     @property
     def ending(self) -> Ending:
-        """Return how it ended; of a fact that has."""
+        """End of a fact that has ended."""
         return Ending(**{name: getattr(self, name) for name in Ending.model_fields})
 
 
 BELIEVED: dict[str, Any] = {"current": True, **Ending().model_dump()}
-"""Fields of a fact that is believed again, in place of its end."""
+"""Fields that make a fact believed again, in place of its end."""
 
 
 class Episode(Record):
@@ -507,11 +493,6 @@ AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 
 def with_origin(record: AnyRecord, origins: Iterable[Origin]) -> AnyRecord:
-    """Return a record that is trusted no more than these origins, nor more than it is.
-
-    Args:
-        record: The record.
-        origins: Those of its sources.
-    """
+    """Return a record trusted no more than these origins of its sources, nor more than before."""
     origin = lowest([record.origin, *origins])
     return record if origin is record.origin else record.model_copy(update={"origin": origin})

@@ -1,4 +1,4 @@
-"""Settings of retention: how long what an agent has noted is kept, and how much of it for a user."""
+"""Settings of retention, and legal holds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _parsed(text: str) -> timedelta | None:
 
 
 Age = Annotated[str, BeforeValidator(_as_age)]
-"""Time as it is written in a file: a number and a unit."""
+"""Age as written in a file: a number and a unit."""
 
 
 class RetentionSettings(BaseModel, extra="forbid", frozen=True):
@@ -68,11 +68,11 @@ class RetentionSettings(BaseModel, extra="forbid", frozen=True):
     )
 
     def age(self, scope: str) -> timedelta | None:
-        """Return how old the records of a scope may become; None for as old as they like."""
+        """Return the maximum age of a scope's records; None for no limit."""
         return _parsed(self._written(scope))
 
     def has(self, scope: str) -> bool:
-        """Return whether a scope has a time of its own, `forever` included: it is then judged by that alone."""
+        """Return true if a scope has a time of its own, `forever` included, which then alone decides."""
         return bool(self._written(scope))
 
     def _written(self, scope: str) -> str:
@@ -81,19 +81,19 @@ class RetentionSettings(BaseModel, extra="forbid", frozen=True):
 
     @property
     def shortest(self) -> timedelta | None:
-        """The shortest time of all scopes; None where no scope has any."""
+        """Shortest time of all scopes; None where no scope has any."""
         return min(filter(None, map(self.age, type(self).model_fields)), default=None)
 
     @property
     def limits(self) -> bool:
-        """Truth of whether anything ever goes."""
+        """True if records are ever removed."""
         return self.shortest is not None or self.max_memories is not None or self.max_bytes is not None
 
 
 # The legal hold of a user or of one conversation: as long as it is there, nothing of it is removed.
 
 MAX_REFERENCE = 100
-"""Characters of the name of a hold: the number of a case, and no content."""
+"""Characters of a hold's name: the number of a case, and no content."""
 
 
 def _one_line(reference: str) -> str:
@@ -103,10 +103,10 @@ def _one_line(reference: str) -> str:
 
 
 class LegalHold(BaseModel, extra="ignore", frozen=True):
-    """Order to keep what is remembered, as a court or an authority may give it.
+    """Order to keep memories, as of a court or an authority.
 
     Args:
-        reference: What it is known by, such as the number of a case; stored in plain, and shown to whoever it stops.
+        reference: Its name, such as the number of a case; stored in plain, and shown to users whom it stops.
         session_id: The conversation; empty for all of the user.
         set_at: Since when.
     """
@@ -117,6 +117,6 @@ class LegalHold(BaseModel, extra="ignore", frozen=True):
     set_at: datetime = Field(default_factory=now)
 
     def in_short(self) -> str:
-        """Return what is held, and by what: "... is under the legal hold 'case-17' since 2026-03-01"."""
+        """Return the hold in words: "... is under the legal hold 'case-17' since 2026-03-01"."""
         what = "a conversation of this user is" if self.session_id else "all of this user's memory is"
         return f"{what} under the legal hold {self.reference!r} since {self.set_at.date()}"

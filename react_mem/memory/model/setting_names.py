@@ -1,4 +1,4 @@
-"""Second names of settings: the flat ones of the memory's authors, each with its place among the settings."""
+"""Second names of settings: the flat names of the memory's authors, with the path of each setting."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ AUTHORS = {
     "keyword_threshold": "web.keyword_threshold",
     "slm_model": "web.slm_model",
 }
-"""Names by which the memory's authors call settings, each with its place. They stay: nothing warns of them."""
+"""Names of settings in the authors' specification, with their paths. They stay: nothing warns of them."""
 
 _TOPICS = frozenset(["profile", *(place.partition(".")[0] for place in AUTHORS.values())])
 
 
 def in_place(given: Mapping[str, Any], places: Mapping[str, str]) -> dict[str, Any]:
-    """Return settings with those that were given by a second name at their place.
+    """Return settings with second names replaced by their paths.
 
     Args:
         given: Settings, by name.
-        places: The place of each second name: a key, or `topic.key`. A mapping whose place is a topic is added to it.
+        places: The path of each second name: a key, or `topic.key`. A mapping with the path of a topic is merged
+            into it.
 
     Raises:
         ValueError: If a setting is given by both names.
@@ -67,14 +68,14 @@ def in_place(given: Mapping[str, Any], places: Mapping[str, str]) -> dict[str, A
 
 
 def given_of(topic: Any) -> Any:
-    """Return what is given of a topic by its keys, also where it is a model; anything else as it is."""
+    """Return the explicitly set fields of a model; any other value as it is."""
     return {name: getattr(topic, name) for name in topic.model_fields_set} if isinstance(topic, BaseModel) else topic
 
 
 def in_topics(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a policy by topic, those that are given by an author's name at their place.
+    """Return the settings of a policy by topic, the authors' names replaced.
 
-    A topic with nothing in it, as when all below it in a file is commented out, is left out.
+    An empty topic, as when all of it in a file is commented out, is left out.
 
     Raises:
         ValueError: If a setting is given by both names.

@@ -1,4 +1,4 @@
-"""Memories as their owner is shown them: by a page, a client, a tool. One form for everybody who shows any."""
+"""View models of memories for their owner: the one form for pages, clients and tools."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.interface import MemoryDoubt, MemoryScope
 from react_mem.memory.model.kinds import FACT, about_of, kind_of, origin_of, title_of
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import with_zone
 
 SHOWN_CHARS = 4_000
-"""Characters of a memory that a list shows; it is shown whole by itself."""
+"""Characters of a memory in a list; a single memory is shown whole."""
 
 _TITLE_CHARS = 200
 
 
 def fingerprint(value: Mapping[str, Any]) -> str:
-    """Return what changes with every change of a record: a hash of what it holds.
+    """Return a hash of a record's content, which changes with every change of it.
 
     >>> fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
     True
@@ -69,13 +69,13 @@ class MemoryItem(BaseModel):
         updated_at: datetime | None = None,
         most: int | None = SHOWN_CHARS,
     ) -> Self:
-        """Return a record as it is shown at a time.
+        """Return the view of a record at a time.
 
         Args:
-            scope: Where it is kept.
+            scope: Its scope.
             id_: Its id.
             value: The record, as JSON.
-            at: Now: a fact whose last day has passed by then is not current.
+            at: The present: a fact with a last day before it is not current.
             updated_at: When it was last written.
             most: Characters of its text; None for all.
         """
@@ -152,14 +152,6 @@ class MemoryLink(BaseModel):
     memory: MemoryItem
 
 
-class MemoryDoubt(BaseModel):
-    """Doubt about a memory."""
-
-    id: str = Field(description="The memory that speaks against it.")
-    text: str
-    since: str = Field(description="The day.")
-
-
 class MemoryUse(BaseModel):
     """An answer in whose prompt a memory stood."""
 
@@ -178,6 +170,37 @@ class MemoryDetail(BaseModel):
     links: list[MemoryLink] = Field(description="What else it is linked with, the most strongly bound first.")
     doubts: list[MemoryDoubt] = Field(description="What speaks against it.")
     used: list[MemoryUse] = Field(description="Answers in whose prompt it stood, among the latest; the latest first.")
+
+
+class HeldConversation(BaseModel):
+    """A conversation of which memory has something."""
+
+    id: str = Field(description="Its thread.")
+    agent: str
+    messages: int = Field(description="How many messages memory has of it.")
+    first: datetime = Field(description="When the first of them was said.")
+    last: datetime = Field(description="When something was last said in it.")
+    about: str = Field(description="What the user said first.")
+    summary: str = Field(description="What it came to, as last summed up; empty where nobody has.")
+
+
+class MemoryUsage(BaseModel):
+    """Figures on what memory holds of a user."""
+
+    kinds: dict[str, int] = Field(description="How many records there are, by kind.")
+    texts: int = Field(description="How many texts are indexed by meaning; 0 where the store does not tell.")
+    bytes: int = Field(description="What the records take, without vectors and indexes.")
+    waiting: int = Field(description="Turns from which nothing has been drawn yet.")
+    parked: int = Field(description="Those of them that are not tried any more.")
+
+
+class QueueHealth(BaseModel):
+    """State of the turns of all users that wait."""
+
+    waiting: int
+    failed: int = Field(description="Those that were tried in vain.")
+    parked: int = Field(description="Those that are not tried any more.")
+    oldest: datetime | None = Field(description="Since when the first one waits.")
 
 
 def _time(told: Any) -> datetime | None:

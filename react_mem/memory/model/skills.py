@@ -1,4 +1,4 @@
-"""Records of what agents do: skills, the steps they take, and what becomes of a turn."""
+"""Records of agents' actions: skills, steps and the outcomes of turns."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from react_mem.memory.model.records import Record, record_id
 
 
 class ToolUse(BaseModel, extra="forbid", frozen=True):
-    """One step of a skill: a tool (or `tool_name`), and what to do with it."""
+    """Step of a skill: a tool (or `tool_name`), and the action with it."""
 
     tool: str = Field(validation_alias=AliasChoices("tool", "tool_name"))
     action: str
 
 
 class Worths(BaseModel, extra="forbid", frozen=True):
-    """Counts of what turns came to, each between 0 and 1, as far as mean and variance need them."""
+    """Sums over the values of turns, each between 0 and 1, for mean and variance."""
 
     turns: float = Field(0, ge=0)
     total: float = Field(0, ge=0)
@@ -28,7 +28,7 @@ class Worths(BaseModel, extra="forbid", frozen=True):
 
 
 def listed_preferences(given: Any) -> Any:
-    """Return what else to mind as a list: a text is one entry, and so is each name of a mapping with its value.
+    """Return preferences as a list: a text is one entry, and so is each name of a mapping with its value.
 
     >>> listed_preferences("use pnpm if available"), listed_preferences({"package manager": "pnpm"})
     (['use pnpm if available'], ['package manager: pnpm'])
@@ -63,7 +63,7 @@ MS = 1_000
 
 
 def as_step(given: Any) -> Any:
-    """Return a step by the names of its record: `tool_name` is its tool, `latency_ms` its latency in milliseconds.
+    """Return a step by the field names of its record: `tool` for `tool_name`, `latency` in seconds for `latency_ms`.
 
     >>> as_step({"tool_name": "search", "latency_ms": 250})
     {'tool': 'search', 'latency': 0.25}
@@ -82,9 +82,9 @@ def as_step(given: Any) -> Any:
 
 
 class StepExperience(Record):
-    """One step that an agent took, and how it went; read by kind of task, never searched.
+    """Step of an agent with its result; read by kind of task, never searched.
 
-    A write may name its tool `tool_name` and its latency in `latency_ms`, as a read shows it.
+    A write may name its tool `tool_name` and its latency `latency_ms`, as a read shows them.
     """
 
     kind: Literal["experience"] = "experience"
@@ -105,7 +105,7 @@ class StepExperience(Record):
 
 
 class TurnOutcome(Record):
-    """Outcome of a turn, and of the skills that were offered in it; one a turn, `text` is the request."""
+    """Outcome of a turn and of the skills offered in it, one a turn; `text` is the request."""
 
     RARE: ClassVar[tuple[str, ...]] = (*Record.RARE, "feedback", "verdict")
 

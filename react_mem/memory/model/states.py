@@ -1,4 +1,4 @@
-"""Records of how things stand: flows, tasks and their steps, conversations, and turns that wait."""
+"""Records of state: flows, tasks and their steps, conversations, and pending turns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TaskStatus = Literal["pending", "running", "done", "failed", "skipped"]
 
 
 class Task(Record):
-    """Something of several steps that the user wants done; `text` is the goal."""
+    """Request of several steps; `text` is the goal."""
 
     kind: Literal["task"] = "task"
     origin: Origin = Origin.ASSISTANT
@@ -35,12 +35,12 @@ class Task(Record):
 
     @staticmethod
     def identity(session_id: str, asked: str) -> str:
-        """Return the id of a task that was set in a conversation, by a message or, without one, in these words."""
+        """Return the id of a conversation's task, given by a message id or, without one, its words."""
         return record_id("task", session_id, normalise(asked))
 
 
 class TaskStep(Record):
-    """One step of a task, and how far it is; `text` says what the step is."""
+    """Step of a task with its status; `text` describes the step."""
 
     kind: Literal["task_step"] = "task_step"
     origin: Origin = Origin.ASSISTANT
@@ -57,9 +57,9 @@ MAX_FAILURES = 5
 
 
 class PendingTurn(Record):
-    """A turn whose messages are durable but from which nothing has been drawn yet.
+    """Turn with stored messages from which nothing has been extracted yet.
 
-    A worker claims it before it asks a model, so that two of them do not draw from it at once.
+    A worker claims it before it asks a model, so that no two extract at once.
     """
 
     kind: Literal["pending"] = "pending"
@@ -78,7 +78,7 @@ class PendingTurn(Record):
 
 
 class Conversation(Record):
-    """A conversation as a whole: when something was last said in it, and whether it has been concluded."""
+    """Conversation as a whole: when something was last said in it, and whether it has been concluded."""
 
     kind: Literal["conversation"] = "conversation"
     last_said_at: datetime

@@ -1,6 +1,6 @@
-"""Records as an integration reads and writes them: their kinds, changes in one transaction, room, holds and audit.
+"""Records for integrations: their kinds, changes in one transaction, quotas, holds and audit.
 
-What a record is stands in `react_mem.memory`; an application of your own needs no more than that.
+The record classes are in `react_mem.memory`; an application of your own needs no more than that.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from react_mem.memory.model.records import record_id as record_id
     from react_mem.memory.rights.holds import check_held as check_held
     from react_mem.memory.rights.portability import is_header as is_header
+    from react_mem.memory.rights.portability import portions as portions
+    from react_mem.memory.rights.portability import turns_to_read as turns_to_read
     from react_mem.memory.rights.readable_export import exported_lines as exported_lines
-    from react_mem.memory.rights.unread_turns import portions as portions
-    from react_mem.memory.rights.unread_turns import turns_to_read as turns_to_read
     from react_mem.memory.store.audit.audit_entries import AuditAction as AuditAction
     from react_mem.memory.store.audit.audit_entries import AuditActor as AuditActor
     from react_mem.memory.store.audit.audit_entries import AuditReason as AuditReason

@@ -1,6 +1,6 @@
-"""Aging of an owner's records: what is older, or more, than its agent's policy keeps, and what falls with it.
+"""Retention rules: the records beyond the ages and maxima of the agents' policies, and all that depends on them.
 
-Nothing is read or written here: from everything of an owner follows what is left of it.
+Pure functions over all records of an owner: nothing is read or written here.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -40,37 +39,30 @@ from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.rights.erasure import erasing
 from react_mem.memory.rights.forgetting import chains_without
 from react_mem.memory.rights.holds import HeldRecords
-from react_mem.memory.rights.unsaid import index_of
+from react_mem.memory.rights.unsaid import index_of, with_value
 from react_mem.memory.scopes.profile import merged_field, values_of, with_text
 
 Policies = Mapping[str, RetentionSettings]
-"""Settings of each agent, by its name: a record is judged by that of the agent which wrote it."""
+"""Retention settings by agent: a record is judged by those of the agent that wrote it."""
 
 _Place = tuple[Namespace, str]
 
 _SINCE = {FACT: "said_at", TASK: "worked_at", PENDING: "created_at", FILE: "modified_at"}
-"""Field that says when a record was last confirmed, where it is not when it was written."""
+"""Field with the time when a record was last confirmed, where that is not its creation."""
 
 _BOOKKEEPING = (CONVERSATION, CHAIN)
-"""Kinds of which a conversation has one, for as long as any message of it is left."""
+"""Kinds with one record for each conversation that has a message left."""
 
 _UNCOUNTED = (PROFILE, CONCEPT, CONVERSATION, CHAIN, FLOW_STATE, PENDING)
-"""Kinds of which there is one of a user, of a conversation or of a name: a maximum is not about them."""
+"""Kinds with one record for each user, conversation or name: maxima do not count them."""
 
 
 @dataclass(frozen=True)
 class Aged:
-    """Outcome of a look at everything of an owner.
+    """Result of applying retention to all records of an owner.
 
-    Args:
-        changes: What is to be written.
-        removed: How many records go, by kind.
-        rewritten: How many stay and say less, or name fewer others.
-        held: How many would go, and are under a legal hold.
-        ended: The conversations of which no message is left.
-        said: The messages that go, by conversation.
-        left: What stays, as it then is.
-        more: Whether there is more to do than was asked for at once.
+    `removed` counts by kind, `held` counts due records under a legal hold, `ended` names conversations without a
+    message left, `said` has the removed messages by conversation, `more` is true if `most` was reached.
     """
 
     changes: Sequence[Change] = ()
@@ -86,15 +78,12 @@ class Aged:
 def aged(
     owned: Sequence[Item], aside: Sequence[Item], policies: Policies, held: HeldRecords, at: datetime, most: int
 ) -> Aged:
-    """Return what is to go of an owner's records.
+    """Return the result of applying the policies to an owner's records.
 
     Args:
-        owned: Everything of the owner.
-        aside: What has been set aside with a branch of a conversation.
-        policies: What the agents keep.
-        held: What is under a legal hold.
-        at: Now.
-        most: How many records are to go at once, beside what falls with them.
+        owned: All records of the owner.
+        aside: Records set aside with an abandoned branch of a conversation.
+        most: Records to remove at once, not counting those that depend on them.
     """
     # of two under one id, in a scope and set aside, the one in the scope says what stands on it
     items = [*aside, *owned]
@@ -117,7 +106,7 @@ def aged(
 
 
 def _due(items: Iterable[Item], policies: Policies, at: datetime) -> list[tuple[datetime, Item]]:
-    """Return what is older than its agent keeps it, with since when it is."""
+    """Return the records older than their agents allow, each with the start of its age."""
     tasks = {item.key: item for item in items if TASK.matches(item.value)}
     found: list[tuple[datetime, Item]] = []
     for item in items:
@@ -133,9 +122,9 @@ def _due(items: Iterable[Item], policies: Policies, at: datetime) -> list[tuple[
 
 
 def _first(due: Sequence[Item], most: int) -> Sequence[Item]:
-    """Return what goes first where not all can go at once: what nothing else that is due stands on.
+    """Return the records to remove first where not all can go at once: no other due record derives from them.
 
-    What is drawn from two messages would else lose the one that goes, and count as held if the other one is.
+    Otherwise a record drawn from two messages would lose one source, and count as held where the other is.
     """
     if len(due) <= most:
         return due
@@ -144,7 +133,7 @@ def _first(due: Sequence[Item], most: int) -> Sequence[Item]:
 
 
 def since_of(item: Item) -> datetime:
-    """Return since when a record has its age: when it was last said or worked on, else when it was written."""
+    """Return the start of a record's age: its last confirmation or work on it, else its creation."""
     kind = kind_of(item.value)
     written = item.value.get(_SINCE.get(kind, "created_at")) or item.value.get("created_at")
     # the state of a flow is written again under one id
@@ -152,13 +141,7 @@ def since_of(item: Item) -> datetime:
 
 
 class _Remainder:
-    """Remainder of an owner's records while some of them go.
-
-    Args:
-        items: Everything of the owner.
-        policies: What the agents keep.
-        held: What is under a legal hold.
-    """
+    """Records of an owner that remain while some are removed."""
 
     def __init__(self, items: Sequence[Item], policies: Policies, held: HeldRecords) -> None:
         self._items = items
@@ -169,7 +152,7 @@ class _Remainder:
         self._gone: set[str] = set()
 
     def outlives(self, value: Mapping[str, Any], source: str) -> bool:
-        """Return whether a record stays without a source: it is held, or its scope has a time of its own."""
+        """Return true if a record stays without a source: it is held, or its scope has a retention time of its own."""
         if self._held.by(str(value.get("id"))) is not None:
             return True
         policy = self._policies.get(str(value.get("agent_id")))
@@ -177,13 +160,13 @@ class _Remainder:
         return policy is not None and policy.has(place) and place != self._places.get(part_of(source))
 
     def outlives_elsewhere(self, value: Mapping[str, Any], source: str) -> bool:
-        """Return whether a record stays that only went to make room: in another scope, or held."""
+        """Return true if a record stays although its source went to make room: it is in another scope, or held."""
         if PENDING.matches(value):
             return self._held.by(str(value.get("id"))) is not None
         return self.outlives(value, source) or kind_of(value).place != self._places.get(part_of(source))
 
     def erase(self, ids: Collection[str], outlives: Callable[[Mapping[str, Any], str], bool]) -> None:
-        """Let some records go, with what falls with them."""
+        """Remove records with all that derives from them alone."""
         if not ids:
             return
         rest = [item for item in self._left.values() if not PROFILE.matches(item.value)]
@@ -195,12 +178,12 @@ class _Remainder:
             if change.value is not None:
                 # of a concept that named two, one may be made anew
                 known = self._left.get(place) or _new(place, change.value)
-                self._left[place] = _with(known, change.value)
+                self._left[place] = with_value(known, change.value)
         for place in [place for place in self._left if place[1] in gone]:
             del self._left[place]
 
     def without_old_values(self, at: datetime) -> None:
-        """Let the values of the profile go that are too old, or that only what is gone said."""
+        """Remove profile values that are too old or have only removed sources."""
         for place, item in list(self._left.items()):
             if not PROFILE.matches(item.value):
                 continue
@@ -218,7 +201,9 @@ class _Remainder:
                 del self._left[place]
             else:
                 fields = {name: merged_field(values) for name, values in kept.items()}
-                self._left[place] = _with(item, with_text(profile.model_copy(update={"fields": fields})).to_value())
+                self._left[place] = with_value(
+                    item, with_text(profile.model_copy(update={"fields": fields})).to_value()
+                )
 
     def _kept(self, value: ProfileValue, policy: RetentionSettings, at: datetime) -> ProfileValue | None:
         if any(self._held.by(id_) is not None for id_ in value.source_ids):
@@ -232,7 +217,7 @@ class _Remainder:
         return value.model_copy(update={"source_ids": sources}) if stays else None
 
     def beyond(self, agent: str) -> list[str]:
-        """Return the records of an agent that are more than it keeps for a user, least recently said or used first."""
+        """Return the records of an agent above its maxima for a user, least recently confirmed or used first."""
         policy = self._policies[agent]
         if policy.max_memories is None and policy.max_bytes is None:
             return []
@@ -243,7 +228,9 @@ class _Remainder:
         counted = [
             item
             for item in self._left.values()
-            if item.value.get("agent_id") == agent and kind_of(item.value).place and not _is_uncounted(item)
+            if item.value.get("agent_id") == agent
+            and kind_of(item.value).place
+            and kind_of(item.value) not in _UNCOUNTED
         ]
         # what is held stays, and takes its room
         counted.sort(key=lambda item: (self._held.by(item.key) is None, -_at(item, used).timestamp()))
@@ -257,12 +244,12 @@ class _Remainder:
         return found[::-1]
 
     def ended(self) -> list[str]:
-        """Return the conversations of which messages are gone, and none is left."""
+        """Return the conversations that lost messages and have none left."""
         left = {str(item.value.get("session_id")) for item in self._left.values() if MESSAGE.matches(item.value)}
         return [one for one in self.said() if one not in left and self._held.session(one) is None]
 
     def said(self) -> dict[str, list[Item]]:
-        """Return the messages that are gone, by conversation."""
+        """Return the removed messages, by conversation."""
         found: dict[str, list[Item]] = {}
         for item in self._items:
             if MESSAGE.matches(item.value) and (item.namespace, item.key) not in self._left:
@@ -270,12 +257,7 @@ class _Remainder:
         return found
 
     def unsourced_of(self, sessions: Collection[str], kinds: Collection[Kind] = ()) -> list[str]:
-        """Return what names no source, belongs to one of these conversations, and has no time of its own.
-
-        Args:
-            sessions: The conversations.
-            kinds: The kinds; all by default.
-        """
+        """Return the records of conversations, of some kinds or all, without a source or retention time."""
         found = []
         for item in self._left.values():
             kind, value = kind_of(item.value), item.value
@@ -292,14 +274,14 @@ class _Remainder:
         return found
 
     def shorten_chains(self) -> None:
-        """Take what is gone out of the chains of conversations that go on, except of those that are held."""
+        """Remove deleted entries from the summary chains of conversations that go on, unless held."""
         free = [item for item in self._left.values() if self._held.by(item.key) is None]
         for change in chains_without(free, {}, self._gone):
             place = (change.namespace, change.key)
-            self._left[place] = _with(self._left[place], change.value or {})
+            self._left[place] = with_value(self._left[place], change.value or {})
 
     def outcome(self, ended: Sequence[str], held: int, *, more: bool) -> Aged:
-        """Return what has become of everything."""
+        """Return the result."""
         gone = [item for item in self._items if (item.namespace, item.key) not in self._left]
         before = {(item.namespace, item.key): item.value for item in self._items}
         less = [item for place, item in self._left.items() if item.value != before.get(place)]
@@ -309,10 +291,6 @@ class _Remainder:
         return Aged(changes, removed, len(less), held, ended, self.said(), [*self._left.values()], more)
 
 
-def _is_uncounted(item: Item) -> bool:
-    return kind_of(item.value) in _UNCOUNTED
-
-
 def _at(item: Item, used: Mapping[str, datetime]) -> datetime:
     return max(since_of(item), used.get(item.key, since_of(item)))
 
@@ -320,9 +298,3 @@ def _at(item: Item, used: Mapping[str, datetime]) -> datetime:
 def _new(place: _Place, value: Mapping[str, Any]) -> Item:
     at = now()
     return Item(value=dict(value), key=place[1], namespace=place[0], created_at=at, updated_at=at)
-
-
-def _with(item: Item, value: Mapping[str, Any]) -> Item:
-    changed = copy(item)
-    changed.value = dict(value)
-    return changed

@@ -1,4 +1,4 @@
-"""Showing an owner their conversations: all of them, and one with its messages and the tree of its summaries."""
+"""Conversations as an owner sees them: the list, and one with its messages and its tree of summaries."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from langgraph.store.base import BaseStore, GetOp, Item
+from langgraph.store.base import BaseStore
 from pydantic import BaseModel, Field
 
 from react_mem.memory.index.entries import whole_text
-from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, SUMMARY
-from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import now
-from react_mem.memory.model.shown import MemoryItem
-from react_mem.memory.rights.showing import cursor_of, read_cursor
-from react_mem.memory.scopes.dialog import DialogMemoryStore, HeldThread
+from react_mem.memory.model.shown import HeldConversation, MemoryItem
+from react_mem.memory.rights.showing import cursor_of, read_cursor, records_by_id
+from react_mem.memory.scopes.dialog import DialogMemoryStore
 from react_mem.memory.store.conversation_listing import ConversationPlace
 from react_mem.memory.store.stored_text import storable
 
@@ -24,21 +22,9 @@ _ABOUT_CHARS = 300
 _SUMMARY_CHARS = 2_000
 
 _MAX_DEPTH = 12
-"""Levels of summaries that there can be, and some to spare."""
+"""Levels of summaries that can exist, with a margin."""
 
 _USER = "user"
-
-
-class HeldConversation(BaseModel):
-    """A conversation of which memory has something."""
-
-    id: str = Field(description="Its thread.")
-    agent: str
-    messages: int = Field(description="How many messages memory has of it.")
-    first: datetime = Field(description="When the first of them was said.")
-    last: datetime = Field(description="When something was last said in it.")
-    about: str = Field(description="What the user said first.")
-    summary: str = Field(description="What it came to, as last summed up; empty where nobody has.")
 
 
 class ConversationPage(BaseModel):
@@ -101,21 +87,19 @@ class AnswerSources(BaseModel):
 async def page_of_conversations(
     store: BaseStore, user_id: str, *, limit: int = 50, cursor: str = ""
 ) -> ConversationPage:
-    """Return a page of an owner's conversations, the one first in which something was last said.
+    """Return a page of an owner's conversations, the most recent first.
 
     Args:
-        store: The store. Of one that lists no conversations, all that was said is read for each page.
-        user_id: The owner.
-        limit: How many.
+        store: The store. One that cannot list conversations reads every message for each page.
         cursor: The `next_cursor` of the page before; empty for the first.
 
     Raises:
-        ValueError: If the cursor is none of a list.
+        ValueError: If the cursor is not valid.
     """
     behind = ConversationPlace(*read_cursor(cursor, str, str)) if cursor else None
     shown, total, more = await DialogMemoryStore(store).page(user_id, behind, limit)
     return ConversationPage(
-        items=[_conversation(held) for _, held in shown],
+        items=[_shortened(held) for _, held in shown],
         next_cursor=cursor_of(*shown[-1][0]) if more else None,
         total=total,
     )
@@ -124,21 +108,15 @@ async def page_of_conversations(
 async def show_conversation(
     store: BaseStore, user_id: str, session_id: str, *, limit: int = 100, cursor: str = "", first_turn: int = 0
 ) -> ConversationDetail | None:
-    """Return a conversation with its summaries and a page of its messages.
+    """Return a conversation with its summaries and a page of its messages; None if the owner has no such conversation.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation.
-        limit: How many messages.
+        limit: Messages of the page.
         cursor: The `next_cursor` of the page before; empty for the first.
-        first_turn: Where the messages begin; what is before is left out.
-
-    Returns:
-        None where the owner has no such conversation.
+        first_turn: The turn to begin with; earlier ones are left out.
 
     Raises:
-        ValueError: If the cursor is none of a list.
+        ValueError: If the cursor is not valid.
     """
     behind = read_cursor(cursor, int, str) if cursor else None
     values = await _said_in(store, user_id, session_id)
@@ -152,20 +130,14 @@ async def show_conversation(
     more = cursor_of(int(shown[-1]["turn"]), str(shown[-1]["id"])) if len(left) > limit else None
     page = MessagePage(items=[_message(value) for value in shown], next_cursor=more, total=len(messages))
     chain = [value for value in values if SUMMARY.matches(value) and value.get("chain")]
-    return ConversationDetail(conversation=_conversation(held), summaries=_trees(chain), messages=page)
+    return ConversationDetail(conversation=_shortened(held), summaries=_trees(chain), messages=page)
 
 
 async def explain_answer(store: BaseStore, user_id: str, session_id: str, message_id: str) -> AnswerSources | None:
-    """Return why an answer was given: the memories that stood in its prompt.
+    """Return the memories that stood in the prompt of an answer; None if the owner has no such answer.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation.
-        message_id: The answer, or the question: by its id in the thread, or by its record.
-
-    Returns:
-        None where the owner has no such answer.
+        message_id: The answer, or its question: the id in the thread or of the record.
     """
     messages = _messages(await _said_in(store, user_id, session_id))
     names = {message_id, MESSAGE.id(session_id, message_id)}
@@ -177,7 +149,7 @@ async def explain_answer(store: BaseStore, user_id: str, session_id: str, messag
         return None
     question = next((messages[at] for at in range(answer, -1, -1) if messages[at]["role"] == _USER), None)
     used = [str(id_) for id_ in messages[answer].get("used") or ()]
-    found = await _used(store, user_id, used)
+    found = await records_by_id(store, user_id, used)
     at = now()
     items = [found[id_] for id_ in used if id_ in found]
     return AnswerSources(
@@ -186,12 +158,6 @@ async def explain_answer(store: BaseStore, user_id: str, session_id: str, messag
         used=[MemoryItem.of(one.namespace[2], one.key, one.value, at, updated_at=one.updated_at) for one in items],
         gone=len(used) - len(items),
     )
-
-
-async def _used(store: BaseStore, user_id: str, ids: Sequence[str]) -> dict[str, Item]:
-    ops = [GetOp(scope_namespace(user_id, scope), id_, refresh_ttl=False) for scope in MemoryScope for id_ in ids]
-    found = await store.abatch(ops) if ops else []
-    return {item.key: item for item in found if isinstance(item, Item)}
 
 
 async def _said_in(store: BaseStore, user_id: str, session_id: str) -> list[dict[str, Any]]:
@@ -222,20 +188,12 @@ def _message(value: Mapping[str, Any]) -> ShownMessage:
     )
 
 
-def _conversation(held: HeldThread) -> HeldConversation:
-    return HeldConversation(
-        id=held.id,
-        agent=held.agent,
-        messages=held.messages,
-        first=datetime.fromisoformat(held.first),
-        last=datetime.fromisoformat(held.last),
-        about=held.about[:_ABOUT_CHARS],
-        summary=held.summary[:_SUMMARY_CHARS],
-    )
+def _shortened(held: HeldConversation) -> HeldConversation:
+    return held.model_copy(update={"about": held.about[:_ABOUT_CHARS], "summary": held.summary[:_SUMMARY_CHARS]})
 
 
 def _trees(chain: Sequence[Mapping[str, Any]]) -> list[SummaryTree]:
-    """Return summaries as trees; each stands in one place, however somebody has forged what they are made of."""
+    """Return summaries as trees; each appears once, even if an import forged its sources."""
     known = {str(value["id"]): value for value in chain}
     named = {str(id_) for value in chain for id_ in value.get("source_ids") or () if id_ != value["id"]}
     placed: set[str] = set()

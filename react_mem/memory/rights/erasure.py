@@ -1,7 +1,6 @@
-"""Forgetting: a conversation with what came of it, or all of a user.
+"""Erasure of a conversation with everything derived from it, or of a user.
 
-Threads go first and records last, since the records are what tells which threads there are: what a crash interrupts
-can be asked for again.
+Threads are deleted first and records last, since the records name the threads: an interrupted erasure can be repeated.
 """
 
 from __future__ import annotations
@@ -48,24 +47,21 @@ async def delete_session(
     *,
     proof: bool = False,
 ) -> Receipt:
-    """Forget one conversation of one owner: its messages, its thread, and what was derived from it.
+    """Forget one conversation of an owner: its messages, its thread and everything derived from it.
 
     Facts and skills that other conversations support keep that support; a fact that one of this conversation had
     superseded is believed again.
 
     Args:
-        store: The store.
         checkpointer: Keeps the threads. A thread is deleted only if the owner spoke in it: see `spoken_in`.
-        user_id: The owner.
-        session_id: The conversation.
-        proof: Whether every table of the database is looked through afterwards, which may take a while.
+        proof: Whether to search every table of the database afterwards, which may take a while.
 
     Returns:
-        What was removed, and what was found of it afterwards.
+        The removed records, and the checks made afterwards.
 
     Raises:
-        ValueError: If no conversation is named: what was stored without one is not to go with it.
-        LegalHoldError: If it is under a legal hold.
+        ValueError: If `session_id` is empty: records without a conversation are not one conversation.
+        LegalHoldError: If the conversation is under a legal hold.
     """
     named_session(session_id)
     if (hold := HeldRecords(await holds_on(store, user_id)).session(session_id)) is not None:
@@ -105,16 +101,14 @@ async def delete_session(
 async def forget_user(
     store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None, user_id: str, *, proof: bool = False
 ) -> ErasedSessions:
-    """Forget everything about one user: every scope, pending work, threads, and where the terminal left off.
+    """Forget everything about one user: every scope, pending work, threads, and the terminal's bookmarks.
 
     Args:
-        store: The store.
         checkpointer: Keeps the threads; without it the caller deletes them.
-        user_id: The owner.
-        proof: Whether every table of the database is looked through afterwards, which may take a while.
+        proof: Whether to search every table of the database afterwards, which may take a while.
 
     Returns:
-        The conversations in which the user spoke, with what was removed and what was found of it afterwards.
+        The conversations in which the user spoke, with the receipt.
 
     Raises:
         LegalHoldError: If the user, or a conversation of theirs, is under a legal hold.
@@ -145,7 +139,7 @@ async def forget_user(
 
 
 def forget_caches(store: BaseStore, user_id: str) -> None:
-    """Let this process forget what it holds of a user outside of the store."""
+    """Drop everything that this process caches about a user outside of the store."""
     forget_speakers(store, user_id)
     forget_tips(store, user_id)
     forget_threads(store, user_id)
@@ -156,12 +150,8 @@ def forget_caches(store: BaseStore, user_id: str) -> None:
 def spoken_in(items: Iterable[Item]) -> list[str]:
     """Return the conversations in which an owner said something or was answered, each once.
 
-    What a file brought names the conversations of whoever wrote the file, and what is drawn from it does so too; a
-    client may tell of a conversation of any name. Only messages that were taken in from a thread of ours count. See
-    `note_thread` for those of which none is left.
-
-    Args:
-        items: Everything of the owner.
+    Imported records name the conversations of the file's author, and clients may report a conversation of any name:
+    only messages taken from a thread of this server count. See `note_thread` for threads without messages.
     """
     said = (item.value for item in items if MESSAGE.matches(item.value))
     heard = (value for value in said if value.get("origin") != Origin.IMPORT and not value.get("elsewhere"))
@@ -169,12 +159,7 @@ def spoken_in(items: Iterable[Item]) -> list[str]:
 
 
 def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
-    """Return the writes that forget one conversation.
-
-    Args:
-        items: Everything of the owner.
-        session_id: The conversation.
-    """
+    """Return the writes that forget one conversation, given all records of the owner."""
     said = {item.key for item in items if MESSAGE.matches(item.value) and _is_of(item.value, session_id)}
     return erasing(items, said, session_id)
 
@@ -182,7 +167,7 @@ def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
 def _past_without(
     items: Sequence[Item], hidden: Sequence[Item], session_id: str
 ) -> dict[tuple[tuple[str, ...], str], Mapping[str, Any] | None]:
-    """Return what becomes of hidden records where a conversation is forgotten."""
+    """Return the new values of hidden records after a conversation is forgotten, None for removal."""
     past = {(item.namespace, item.key): item for item in hidden}
     changes = forgetting(list(({(item.namespace, item.key): item for item in items} | past).values()), session_id)
     return {place: one.value for one in changes if (place := (one.namespace, one.key)) in past}
@@ -199,18 +184,17 @@ def erasing(
     is_unsaid: Callable[[str, ProfileValue, str], bool] = lambda _field, _value, _source: False,
     outlives: Callable[[Mapping[str, Any], str], bool] = lambda _value, _source: False,
 ) -> list[Change]:
-    """Return the writes that erase some records with what stands on them alone.
+    """Return the writes that erase some records with everything that derives from them alone.
 
     Args:
-        items: Everything of the owner.
+        items: All records of the owner.
         erased: The ids of the records.
-        session_id: A conversation of which everything is erased that has no source of its own.
-        cut: The ids of messages that say less than they did: what retells them is erased.
-        made_anew: The ids of records that retell them, and have been made again from what they say now.
-        revives: Whether a fact that one of them had ended is believed again, as if nobody had ended it.
-        is_unsaid: Returns whether a source of a profile's value does not say it any more: of the field, the value and
-            the source.
-        outlives: Returns whether a record stays although a source of it goes: of the record, as JSON, and the source.
+        session_id: A conversation; its records without a source are erased too.
+        cut: The ids of messages that lost a part of their text: records that retell them are erased.
+        made_anew: The ids of such records that have been rewritten from the shortened text.
+        revives: Whether a fact that an erased one had ended is believed again.
+        is_unsaid: Returns true if a source no longer states a profile value: called with field, value and source.
+        outlives: Returns true if a record stays although a source goes: called with the record as JSON and the source.
     """
     said_in = {item.key: str(item.value.get("session_id", "")) for item in items}
     profiles = [item for item in items if PROFILE.matches(item.value)]
@@ -270,7 +254,7 @@ def erasing(
 
 
 def _named(reference: Any) -> Any:
-    """Return the id of the record that a reference names: it is one, or has it with why it names it."""
+    """Return the id in a reference: the reference itself, or its "to"."""
     return reference["to"] if isinstance(reference, Mapping) else reference
 
 
@@ -279,12 +263,7 @@ def _is_of(value: Mapping[str, Any], session_id: str | None) -> bool:
 
 
 def _reworded(value: Mapping[str, Any], stands: Callable[[str], bool]) -> dict[str, Any]:
-    """Return what changes of a fact that is put in several ways, where nobody whose messages stay put it so.
-
-    Args:
-        value: The fact, as JSON, with all of its sources.
-        stands: Returns whether a source stays.
-    """
+    """Return the changed fields of a fact with several wordings, after some of their sources are gone."""
     wordings = value["wordings"]
     kept = [one for one in wordings if not one["source_ids"] or any(map(stands, one["source_ids"]))]
     beside = {source for one in wordings for source in one["source_ids"]}
@@ -303,9 +282,9 @@ def _reworded(value: Mapping[str, Any], stands: Callable[[str], bool]) -> dict[s
 def _successor(
     value: Mapping[str, Any], gone: Mapping[str, Item], left: Mapping[str, Item], *, revives: bool
 ) -> dict[str, Any]:
-    """Return what a fact's end is once the fact that ended it is gone: the next one that is left, or none.
+    """Return the new end of a fact after its successor is gone: the next remaining successor, or none.
 
-    What its owner only said again ends as that did, or not at all.
+    A fact that its owner only restated ends as the restatement did, or not at all.
     """
     last, is_restated = value, True
     while (id_ := str(last.get("superseded_by") or "")) in gone:
@@ -328,7 +307,7 @@ def _says_again(heir: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
 def _profile_without(
     item: Item, session_id: str | None, is_gone: Callable[[str, ProfileValue, str], bool]
 ) -> list[Change]:
-    """Return the writes that take out of a profile what only the forgotten messages say."""
+    """Return the writes that remove the values of a profile that only forgotten messages state."""
     profile = Profile.from_value(item.value)
     fields, _ = split_fields(profile.fields, is_gone)
     update = {"fields": fields, "session_id": "" if profile.session_id == session_id else profile.session_id}

@@ -1,7 +1,7 @@
-"""Feedback of a user on a turn: it moves the memories that stood in its prompt, and counts for the skills it followed.
+"""Feedback on a turn: it changes the importance of the memories in its prompt, and counts for the skills it followed.
 
-A turn has one verdict, however many keys say something of it, and the last word of each key counts. The verdict is kept
-on the answer's record and goes with it. Comments are kept nowhere.
+A turn has one verdict over all keys, and each key counts with its last value. The verdict is kept on the answer's
+record and goes with it. Comments are never stored.
 """
 
 from __future__ import annotations
@@ -37,40 +37,18 @@ from react_mem.memory.store.stored_text import storable
 from react_mem.memory.store.transactions import transact
 
 Verdict = Literal[-1, 0, 1]
-"""Good, bad, or neither any more."""
+"""Good, bad, or withdrawn."""
 
 MAX_KEYS = 10
-"""Keys of one turn, at most: a turn has one verdict anyway."""
+"""Feedback keys of one turn, at most."""
 
 _SCOPES = (MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.DIALOG, MemoryScope.PROCEDURAL)
 _NAMES: dict[int, str] = {1: "up", -1: "down", 0: "withdrawn"}
 
 
 @dataclass(frozen=True)
-class JudgedTurn:
-    """Answer of a user's that feedback is about.
-
-    Args:
-        session_id: The conversation; empty where only the run is known.
-        message_id: The answer or the question, by its id in the thread or by its record; of a flow, which remembers no
-            messages, the question's id. Empty for the last answer.
-        run_id: The run that answered; empty where the conversation is known.
-    """
-
-    session_id: str = ""
-    message_id: str = ""
-    run_id: str = ""
-
-
-@dataclass(frozen=True)
 class FeedbackReport:
-    """Outcome of feedback.
-
-    Args:
-        verdict: What the user thinks of the turn now, all keys together.
-        memories: How many memories it moved.
-        skills: How many skills it counted for.
-    """
+    """Verdict of a turn over all keys, and the numbers of memories and skills it changed."""
 
     verdict: Verdict
     memories: int = 0
@@ -78,26 +56,30 @@ class FeedbackReport:
 
 
 async def give_feedback(
-    store: BaseStore, user_id: str, turn: JudgedTurn, score: Verdict, key: str = "user"
+    store: BaseStore,
+    user_id: str,
+    score: Verdict,
+    *,
+    session_id: str = "",
+    message_id: str = "",
+    run_id: str = "",
+    key: str = "user",
 ) -> FeedbackReport | None:
-    """Take in what a user thinks of a turn; said again, it changes nothing.
+    """Record a user's feedback on a turn; None if the owner has no such turn. Idempotent.
 
     Args:
-        store: The store.
-        user_id: The owner: only their own turns are found.
-        turn: The turn.
-        score: Good, bad, or neither any more.
-        key: What is judged, such as `user` or `helpfulness`: each has one last word.
-
-    Returns:
-        What came of it; None where the owner has no such turn.
+        session_id: The conversation; empty where only the run is known.
+        message_id: The answer or the question, by its id in the thread or of its record; of a flow, which stores no
+            messages, the question's id. Empty for the last answer.
+        run_id: The run that answered; empty where the conversation is known.
+        key: The criterion, such as `user` or `helpfulness`: each keeps its last score.
 
     Raises:
-        ValueError: If more is said of the turn than there are keys for.
+        ValueError: If the turn has feedback under too many keys.
     """
 
     async def step() -> tuple[tuple[FeedbackReport | None, bool], list[Change]]:
-        answer, outcome = await _found(store, user_id, turn)
+        answer, outcome = await _found(store, user_id, session_id, message_id, run_id)
         # a flow remembers what became of a turn, and not its messages
         before = answer.feedback if answer is not None else outcome.feedback if outcome is not None else None
         if before is None:
@@ -136,25 +118,27 @@ def _verdict(feedback: Mapping[str, int]) -> Verdict:
     return cast("Verdict", (total > 0) - (total < 0))
 
 
-async def _found(store: BaseStore, user_id: str, turn: JudgedTurn) -> tuple[Message | None, TurnOutcome | None]:
-    """Return the answer of a turn, and what became of it where that was logged; of a flow's turn the latter alone."""
+async def _found(
+    store: BaseStore, user_id: str, session_id: str, message_id: str, run_id: str
+) -> tuple[Message | None, TurnOutcome | None]:
+    """Return the answer of a turn and its logged outcome; of a flow's turn the outcome alone."""
     where = MESSAGE.namespace(user_id)
-    session_id, named = turn.session_id, set[str]()
-    if turn.run_id:
-        by_run = {"kind": MESSAGE.name, "run_id": turn.run_id}
+    named: set[str] = set()
+    if run_id:
+        by_run = {"kind": MESSAGE.name, "run_id": run_id}
         found = await store.asearch(where, filter=by_run, limit=WHOLE, refresh_ttl=False)
-        said = [item.value for item in found if turn.session_id in ("", item.value["session_id"])]
+        said = [item.value for item in found if session_id in ("", item.value["session_id"])]
         if not said:
             return None, None
         latest = max(said, key=lambda value: value["turn"])
         session_id, named = str(latest["session_id"]), {str(latest["id"])}
-    elif turn.message_id:
-        named = {turn.message_id, MESSAGE.id(session_id, turn.message_id)}
+    elif message_id:
+        named = {message_id, MESSAGE.id(session_id, message_id)}
     in_it = {"kind": MESSAGE.name, "session_id": session_id}
     found = await store.asearch(where, filter=in_it, limit=WHOLE, refresh_ttl=False)
     messages = sorted((Message.from_value(item.value) for item in found), key=lambda one: (one.turn, one.created_at))
     if not messages:
-        return None, await _outcome(store, user_id, session_id, turn.message_id)
+        return None, await _outcome(store, user_id, session_id, message_id)
     place = next((place for place, one in enumerate(messages) if one.id in named), None) if named else 0
     answers = [at for at in range(place or 0, len(messages)) if messages[at].role == "assistant"]
     if place is None or not answers:
@@ -165,7 +149,7 @@ async def _found(store: BaseStore, user_id: str, turn: JudgedTurn) -> tuple[Mess
 
 
 async def _outcome(store: BaseStore, user_id: str, session_id: str, turn_id: str) -> TurnOutcome | None:
-    """Return what became of a turn, by what it answers; without that, of the last one of the conversation."""
+    """Return the outcome of a turn by its question; without one, the last outcome of the conversation."""
     where = OUTCOME.namespace(user_id)
     if turn_id:
         item = await store.aget(where, OUTCOME.id(session_id, turn_id), refresh_ttl=False)
@@ -177,7 +161,7 @@ async def _outcome(store: BaseStore, user_id: str, session_id: str, turn_id: str
 
 
 async def _moved(store: BaseStore, user_id: str, used: Sequence[str], was: Verdict, is_: Verdict) -> dict[str, Record]:
-    """Return the memories that were used, as they are with a changed verdict; those that are forgotten are not."""
+    """Return the memories in the prompt with their new importance; forgotten ones are left out."""
     asked = [GetOp(scope_namespace(user_id, scope), id_, refresh_ttl=False) for scope in _SCOPES for id_ in used]
     found = [item for item in await store.abatch(asked) if isinstance(item, Item)] if asked else []
     records = [kind_of(item.value).record.from_value(item.value) for item in found]
@@ -192,7 +176,7 @@ async def _followed(
     was: Verdict,
     is_: Verdict,
 ) -> dict[str, Record]:
-    """Return the skills that a turn followed, as they are with what the user says of that use."""
+    """Return the skills that a turn followed with their new counts."""
     ids = list(outcome.followed) if outcome is not None else []
     asked = [GetOp(SKILL.namespace(user_id), id_, refresh_ttl=False) for id_ in ids]
     found = [item for item in await store.abatch(asked) if isinstance(item, Item)] if asked else []
@@ -214,13 +198,10 @@ _STATES_NOTHING = (
 
 
 def check_told(text: str) -> None:
-    """Refuse what is no telling, whatever it states.
-
-    Args:
-        text: What the user says.
+    """Refuse a text that is empty, too long, or asks to forget something.
 
     Raises:
-        ValueError: If it is empty, too long, or asks to forget something; the message says what to do.
+        ValueError: The message says what to do.
     """
     if not text:
         raise ValueError("text: is empty; say what is true")
@@ -231,11 +212,7 @@ def check_told(text: str) -> None:
 
 
 def own_statements(text: str, *, or_nothing: bool = False) -> list[str]:
-    """Return what a user states in a text, each statement once.
-
-    Args:
-        text: What they say.
-        or_nothing: Whether it may state nothing, as it says something else.
+    """Return the statements of a user's text, each once; `or_nothing` permits none.
 
     Raises:
         ValueError: If it states nothing; the message says what to do.
@@ -247,11 +224,7 @@ def own_statements(text: str, *, or_nothing: bool = False) -> list[str]:
 
 
 def own_statement(text: str, *, any_form: bool) -> str:
-    """Return what a user states in a text as one statement.
-
-    Args:
-        text: What they say.
-        any_form: Whether it may be put as no sentence is: a part of one, "Two cats".
+    """Return the statements of a user's text as one; `any_form` permits an incomplete sentence, such as "Two cats".
 
     Raises:
         ValueError: If it states nothing; the message says what to do.
@@ -266,7 +239,7 @@ def own_statement(text: str, *, any_form: bool) -> str:
 
 
 def _statements(text: str) -> list[str]:
-    """Return the statements of a text; what only tells to do something from now on is none."""
+    """Return the statements of a text, without standing instructions."""
     return [statement for statement in statements_in(text) if not only_instructs(statement)]
 
 
@@ -280,21 +253,15 @@ def _marks(text: str) -> int:
 async def correct_fact(
     store: BaseStore, user_id: str, id_: str, text: str, *, revision: str = "", vouched: bool = False
 ) -> Fact:
-    """Put the user's own words in the place of a fact.
+    """Replace a believed fact by the user's own words, and return the new fact; the old one stays as dated history.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        id_: A fact that is believed.
-        text: What is true instead.
-        revision: What the fact was like when it was looked at (`MemoryItem.revision`); empty for whatever it is.
-        vouched: Whether it has been checked that the user states it, in whatever form.
-
-    Returns:
-        The fact that is believed now.
+        text: The corrected statement.
+        revision: The `MemoryItem.revision` that the user saw; empty to skip the check.
+        vouched: Whether the caller has checked already that the user states the text, in whatever form.
 
     Raises:
-        MemoryChanged: If it is not like that any more.
+        MemoryChanged: If the fact has another revision.
         ValueError: If there is no such fact, it is not believed any more, or the text states nothing or the same.
     """
     words = storable(text).strip()

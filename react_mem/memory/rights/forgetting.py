@@ -1,16 +1,14 @@
-"""Forgetting one thing that was said: the fact, what derives from it, and the sentences of messages that said it.
+"""Forgetting one statement: the fact, everything that derives from it, and the sentences of messages that say it.
 
-A message that says more than that keeps the rest of its sentences. Words decide which sentences those are, in the same
-form in every language; embeddings decide nothing. The thread keeps its messages: which of them are forgotten is noted,
-so that nobody takes them up again.
+A message keeps its other sentences. Words decide which sentences match, in the same way in every language; embeddings
+decide nothing. The thread keeps its messages: the forgotten ones are noted, so that they are not stored again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from langgraph.store.base import BaseStore, Item, PutOp
@@ -33,7 +31,7 @@ from react_mem.memory.rights.hidden import Hiding, hidden_without, hiding
 from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.rights.receipts import Says, read_again, receipt_of
 from react_mem.memory.rights.saying import Sayings, same, says
-from react_mem.memory.rights.unsaid import Unsaid, index_of
+from react_mem.memory.rights.unsaid import Unsaid, index_of, with_value
 from react_mem.memory.scopes.profile import values_of
 from react_mem.memory.store.attachments import unattached
 from react_mem.memory.store.owned import everything, set_aside
@@ -45,13 +43,7 @@ _CANDIDATES = 6
 
 @dataclass(frozen=True)
 class Forgotten:
-    """Outcome of a request to forget something.
-
-    Args:
-        texts: What it said; empty where nothing was forgotten.
-        unclear: What may have been meant, where that is not clear.
-        receipt: What was removed, and what was checked afterwards.
-    """
+    """Outcome of a request to forget: the forgotten statements, or an unclear one's candidates, and the receipt."""
 
     texts: tuple[str, ...] = ()
     unclear: tuple[str, ...] = ()
@@ -60,13 +52,7 @@ class Forgotten:
 
 @dataclass(frozen=True)
 class _Wish:
-    """Request to forget.
-
-    Args:
-        ids: The records.
-        said: Words of the user's that say it.
-        instead: What is meant of a fact that says more, by its id.
-    """
+    """Request to forget: records, more words of the user's that say it, and the parts of facts that say more."""
 
     ids: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
@@ -74,24 +60,7 @@ class _Wish:
 
 
 _Choose: TypeAlias = Callable[[Sequence[Item]], tuple[_Wish, tuple[str, ...]]]
-"""Returns what of everything of an owner is to be forgotten, and what may be meant where that is not clear."""
-
-
-@dataclass(frozen=True)
-class _Done:
-    """Outcome of one request.
-
-    Args:
-        texts: What was forgotten.
-        receipt: What was removed and rewritten.
-        gone: The ids of what was removed.
-        says: Whether a record would still say it.
-    """
-
-    texts: tuple[str, ...] = ()
-    receipt: Receipt = field(default_factory=Receipt)
-    gone: frozenset[str] = frozenset()
-    says: Says = bool
+"""Function from all records of an owner to the wish, and the candidates where it is ambiguous."""
 
 
 async def forget(
@@ -104,25 +73,22 @@ async def forget(
     revision: str = "",
     hides: Hiding | None = None,
 ) -> Receipt:
-    """Forget records of a user for good, with what derives from them and the sentences that say them.
+    """Forget records of a user for good, with everything derived from them and the sentences that say them.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        ids: The records; a fact goes with its profile values, with the sentences of messages that said it, and with
-            what retells these.
-        said: Words of the user's that go as well wherever they stand, such as the clause that asks to forget it.
-        note: The key, among the owner's bookkeeping, of the note that asks for it: it goes in the same batch, and
-            where it is not there any more nothing is forgotten.
-        revision: What the records were like when they were looked at (`MemoryItem.revision`); empty for whatever they
-            are.
-        hides: Where a model has read the wish: then all of it is only hidden, and erased after a while.
+        ids: The records; a fact goes with its profile values, the sentences of messages that said it, and whatever
+            retells these.
+        said: More words to forget wherever they stand, such as the clause that asks to forget.
+        note: The key, among the owner's bookkeeping, of the note of this wish: it is deleted in the same batch. If it
+            is gone already, nothing is forgotten.
+        revision: The `MemoryItem.revision` that the user saw; empty to skip the check.
+        hides: Set where a model read the wish: everything is hidden first, and erased after a while.
 
     Returns:
-        What was removed, and what was found of it afterwards; nothing where there are no such records.
+        The removed records and the checks made afterwards; empty where there are no such records.
 
     Raises:
-        MemoryChanged: If one is not like that any more: nothing is removed.
+        MemoryChanged: If a record has another revision: nothing is removed.
         LegalHoldError: If something of it is under a legal hold: nothing is removed.
     """
 
@@ -135,18 +101,15 @@ async def forget(
 
 
 async def forget_said(store: BaseStore, user_id: str, what: str, *, all_about: bool = False) -> Forgotten:
-    """Forget what the user asks to forget: what says just that, else the one thing that says it among others.
+    """Forget a statement by the user's words: exact matches, else the only statement that contains them.
 
-    Of a sentence that says more, the clauses that do not say it stay, as a statement.
+    Of a sentence that says more, the other clauses stay, as a statement.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        what: What to forget, in the words of the user.
-        all_about: Whether all that says something of it is meant.
+        all_about: Whether every statement that contains the words is meant.
 
     Returns:
-        What was forgotten; nothing where it is not clear what is meant.
+        The outcome, with candidates and nothing forgotten where the words are ambiguous.
 
     Raises:
         LegalHoldError: If something of it is under a legal hold: nothing is removed.
@@ -159,38 +122,39 @@ async def _forget(
 ) -> Forgotten:
     noted = (meta_namespace(user_id), note)
 
-    async def step() -> tuple[tuple[_Done, tuple[str, ...]], list[Change]]:
+    async def step() -> tuple[tuple[Forgotten, Says], list[Change]]:
         if note and await store.aget(*noted, refresh_ttl=False) is None:
             # granted by somebody else: it may have been said again since
-            return (_Done(), ()), []
+            return (Forgotten(), bool), []
         # what was said on a branch that was left is forgotten with the rest
         items = [*await everything(store, user_id), *await set_aside(store, user_id)]
         wished, unclear = await asyncio.to_thread(wish, items)
         if not wished.ids and not wished.said:
-            return (_Done(), unclear), []
-        done, changes = await _forgetting(store, user_id, items, wished)
-        if done.gone or done.receipt.rewritten:
+            return (Forgotten(unclear=unclear), bool), []
+        done, says, changes = await _forgetting(store, user_id, items, wished)
+        is_found = done.receipt.removed or done.receipt.rewritten
+        if is_found:
             held = await asyncio.to_thread(HeldRecords, await holds_on(store, user_id), items)
             await asyncio.to_thread(held.check, items, changes)
         if hides is None:
             changes += await unattached(store, user_id, items, changes)
             changes += await hidden_without(
-                store, user_id, lambda past: {_at(one): None for one in past if done.says(one)}
+                store, user_id, lambda past: {(one.namespace, one.key): None for one in past if says(one)}
             )
-        elif done.gone or done.receipt.rewritten:
-            changes += await hiding(store, user_id, hides, wished.ids, items, changes, done.receipt)
-        return (done, unclear), [*changes, *([PutOp(*noted, None)] if note else [])]
+        elif is_found:
+            changes += await hiding(store, user_id, hides, wished.ids, changes, done.receipt)
+        return (done, says), [*changes, *([PutOp(*noted, None)] if note else [])]
 
-    done, unclear = await transact(store, user_id, step)
+    done, says = await transact(store, user_id, step)
     forget_caches(store, user_id)
-    if not done.gone and not done.receipt.rewritten:
-        return Forgotten(unclear=unclear)
-    checks = await read_again(store, user_id, done.gone, done.says, done.texts)
-    return Forgotten(done.texts, unclear, done.receipt.model_copy(update={"checks": checks}))
+    if not done.receipt.removed and not done.receipt.rewritten:
+        return replace(done, texts=())
+    checks = await read_again(store, user_id, done.receipt.gone, says, done.texts)
+    return replace(done, receipt=done.receipt.model_copy(update={"checks": checks}))
 
 
 def _wished(what: str, items: Sequence[Item], *, all_about: bool) -> tuple[_Wish, tuple[str, ...]]:
-    """Return what the words of a user mean, and what they may mean where that is not clear."""
+    """Return the wish that the user's words express, and the candidates where they are ambiguous."""
     meant, unclear = _meant(what, items, all_about)
     if not meant:
         return _Wish(), tuple(unclear[:_CANDIDATES])
@@ -204,7 +168,7 @@ def _wished(what: str, items: Sequence[Item], *, all_about: bool) -> tuple[_Wish
 
 
 def _meant(what: str, items: Sequence[Item], all_about: bool) -> tuple[dict[str, str], list[str]]:
-    """Return the statements that are meant, by their form, and what may be meant where that is not clear."""
+    """Return the matching statements by their normalised form, and the candidates where the words are ambiguous."""
     wanted = content_terms(what)
     stated: dict[str, str] = {}
     for item in items:
@@ -226,10 +190,12 @@ def _meant(what: str, items: Sequence[Item], all_about: bool) -> tuple[dict[str,
     return {}, list(telling.values()) or [text for text in stated.values() if wanted & content_terms(text)]
 
 
-async def _forgetting(store: BaseStore, user_id: str, items: Sequence[Item], wish: _Wish) -> tuple[_Done, list[Change]]:
+async def _forgetting(
+    store: BaseStore, user_id: str, items: Sequence[Item], wish: _Wish
+) -> tuple[Forgotten, Says, list[Change]]:
     unsaid = await asyncio.to_thread(Unsaid, items, wish.ids, wish.said, wish.instead)
     after = await asyncio.to_thread(lambda: {(item.namespace, item.key): unsaid.value(item) for item in items})
-    left = [_with(item, after[item.namespace, item.key]) for item in items]
+    left = [with_value(item, after[item.namespace, item.key] or item.value) for item in items]
     erased = {item.key for item in items if after[item.namespace, item.key] is None}
     less = {item.key for item in items if after[item.namespace, item.key] not in (None, item.value)}
     messages = {item.key: item for item in items if MESSAGE.matches(item.value)}
@@ -259,15 +225,15 @@ async def _forgetting(store: BaseStore, user_id: str, items: Sequence[Item], wis
     texts_left = {id_: unsaid.text_left(id_) for id_ in unsaid.cut - gone}
     for change in chains_without(items, texts_left, gone):
         changes[change.namespace, change.key] = change
-    noted = [messages[id_] for id_ in sorted((unsaid.cut | gone) & messages.keys())]
-    done = _Done(
-        _told(unsaid, wish), receipt_of(items, changes.values(), unsaid.messages), frozenset(gone), _still(unsaid)
-    )
-    return done, [*changes.values(), *await forgotten_changes(store, user_id, by_session(noted))]
+    said_in: dict[str, list[str]] = {}
+    for id_ in sorted((unsaid.cut | gone) & messages.keys()):
+        said_in.setdefault(str(messages[id_].value.get("session_id", "")), []).append(id_)
+    done = Forgotten(_told(unsaid, wish), receipt=receipt_of(items, changes.values(), unsaid.messages))
+    return done, _still(unsaid), [*changes.values(), *await forgotten_changes(store, user_id, said_in)]
 
 
 def _rests(unsaid: Unsaid, instead: Mapping[str, str]) -> list[Fact]:
-    """Return what stays of facts of which a part is forgotten."""
+    """Return the remainders of facts that are forgotten in part."""
     parts = [(fact, _rest(fact.text, instead[fact.id])) for fact in unsaid.facts if fact.id in instead]
     bare = {"quote": "", "reading": "", "keywords": "", "wordings": (), "meta": {}}
     return [
@@ -276,19 +242,19 @@ def _rests(unsaid: Unsaid, instead: Mapping[str, str]) -> list[Fact]:
 
 
 def _rest(text: str, what: str) -> str:
-    """Return what a statement says beside what is forgotten of it; empty where it is all of it."""
+    """Return the rest of a statement after redaction; empty where nothing is left."""
     sayings = Sayings((what,))
     return sayings.rest(text) if sayings.tell(text) else ""
 
 
 def _told(unsaid: Unsaid, wish: _Wish) -> tuple[str, ...]:
-    """Return what was forgotten, as the user knows it: of facts that say more, the part."""
+    """Return the forgotten statements for the user: of a fact that says more, the part."""
     facts = [wish.instead.get(fact.id, fact.text) for fact in unsaid.facts]
     return tuple({normalise(text): text for text in (facts or list(wish.said))}.values())
 
 
 def _still(unsaid: Unsaid) -> Says:
-    """Return what tells whether a record says what was forgotten, when it is read again."""
+    """Return a test whether a stored record still says the forgotten statement."""
 
     def still(item: Item) -> bool:
         if PROFILE.matches(item.value):
@@ -300,13 +266,7 @@ def _still(unsaid: Unsaid) -> Says:
 
 
 def chains_without(items: Sequence[Item], texts: Mapping[str, str], gone: Collection[str]) -> list[Change]:
-    """Return the writes of conversations' chains: without what is gone, and what only fell with it to join again.
-
-    Args:
-        items: Everything of the owner.
-        texts: What messages say now that say less, by their ids.
-        gone: The ids of what is removed.
-    """
+    """Return the writes that remove deleted entries from summary chains, with the new texts of shortened messages."""
     changes: list[Change] = []
     for item in items:
         if not CHAIN.matches(item.value) or item.key in gone:
@@ -323,23 +283,3 @@ def chains_without(items: Sequence[Item], texts: Mapping[str, str], gone: Collec
         if value != item.value:
             changes.append(PutOp(item.namespace, item.key, value, index=False))
     return changes
-
-
-def by_session(messages: Iterable[Item]) -> dict[str, list[str]]:
-    """Return the ids of messages, by their conversations."""
-    sessions: dict[str, list[str]] = {}
-    for item in messages:
-        sessions.setdefault(str(item.value.get("session_id", "")), []).append(item.key)
-    return sessions
-
-
-def _at(item: Item) -> tuple[tuple[str, ...], str]:
-    return item.namespace, item.key
-
-
-def _with(item: Item, value: Mapping[str, object] | None) -> Item:
-    if value is None or value == item.value:
-        return item
-    changed = copy(item)
-    changed.value = dict(value)
-    return changed

@@ -1,7 +1,7 @@
-"""The messages of a conversation that said something which is forgotten: by their ids, without a word of them.
+"""Notes on forgotten messages of a conversation, by id and without their words, and the receipts of whole erasures.
 
-The thread keeps its messages. Who stores them again, as after a fork or an outage, or shows them to a model, leaves out
-those that are noted here.
+The thread keeps its messages. Code that stores them again, as after a fork or an outage, or shows them to a model,
+skips the noted ones.
 """
 
 from __future__ import annotations
@@ -29,29 +29,23 @@ from react_mem.memory.store.thread_owners import thread_marks, threads_of
 from react_mem.memory.work.items import forgotten_work
 
 FORGETTING = frozenset({"forget", "forget_said"})
-"""The tools that forget. Their artifact is what they forgot, which no model is shown and memory never keeps."""
+"""Tools that forget. Their artifact is the forgotten text; no model sees it and memory never stores it."""
 
 _KIND = "forgotten"
 
 
 def forgotten_key(session_id: str) -> str:
-    """Return the key under which an owner's bookkeeping has what is forgotten of a conversation."""
+    """Return the bookkeeping key of a conversation's forgotten messages."""
     return record_id(_KIND, session_id)
 
 
 def forgotten_in(item: Item | None) -> frozenset[str]:
-    """Return the records of the messages that are forgotten, as `forgotten_key` has them."""
+    """Return the record ids of the forgotten messages in a note."""
     return frozenset(item.value["messages"]) if item is not None else frozenset()
 
 
 async def read_forgotten(store: BaseStore, user_id: str, session_id: str) -> frozenset[str]:
-    """Return the records of a conversation's messages that are forgotten, wholly or in part.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation.
-    """
+    """Return the record ids of a conversation's messages that are forgotten, wholly or in part."""
     return forgotten_in(await store.aget(meta_namespace(user_id), forgotten_key(session_id), refresh_ttl=False))
 
 
@@ -59,9 +53,7 @@ async def forgotten_changes(store: BaseStore, user_id: str, messages: Mapping[st
     """Return the writes that note messages as forgotten, for the batch that forgets them.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        messages: The records of the messages, by conversation.
+        messages: The record ids, by conversation.
     """
     namespace = meta_namespace(user_id)
     sessions = sorted(messages)
@@ -77,16 +69,12 @@ async def forgotten_changes(store: BaseStore, user_id: str, messages: Mapping[st
 
 
 def without_forgotten(user_id: str, session_id: str) -> Change:
-    """Return the removal of what is noted of a conversation."""
+    """Return the removal of a conversation's note."""
     return PutOp(meta_namespace(user_id), forgotten_key(session_id), None)
 
 
 class TurnUnsaid:
-    """A turn in which the agent forgot something, as memory is to keep it: the user's wish and the answer name it too.
-
-    Args:
-        thread: The messages of the turn.
-    """
+    """Redaction of a turn in which the agent forgot something: the user's wish and the answer name it too."""
 
     def __init__(self, thread: Sequence[BaseMessage]) -> None:
         results = (m for m in thread if isinstance(m, ToolMessage) and m.name in FORGETTING)
@@ -94,9 +82,9 @@ class TurnUnsaid:
         self._sayings = Sayings(tuple(texts)) if texts else None
 
     def messages(self, records: Sequence[Message]) -> list[Message]:
-        """Return the messages without what was forgotten; of the assistant's those that say nothing else are left out.
+        """Return the redacted messages; messages of the assistant without any other content are left out.
 
-        The user's stay, as what the note of a turn names; one that says nothing else has no text.
+        The user's messages stay, since the note of the turn names them, even with an empty text.
         """
         if self._sayings is None:
             return list(records)
@@ -112,7 +100,7 @@ class TurnUnsaid:
         return kept
 
     def _led(self, record: Message) -> Message:
-        """Return a message without the calls and the thinking that are about what was forgotten, or forgot it."""
+        """Return a message without the tool calls and thinking that name the forgotten text, or forgot it."""
         if self._sayings is None or not (record.tool_calls or record.thinking):
             return record
         calls = [call for call in record.tool_calls if call.name not in FORGETTING]
@@ -120,7 +108,7 @@ class TurnUnsaid:
         return told.model_validate({**told.to_value(), **led_without(told.to_value(), self._sayings.hint)})
 
     def steps(self, steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Return the steps of the turn that do not name what was forgotten."""
+        """Return the steps of the turn that do not name the forgotten text."""
         if self._sayings is None:
             return list(steps)
         hint = self._sayings.hint
@@ -138,12 +126,7 @@ _AT_ONCE = 4
 
 
 class ErasedSessions(list[str]):
-    """The conversations that a user had.
-
-    Args:
-        sessions: Their ids.
-        receipt: What was removed with them, and what was found of it afterwards.
-    """
+    """Conversations of an erased user, with the receipt."""
 
     def __init__(self, sessions: Iterable[str], receipt: Receipt) -> None:
         super().__init__(sessions)
@@ -161,17 +144,15 @@ async def checked(
     threads: Sequence[str] = (),
     proof: bool = False,
 ) -> Receipt:
-    """Return the receipt of a conversation, or of all of a user, that has just been erased.
+    """Return the receipt of an erasure with its checks.
 
     Args:
-        store: The store.
         checkpointer: Keeps the threads; None where the caller does.
-        user_id: The owner.
-        items: Everything of the owner, as it was.
-        changes: What was written.
-        session_id: The conversation; None for all of the user.
-        threads: The threads that were deleted.
-        proof: Whether every table of the database is looked through as well, which may take a while.
+        items: All records of the owner, as they were.
+        changes: The writes of the erasure.
+        session_id: The conversation; None for the whole user.
+        threads: The deleted threads.
+        proof: Whether to search every table of the database, which may take a while.
     """
     receipt, erased, asked = await asyncio.to_thread(_removed, items, changes)
 
@@ -192,7 +173,7 @@ async def checked(
 
 
 async def _everywhere(store: BaseStore, traces: Traces) -> list[Check]:
-    """Look through all that the store has, whosever it says it is."""
+    """Search everything that the store holds, of any owner."""
     if (found := await capabilities(store).atraces(traces)) is not None:
         return [Check(name=one.name, hits=one.rows, problem=one.problem) for one in found]
     items = await store.asearch((), limit=WHOLE, refresh_ttl=False)
@@ -201,7 +182,7 @@ async def _everywhere(store: BaseStore, traces: Traces) -> list[Check]:
 
 
 def _removed(items: Sequence[Item], changes: Sequence[Change]) -> tuple[Receipt, frozenset[str], list[str]]:
-    """Return the receipt of writes, the ids of what they remove, and what that said."""
+    """Return the receipt of writes, the ids of the removed records, and their texts."""
     gone = {(change.namespace, change.key) for change in changes if change.value is None}
     erased = [item for item in items if (item.namespace, item.key) in gone]
     messages = sum(MESSAGE.matches(item.value) and item.value.get("role") == "user" for item in erased)
@@ -214,7 +195,7 @@ def _removed(items: Sequence[Item], changes: Sequence[Change]) -> tuple[Receipt,
 async def _attachments(
     store: BaseStore, user_id: str, changes: Sequence[Change], session_id: str | None
 ) -> AsyncIterator[Check]:
-    """Look at what was attached to messages: what was to go of it, and of all of a user anything."""
+    """Check the attachments: the removed ones of a conversation, or any of a user."""
     gone = {change.key for change in changes if change.namespace[0] == ATTACHMENTS and change.value is None}
     left = await sizes(store, user_id)
     yield check("attachments", left if session_id is None else gone & left.keys())
@@ -223,7 +204,7 @@ async def _attachments(
 async def _threads(
     checkpointer: Checkpointer, user_id: str, session_id: str | None, threads: Sequence[str]
 ) -> AsyncIterator[Check]:
-    """Look at the threads that were deleted, and for others that name the user."""
+    """Check that the threads are deleted and no other thread names the user."""
     if checkpointer is None:
         yield Check(name=f"{UNREAD} threads", problem="no checkpointer was given, so they are the caller's to delete")
         return
@@ -237,7 +218,7 @@ async def _threads(
 
 
 async def few_at_once(do: Callable[[str], Awaitable[_Result]], ids: Sequence[str]) -> list[_Result]:
-    """Do something to each of many, a few at a time: others need connections too. Return the results in order."""
+    """Call a function for many ids, a few at a time, and return the results in order: others need connections too."""
     results: list[_Result] = []
     for start in range(0, len(ids), _AT_ONCE):
         results += await asyncio.gather(*map(do, ids[start : start + _AT_ONCE]))
@@ -245,7 +226,7 @@ async def few_at_once(do: Callable[[str], Awaitable[_Result]], ids: Sequence[str
 
 
 async def _bookkeeping(store: BaseStore, user_id: str, session_id: str | None) -> AsyncIterator[Check]:
-    """Look at what waits to be done, where the terminal left off, and what is noted of the user."""
+    """Check the queue, the terminal's bookmarks and the owner's notes."""
     yield check("work", [change.key for change in await forgotten_work(store, user_id, session_id)])
     marks = await thread_marks(store, user_id)
     yield check("bookmarks", [one.key for one in marks if session_id in (None, one.value.get("thread_id"))])

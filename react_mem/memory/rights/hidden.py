@@ -1,12 +1,12 @@
-"""Wishes to forget that a model has read: hidden at once, brought back by the user within a day, and then erased.
+"""Reversible forgetting: a wish that a model read hides memories at once, and erases them a day later unless undone.
 
-All that a forgetting takes away or rewrites is written as it is for good, so that nobody finds, lists or shows it, and
-the note of the wish keeps what it was like before. Bringing it back writes that again; erasing it removes the note.
+Every removal and rewrite is written as if for good, so that no reader finds the memories; a note keeps their former
+values. Undoing writes these back; erasing deletes the note.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,20 +16,20 @@ from pydantic import BaseModel, Field
 
 from react_mem.errors import LegalHoldError, NotThere
 from react_mem.memory.model.kinds import CHAIN, FACT, kind_of
-from react_mem.memory.model.namespaces import ABANDONED, META, Namespace, meta_namespace, owner_of
+from react_mem.memory.model.namespaces import ABANDONED, META, Namespace, meta_namespace
 from react_mem.memory.model.receipt import Change, Check, Receipt
 from react_mem.memory.model.records import BELIEVED, Fact, now, record_id
 from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.rights.receipts import check, read_again
 from react_mem.memory.store.attachments import HIDDEN, hidden_notes, unattached
-from react_mem.memory.store.audit import audit_log
 from react_mem.memory.store.audit.audit_entries import AuditAction
+from react_mem.memory.store.audit.audit_log import note_action
 from react_mem.memory.store.owned import everything, set_aside
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import Work, put_work
 
 HIDDEN_FOR = timedelta(days=1)
-"""Time in which what is hidden can be brought back."""
+"""Time in which hidden memories can be brought back."""
 
 _Place = tuple[Namespace, str]
 
@@ -45,73 +45,43 @@ class HiddenMemory(BaseModel, extra="forbid", frozen=True):
 
 @dataclass(frozen=True)
 class Hiding:
-    """Place in a conversation at which a wish was read.
-
-    Args:
-        agent: The agent, whose worker erases it.
-        said_in: The messages that ask.
-    """
+    """Source of a wish that a model read: the agent, which erases the memories later, and the messages that ask."""
 
     agent: str
     said_in: Sequence[str]
 
 
 async def hiding(
-    store: BaseStore,
-    user_id: str,
-    how: Hiding,
-    ids: Sequence[str],
-    items: Sequence[Item],
-    changes: Sequence[Change],
-    receipt: Receipt,
+    store: BaseStore, user_id: str, how: Hiding, ids: Sequence[str], changes: Sequence[Change], receipt: Receipt
 ) -> list[Change]:
-    """Return the writes beside those of a forgetting with which it can be taken back, and is completed by a worker.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        how: Where the wish was read.
-        ids: The facts that are to be forgotten.
-        items: Everything of the owner, as it is.
-        changes: The writes of the forgetting.
-        receipt: What they take away.
-    """
+    """Return the note and the work item that make the writes of a forgetting reversible until a worker completes it."""
     after = {(change.namespace, change.key): change.value for change in changes}
-    known = {(item.namespace, item.key): item.value for item in items}
-    beside = [place for place in after if place not in known]
-    found = await store.abatch([GetOp(*place, refresh_ttl=False) for place in beside]) if beside else []
-    known |= {place: item.value for place, item in zip(beside, found, strict=True) if isinstance(item, Item)}
-    records = [
-        {"in": list(place[0]), "key": place[1], "before": _believed(known.get(place), how), "after": value}
-        for place, value in after.items()
-    ]
+    before = await _values(store, after)
     at = now()
+    due = at + HIDDEN_FOR
     key = record_id(HIDDEN, at.isoformat(), *ids)
     value = {
         "kind": HIDDEN,
         "ids": list(ids),
-        "records": records,
+        "records": [
+            {"in": list(place[0]), "key": place[1], "before": _believed(before[place], how), "after": value}
+            for place, value in after.items()
+        ],
         "receipt": receipt.model_dump(mode="json"),
         "hidden_at": at.isoformat(),
-        "erase_at": (at + HIDDEN_FOR).isoformat(),
+        "erase_at": due.isoformat(),
     }
-    due = int((at + HIDDEN_FOR).timestamp() * 1000)
-    work = Work(kind="erase", agent=how.agent, session=key, due_at=due)
+    work = Work(kind="erase", agent=how.agent, session=key, due_at=int(due.timestamp() * 1000))
     return [PutOp(meta_namespace(user_id), key, value, index=False), put_work(user_id, work)]
 
 
 async def hidden(store: BaseStore, user_id: str) -> list[HiddenMemory]:
-    """Return what is hidden of a user and not erased yet, the oldest first."""
+    """Return the hidden memories of a user that are not erased yet, the oldest first."""
     return sorted(map(_shown, await hidden_notes(store, user_id)), key=lambda one: one.hidden_at)
 
 
 async def undo(store: BaseStore, user_id: str, id_: str) -> HiddenMemory:
-    """Bring back what is hidden; what has changed since keeps that.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        id_: The wish.
+    """Bring hidden memories back; later changes to them stay.
 
     Raises:
         NotThere: If nothing is hidden under this id.
@@ -119,53 +89,43 @@ async def undo(store: BaseStore, user_id: str, id_: str) -> HiddenMemory:
 
     async def step() -> tuple[HiddenMemory, list[Change]]:
         note = await _note(store, user_id, id_)
-        records = note.value["records"]
-        found = await store.abatch([GetOp(*_place(one), refresh_ttl=False) for one in records]) if records else []
+        records = {_place(one): one for one in note.value["records"]}
         changes: list[Change] = [PutOp(note.namespace, note.key, None)]
-        for one, item in zip(records, found, strict=True):
-            current = item.value if isinstance(item, Item) else None
-            value = _merged(one["before"], one["after"], current)
+        for place, current in (await _values(store, records)).items():
+            value = _merged(records[place]["before"], records[place]["after"], current)
             if value != current:
-                changes.append(_put(_place(one), value))
+                looked_up = value is None or place[0][2] in (META, ABANDONED)
+                changes.append(PutOp(*place, value, index=False if looked_up else kind_of(value).index(value)))
         return _shown(note), changes
 
     return await transact(store, user_id, step)
 
 
 async def erase(store: BaseStore, user_id: str, id_: str) -> Receipt:
-    """Erase what is hidden for good.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        id_: The wish.
-
-    Returns:
-        What was removed, and what was found of it afterwards.
+    """Erase hidden memories for good, and return the receipt with its checks.
 
     Raises:
         NotThere: If nothing is hidden under this id.
         LegalHoldError: If something of it is under a legal hold: it stays hidden.
     """
 
-    async def step() -> tuple[Item, list[Change]]:
+    async def step() -> tuple[tuple[Item, set[str]], list[Change]]:
         note = await _note(store, user_id, id_)
         items = [*await everything(store, user_id), *await set_aside(store, user_id)]
         before = _items(note)
         gone: list[Change] = [PutOp(*_place(one), one["after"]) for one in note.value["records"]]
         HeldRecords(await holds_on(store, user_id), [*items, *before]).check(before, gone)
-        changes: list[Change] = [PutOp(note.namespace, note.key, None)]
-        now_there = {(item.namespace, item.key): item.value for item in items}
-        left = [PutOp(item.namespace, item.key, now_there.get((item.namespace, item.key))) for item in before]
-        return note, [*changes, *await unattached(store, user_id, [*items, *before], [*left, *changes])]
+        erased = PutOp(note.namespace, note.key, None)
+        there = {(item.namespace, item.key): item.value for item in items}
+        left = [PutOp(item.namespace, item.key, there.get((item.namespace, item.key))) for item in before]
+        attached = await unattached(store, user_id, [*items, *before], [*left, erased])
+        return (note, {item.key for item in items}), [erased, *attached]
 
-    note = await transact(store, user_id, step)
+    note, there = await transact(store, user_id, step)
     receipt = Receipt.model_validate(note.value["receipt"])
-    counts = {kind: len(ids) for kind, ids in receipt.removed.items()}
-    audit_log.note(store, owner_of(note.namespace), AuditAction.FORGET, counts)
-    there = {item.key for item in (*await everything(store, user_id), *await set_aside(store, user_id))}
+    note_action(store, user_id, AuditAction.FORGET, receipt.counts)
     # what the user has said again since is no remainder
-    gone = {id_ for ids in receipt.removed.values() for id_ in ids} - there
+    gone = receipt.gone - there
 
     async def notes() -> AsyncIterator[Check]:
         yield check("hidden", [one.key for one in await hidden_notes(store, user_id) if one.key == note.key])
@@ -175,10 +135,9 @@ async def erase(store: BaseStore, user_id: str, id_: str) -> Receipt:
 
 
 async def erase_due(store: BaseStore, user_id: str) -> tuple[list[Receipt], datetime | None]:
-    """Erase what has been hidden for its time; what is under a legal hold stays hidden.
+    """Erase hidden memories that are due, and return the receipts and the next due time; None where nothing is left.
 
-    Returns:
-        The receipts, and when the next is due; None where nothing is left.
+    Memories under a legal hold stay hidden.
     """
     at, receipts, later = now(), list[Receipt](), list[datetime]()
     for one in await hidden(store, user_id):
@@ -198,12 +157,10 @@ async def erase_due(store: BaseStore, user_id: str) -> tuple[list[Receipt], date
 async def hidden_without(
     store: BaseStore, user_id: str, without: Callable[[list[Item]], Mapping[_Place, Mapping[str, Any] | None]]
 ) -> list[Change]:
-    """Return the writes that take out of all that is hidden what somebody forgets for good.
+    """Return the writes that remove permanently forgotten records from all notes.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        without: Returns what becomes of hidden records, by their places; of those that it does not name, nothing.
+        without: Returns the new values of hidden records by place, None for removal; others stay as they are.
     """
     changes: list[Change] = []
     for note in await hidden_notes(store, user_id):
@@ -212,7 +169,11 @@ async def hidden_without(
             continue
         records = [{**one, "before": after.get(_place(one), one["before"])} for one in note.value["records"]]
         # a chain retells messages, and is made again of what is left of them
-        kept = [one for one in records if (one["before"] or _place(one) not in after) and not _is_chain(one)]
+        kept = [
+            one
+            for one in records
+            if (one["before"] or _place(one) not in after) and not CHAIN.matches(one["before"] or {})
+        ]
         value = {**note.value, "records": kept} if any(one["before"] for one in kept) else None
         changes.append(PutOp(note.namespace, note.key, value, index=False))
     return changes
@@ -226,8 +187,9 @@ async def _note(store: BaseStore, user_id: str, id_: str) -> Item:
 
 
 def _shown(note: Item) -> HiddenMemory:
-    at = {name: note.value[name] for name in ("hidden_at", "erase_at")}
-    return HiddenMemory.model_validate({"id": note.key, "texts": _texts(note), **at})
+    return HiddenMemory(
+        id=note.key, texts=_texts(note), hidden_at=note.value["hidden_at"], erase_at=note.value["erase_at"]
+    )
 
 
 def _texts(note: Item) -> list[str]:
@@ -236,23 +198,24 @@ def _texts(note: Item) -> list[str]:
 
 
 def _items(note: Item) -> list[Item]:
-    """Return the records of a note as they were; of bookkeeping there is nothing to say."""
+    """Return the former records of a note, without bookkeeping."""
     about: dict[str, Any] = {"created_at": note.created_at, "updated_at": note.updated_at}
     records = [one for one in note.value["records"] if one["before"] and one["in"][2] != META]
     return [Item(value=one["before"], key=one["key"], namespace=_place(one)[0], **about) for one in records]
 
 
-def _is_chain(record: Mapping[str, Any]) -> bool:
-    return CHAIN.matches(record["before"] or {})
+async def _values(store: BaseStore, places: Iterable[_Place]) -> dict[_Place, dict[str, Any] | None]:
+    """Return the present values of places; None for empty ones."""
+    asked = [GetOp(*place, refresh_ttl=False) for place in places]
+    found = await store.abatch(asked) if asked else []
+    return {
+        (op.namespace, op.key): item.value if isinstance(item, Item) else None
+        for op, item in zip(asked, found, strict=True)
+    }
 
 
 def _place(record: Mapping[str, Any]) -> _Place:
     return tuple(record["in"]), record["key"]
-
-
-def _put(place: _Place, value: dict[str, Any] | None) -> Change:
-    looked_up = value is None or place[0][2] in (META, ABANDONED)
-    return PutOp(*place, value, index=False if looked_up or value is None else kind_of(value).index(value))
 
 
 def _believed(value: dict[str, Any] | None, how: Hiding) -> dict[str, Any] | None:
@@ -263,7 +226,7 @@ def _believed(value: dict[str, Any] | None, how: Hiding) -> dict[str, Any] | Non
 
 
 def _merged(before: Any, after: Any, current: Any) -> Any:
-    """Return what something is once a change of it is taken back and others stay."""
+    """Return a value with one change reverted and later changes kept (a three-way merge)."""
     if current == after:
         return before
     if isinstance(after, Mapping) and isinstance(current, Mapping):

@@ -1,4 +1,4 @@
-"""Showing an owner their profile, the turns that wait, what agents have learnt, the graph and how much there is."""
+"""Views for an owner: profile, waiting turns, skills, graph and usage."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Any
 from langgraph.store.base import BaseStore, GetOp, Item
 from pydantic import BaseModel, ConfigDict, Field
 
+from react_mem.memory.branches.beliefs import part_of
 from react_mem.memory.graph.export import Graph
-from react_mem.memory.index.entries import whole_text
-from react_mem.memory.language.line_breaks import quotes
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, PENDING, SKILL
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.profile_schema import Profile, ProfileValue
-from react_mem.memory.model.shown import SHOWN_CHARS, MemorySource
+from react_mem.memory.model.shown import MemorySource, MemoryUsage
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.model.states import MAX_FAILURES, PendingTurn
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
+from react_mem.memory.rights.showing import source_of
 from react_mem.memory.scopes.profile import ProfileMemoryStore
 from react_mem.memory.store.owned import WHOLE, everything
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.statistics import held_of, waiting_of
+from react_mem.memory.store.statistics import usage_of
 
 _NODE_CHARS = 600
-"""Characters of a memory in the graph: what fits beside a drawing."""
+"""Characters of a memory in the graph, as many as fit beside a drawing."""
 
 
 class FormerValue(BaseModel):
@@ -119,27 +119,12 @@ class ShownGraph(BaseModel):
     cut: str = Field(description="What of the whole is shown, in words; empty where it is all.")
 
 
-class MemoryUsage(BaseModel):
-    """Figures on what memory holds of a user."""
-
-    kinds: dict[str, int] = Field(description="How many records there are, by kind.")
-    texts: int = Field(description="How many texts are indexed by meaning; 0 where the store does not tell.")
-    bytes: int = Field(description="What the records take, without vectors and indexes.")
-    waiting: int = Field(description="Turns from which nothing has been drawn yet.")
-    parked: int = Field(description="Those of them that are not tried any more.")
-
-
 async def show_profile(store: BaseStore, user_id: str) -> OwnersProfile:
-    """Return an owner's profile, field by field, with the messages that say each.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-    """
+    """Return an owner's profile, field by field, each with its source messages."""
     profile = await ProfileMemoryStore(store).get_profile(user_id)
     if profile is None:
         return OwnersProfile(fields=[])
-    ids = {_message_of(source) for entry in profile.fields.values() for source in entry.source_ids}
+    ids = {part_of(source) for entry in profile.fields.values() for source in entry.source_ids}
     ops = [GetOp(MESSAGE.namespace(user_id), id_, refresh_ttl=False) for id_ in sorted(ids)]
     found = await store.abatch(ops) if ops else []
     said = {item.key: item for item in found if isinstance(item, Item)}
@@ -147,12 +132,7 @@ async def show_profile(store: BaseStore, user_id: str) -> OwnersProfile:
 
 
 async def list_waiting(store: BaseStore, user_id: str) -> WaitingTurns:
-    """Return the turns of an owner from which nothing has been drawn yet, and why.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-    """
+    """Return the turns of an owner that wait for extraction, each with the reason."""
     found = await store.asearch(PENDING.namespace(user_id), limit=WHOLE, refresh_ttl=False)
     turns = sorted((PendingTurn.from_value(item.value) for item in found), key=lambda turn: turn.created_at)
     return WaitingTurns(
@@ -174,12 +154,7 @@ async def list_waiting(store: BaseStore, user_id: str) -> WaitingTurns:
 
 
 async def list_skills(store: BaseStore, user_id: str) -> SkillList:
-    """Return the skills of an owner, those that are used most first.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-    """
+    """Return the skills of an owner, the most used first."""
     of_kind = {"kind": SKILL.name}
     found = await store.asearch(SKILL.namespace(user_id), filter=of_kind, limit=WHOLE, refresh_ttl=False)
     skills = sorted((Skill.from_value(item.value) for item in found), key=lambda skill: (-skill.trials, skill.id))
@@ -200,32 +175,21 @@ async def list_skills(store: BaseStore, user_id: str) -> SkillList:
 
 
 async def show_graph(store: BaseStore, user_id: str, *, kinds: Collection[str] = (), limit: int = 2_000) -> ShownGraph:
-    """Return an owner's memories with the links among them; of many, the newest.
+    """Return an owner's memories with the links among them, at most the `limit` newest.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        kinds: The kinds; by default all.
-        limit: How many memories.
+        kinds: The kinds; empty for all.
     """
     graph, older = await MemoryGraph(store).newest(user_id, limit, kinds=kinds)
     return await asyncio.to_thread(_graph, graph, older)
 
 
 async def count_usage(store: BaseStore, user_id: str) -> MemoryUsage:
-    """Return how much is remembered of an owner.
-
-    Args:
-        store: The store. Of one that does not count, all of the owner's records are read.
-        user_id: The owner.
-    """
+    """Return the counts and bytes of an owner's memories; a store without statistics is read as a whole."""
     if not isinstance(store, MemoryStore):
         return await _counted(store, user_id)
     async with store.pool.connection() as conn:
-        held, turns = await held_of(conn, user_id), await waiting_of(conn, user_id)
-    return MemoryUsage(
-        kinds=held.kinds, texts=held.vectors, bytes=held.bytes, waiting=turns.waiting, parked=turns.parked
-    )
+        return await usage_of(conn, user_id)
 
 
 async def _counted(store: BaseStore, user_id: str) -> MemoryUsage:
@@ -241,19 +205,15 @@ async def _counted(store: BaseStore, user_id: str) -> MemoryUsage:
     )
 
 
-def _message_of(source: str) -> str:
-    return source.partition(":")[0]
-
-
 def _fields(profile: Profile, said: Mapping[str, Item]) -> list[ShownField]:
     fields = []
     for name, entry in sorted(profile.fields.items()):
-        sources = dict.fromkeys(map(_message_of, entry.source_ids))
+        sources = dict.fromkeys(map(part_of, entry.source_ids))
         fields.append(
             ShownField(
                 name=name,
                 **_value(entry),
-                provenance=[_source(said[id_], entry.value) for id_ in sources if id_ in said],
+                provenance=[source_of(said[id_], [entry.value]) for id_ in sources if id_ in said],
                 previous=[FormerValue(**_value(one)) for one in entry.previous],
             )
         )
@@ -262,19 +222,6 @@ def _fields(profile: Profile, said: Mapping[str, Item]) -> list[ShownField]:
 
 def _value(entry: ProfileValue) -> dict[str, Any]:
     return {"value": entry.value, "since": entry.updated_at, "origin": entry.origin}
-
-
-def _source(item: Item, value: str) -> MemorySource:
-    text = whole_text(item.value)
-    return MemorySource(
-        id=item.key,
-        session_id=str(item.value["session_id"]),
-        turn=item.value.get("turn"),
-        said_at=item.value["created_at"],
-        role=str(item.value["role"]),
-        text=text[:SHOWN_CHARS],
-        quote=value if value and quotes(text, value) else "",
-    )
 
 
 def _graph(graph: Graph, older: int) -> ShownGraph:

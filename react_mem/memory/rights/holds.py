@@ -1,7 +1,7 @@
-"""Legal holds: set, listed and lifted by whoever runs the database; they stop retention and every forgetting.
+"""Legal holds, set and lifted by the operator of the database; they stop retention and every forgetting.
 
-A hold is bookkeeping of its owner, and set in a step like any other write: a forgetting that began before it finds
-that something has changed, looks again, and stops.
+A hold is bookkeeping of its owner and written in a transaction: a forgetting that began before it finds a changed
+revision, looks again, and stops.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _POINTERS = frozenset(
         "session_id",
     }
 )
-"""Fields that say how a record stands to others, which may go, and nothing of what it says itself."""
+"""Fields that relate a record to others and may change under a hold: they are no content of the record."""
 
 
 def _key(reference: str, session_id: str) -> str:
@@ -48,16 +48,12 @@ def _key(reference: str, session_id: str) -> str:
 
 
 async def set_hold(store: BaseStore, user_id: str, reference: str, session_id: str = "") -> LegalHold:
-    """Put a user, or one conversation of theirs, under a legal hold; set again it stays as it was.
+    """Put a user, or one conversation of theirs, under a legal hold, and return the hold. Idempotent.
 
     Args:
-        store: The store.
-        user_id: The owner. Nothing needs to be remembered of them yet.
-        reference: What the hold is known by, such as the number of a case.
-        session_id: The conversation; empty for everything, also what is said from now on.
-
-    Returns:
-        The hold.
+        user_id: The owner, who may have no memories yet.
+        reference: The name of the hold, such as the number of a case.
+        session_id: The conversation; empty for everything, future messages included.
 
     Raises:
         ValueError: If the reference is empty, longer than 100 characters, or not one printable line.
@@ -75,17 +71,7 @@ async def set_hold(store: BaseStore, user_id: str, reference: str, session_id: s
 
 
 async def lift_hold(store: BaseStore, user_id: str, reference: str, session_id: str = "") -> bool:
-    """Lift a legal hold: what is due is removed by the next run of retention, and the user may forget again.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        reference: What the hold is known by.
-        session_id: The conversation; empty where the hold is on everything.
-
-    Returns:
-        Whether there was such a hold.
-    """
+    """Lift a legal hold, and return true if there was one: the next run of retention removes the due records."""
     place = meta_namespace(user_id), _key(reference, session_id)
 
     async def step() -> tuple[bool, list[Change]]:
@@ -96,24 +82,20 @@ async def lift_hold(store: BaseStore, user_id: str, reference: str, session_id: 
 
 
 async def holds_on(store: BaseStore, user_id: str) -> list[LegalHold]:
-    """Return the legal holds on a user and on conversations of theirs, the oldest first."""
+    """Return the legal holds on a user and their conversations, the oldest first."""
     found = await store.asearch(meta_namespace(user_id), filter={"kind": _KIND}, limit=WHOLE, refresh_ttl=False)
     return sorted((LegalHold.model_validate(item.value) for item in found), key=lambda hold: hold.set_at)
 
 
 async def all_holds(store: BaseStore) -> dict[str, list[LegalHold]]:
-    """Return the legal holds on everybody, by their owners."""
+    """Return all legal holds, by owner."""
     return {user: found for user in await users_with(store, META) if (found := await holds_on(store, user))}
 
 
 class HeldRecords:
-    """The records of an owner that may not be removed, nor rewritten in what they say.
+    """Records of an owner that may be neither removed nor changed in content.
 
-    Under a hold on a conversation these are its records, and those that stand on nothing else.
-
-    Args:
-        holds: The owner's holds.
-        items: Everything of the owner.
+    Under a hold on a conversation these are its records, and the records derived from nothing else.
     """
 
     def __init__(self, holds: Sequence[LegalHold], items: Iterable[Item] = ()) -> None:
@@ -146,11 +128,7 @@ class HeldRecords:
         return self.whole or self._sessions.get(session_id)
 
     def check(self, items: Iterable[Item], changes: Iterable[Change]) -> None:
-        """Refuse changes that take something away which is held.
-
-        Args:
-            items: Everything of the owner, as it is.
-            changes: What is to be written.
+        """Refuse changes that remove held content, given all records of the owner.
 
         Raises:
             LegalHoldError: If one of them does.
@@ -177,13 +155,13 @@ class HeldRecords:
 
 
 async def check_held(store: BaseStore, user_id: str, items: Iterable[Item], changes: Iterable[Change]) -> None:
-    """Refuse changes of some records of an owner that take something away which is under a legal hold.
+    """Refuse changes to records of an owner that remove content under a legal hold.
 
     Args:
         store: The store.
         user_id: The owner.
         items: The records, as they are.
-        changes: What is to be written.
+        changes: The writes.
 
     Raises:
         LegalHoldError: If one of them is held.
@@ -193,7 +171,7 @@ async def check_held(store: BaseStore, user_id: str, items: Iterable[Item], chan
 
 
 def refuse_held(hold: LegalHold) -> None:
-    """Refuse to remove what is held.
+    """Raise the error of a hold.
 
     Raises:
         LegalHoldError: Always; its message names the hold and the cure.
@@ -206,12 +184,12 @@ def refuse_held(hold: LegalHold) -> None:
 
 
 def _words(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record without what names others."""
+    """Return the content of a record, without references to others."""
     without = _POINTERS.union(kind_of(value).refers)
     return {name: part for name, part in value.items() if name not in without and part}
 
 
 def _values(value: Mapping[str, Any]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return the sources of what the fields of a profile hold and held."""
+    """Return the sources of each present and former profile value, by field and value."""
     fields = Profile.from_value(dict(value)).fields
     return {(name, one.value): one.source_ids for name, entry in fields.items() for one in values_of(entry)}

@@ -1,61 +1,117 @@
-"""A user's memory as a file: JSON Lines that name no user, and that come back as they went.
+"""Export and import of a user's memory: JSON Lines that name no user and come back unchanged.
 
-The first line says what the file is; each other line is one record: {"in": scope, "record": {...}}. What is attached to
-messages comes last, as {"in": "attachments", "record": {"ref", "data"}}, the data as base64. The threads themselves are
-not in it; what was said in them is.
+The first line says what the file is; each other line is one record: {"in": scope, "record": {...}}. Attachments come
+last, as {"in": "attachments", "record": {"ref", "data"}} with base64 data. Threads are not exported, but their messages
+are.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.merging.blocks import without_data
 from react_mem.memory.merging.transcript import speaker_changes
-from react_mem.memory.model.kinds import FACT, KINDS, MESSAGE, PROFILE, kind_named, kind_of, title_of
+from react_mem.memory.model.kinds import PENDING, kind_named, kind_of
 from react_mem.memory.model.namespaces import Namespace, off_loop
 from react_mem.memory.model.policy import QuotaSettings
 from react_mem.memory.model.receipt import Change, put
-from react_mem.memory.model.records import Message, Record
-from react_mem.memory.rights.unread_turns import Told, nobody_listens, portions
+from react_mem.memory.model.records import Message, Record, now
+from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.scopes.scope import checked
 from react_mem.memory.store.attachments import MAX_ATTACHMENT, Attachment, attach, read_attachment, refs_in, sizes
 from react_mem.memory.store.owned import in_pages
 from react_mem.memory.store.room import make_room, stored_of
 from react_mem.memory.store.transactions import transact
+from react_mem.memory.work.items import Work, put_work
 
 VERSION = 1
 _HEADER = {"format": "react-mem memory", "version": VERSION}
 
 _ATTACHMENTS = "attachments"
-"""Name in the place of a scope where a line is a file that is attached to messages."""
+"""Name in the place of a scope for a line with an attachment."""
 
 _MAX_DATA = MAX_ATTACHMENT * 2
-"""Characters that are looked at of an attachment's data."""
+"""Characters read of an attachment's data."""
 
 _Line: TypeAlias = tuple[Record, dict[str, Any]]
-"""A record of an export, and how it stands there."""
+"""Record of an export, and its JSON there."""
+
+_Place: TypeAlias = tuple[Namespace, str]
 
 _Data: TypeAlias = tuple[str, dict[str, Any]]
-"""A place and the record of it, as a line of an export has them."""
+"""Scope and record of an export's line."""
+
+Told = Callable[[int, int | None], None]
+"""Progress callback: called with the entries done and their total, None where unknown."""
+
+BATCH = 200
+"""Entries of one transaction, at most."""
+
+MAX_PORTION = 50_000
+"""Characters of one transaction, which block the event loop for some 15 ms."""
+
+Part = TypeVar("Part")
+
+
+def nobody_listens(_done: int, _total: int | None) -> None:
+    """Ignore the progress."""
+
+
+def portions(
+    parts: Iterable[Part], size: Callable[[Part], int], same: Callable[[Part], Hashable] | None = None
+) -> Iterator[list[Part]]:
+    """Yield batches of parts in order; a part above the limit is a batch of its own.
+
+    Args:
+        parts: The parts.
+        size: Returns the characters of a part.
+        same: Returns a key that no two parts of a batch may share; None for no such limit.
+
+    >>> [*portions(["a" * 30_000, "b" * 30_000, "c"], len)] == [["a" * 30_000], ["b" * 30_000, "c"]]
+    True
+    >>> [*portions(["a", "b", "a"], len, str)]
+    [['a', 'b'], ['a']]
+    """
+    portion: list[Part] = []
+    chars = 0
+    seen: set[Hashable] = set()
+    for part in parts:
+        more, name = size(part), same(part) if same else None
+        if portion and (len(portion) == BATCH or chars + more > MAX_PORTION or name in seen):
+            yield portion
+            portion, chars = [], 0
+            seen.clear()
+        portion.append(part)
+        chars += more
+        if same:
+            seen.add(name)
+    if portion:
+        yield portion
 
 
 @dataclass(frozen=True)
 class ImportReport:
     """Result of an import.
 
-    Args:
-        added: Records that are new.
-        kept: Records that were there already and stay as they are.
-        own_added: Of the new ones, those that are no memories to look at: memory keeps them for itself.
-        own_kept: Of those that were there, such ones.
-        repeated: Lines of records that come to nothing: an earlier line has another record of the same id.
+    `kept` records existed already and stay unchanged; `own_added` and `own_kept` are the internal ones among both.
+    `repeated` has the numbers of ignored lines: an earlier line has another record of the same id.
     """
 
     added: int
@@ -66,15 +122,10 @@ class ImportReport:
 
 
 async def export_user(store: BaseStore, user_id: str, told: Told = nobody_listens) -> AsyncIterator[str]:
-    """Yield everything that is remembered about a user, a JSON object a line, without line ends.
+    """Yield everything remembered about a user, one JSON object a line, without line ends, ordered by scope and id.
 
-    The lines are in the order of their scopes and ids. Of a large memory a part is held at a time: what is written
-    meanwhile may be among them or not, all else is.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        told: Called with how many lines behind the first are out, and of about how many.
+    A large memory is read in parts: records written meanwhile may be missing, all others are in it. `told` is called
+    with the lines written and the estimated total.
     """
     # to count them takes a query, which nobody pays for who does not look
     total = 0 if told is nobody_listens else (await stored_of(store, user_id)).memories
@@ -96,12 +147,10 @@ async def export_user(store: BaseStore, user_id: str, told: Told = nobody_listen
 
 
 async def exported(store: BaseStore, user_id: str, named: set[str] | None = None) -> AsyncIterator[Sequence[str]]:
-    """Yield the lines of `export_user` up to what is attached to messages, some hundred at a time.
+    """Yield the lines of `export_user` before the attachments, some hundred at a time.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        named: A set that is given the references of what is attached to these messages.
+        named: A set to collect the references of the messages' attachments.
     """
     yield [_line(_HEADER)]
     async for items in in_pages(store, user_id):
@@ -120,29 +169,23 @@ async def import_user(
     dry_run: bool = False,
     told: Told = nobody_listens,
 ) -> ImportReport:
-    """Bring an export back, for the same user or for another one.
+    """Import an export, for the same user or another one.
 
-    Nothing is overwritten: a record that is there already may be newer than the export. Whatever is added is marked as
-    imported, but for a backup that is restored: it is remembered as what a file says, and changes nothing that the user
-    said. An import that was interrupted can be repeated. The conversations that a file names do not become the user's:
-    forgetting the user leaves their threads alone.
+    Existing records are never overwritten, since they may be newer. Added records are marked as imported, except in a
+    restored backup: imported records change nothing that the user said. An interrupted import can be repeated. The
+    conversations in a file do not become the user's: forgetting the user leaves their threads alone.
 
     Args:
-        store: The store.
-        user_id: The owner of what is imported.
-        lines: What `export_user` yielded.
-        quotas: What may be stored of the owner; without, as much as there is.
-        restore: Whether the file is trusted with whose words its records are, and with what was marked in them as an
-            instruction: a backup that nobody else has had in hand.
-        dry_run: Whether nothing is written, and only counted.
-        told: Called with how many records are done, and of how many.
-
-    Returns:
-        How many records were added.
+        user_id: The owner of the imported records.
+        lines: The lines of an export.
+        quotas: The owner's storage quotas; None for no limit.
+        restore: Whether the file is a trusted backup: origins and standing instructions are kept.
+        dry_run: Whether to count only.
+        told: Progress: called with the records done and their total.
 
     Raises:
-        MemoryFull: If the quotas have no room for what the file holds, and nothing has been imported.
-        ValueError: If a line is not one of an export; the message names it, and nothing has been imported.
+        MemoryFull: If the quotas have no room for the file; nothing has been imported.
+        ValueError: If a line is not valid; the message names it, and nothing has been imported.
     """
     given = [line async for line in lines] if isinstance(lines, AsyncIterable) else lines
     numbered = [(number, line) for number, line in enumerate(given, start=1) if line.strip()]
@@ -163,28 +206,28 @@ async def import_user(
                 records.append((record, data))
             else:
                 repeated.append(number)
-    if dry_run:
-        return replace(await _counted(store, user_id, records), repeated=tuple(repeated))
-    if quotas is not None:
-        await make_room(
-            store, user_id, quotas, [*(data for _, data in records), *(one.pieces for one in attached.values())]
-        )
-    named = {ref for _, data in records for ref in refs_in(data)}
-    there = await attach(store, user_id, [one for ref, one in attached.items() if ref in named])
-    if named:
-        there |= (await sizes(store, user_id)).keys()
-        records = [_with_what_is_there(line, there) for line in records]
-    added: list[Record] = []
+    if not dry_run:
+        if quotas is not None:
+            pieces = [one.pieces for one in attached.values()]
+            await make_room(store, user_id, quotas, [*(data for _, data in records), *pieces])
+        if named := {ref for _, data in records for ref in refs_in(data)}:
+            there = await attach(store, user_id, [one for ref, one in attached.items() if ref in named])
+            there |= (await sizes(store, user_id)).keys()
+            records = [_with_what_is_there(line, there) for line in records]
+    added: dict[_Place, Record] = {}
     done = 0
-    for portion in portions(records, _size):
-        added += await _add(store, user_id, portion, restore=restore)
+    for portion in portions(records, lambda line: len(line[0].text)):
+        added |= await _add(store, user_id, portion, restore=restore, dry_run=dry_run)
         done += len(portion)
-        told(done, len(records))
-    return replace(_report(added, records), repeated=tuple(repeated))
+        if not dry_run:
+            told(done, len(records))
+    own = sum(not kind_named(record.kind).listed for record in added.values())
+    all_own = sum(not kind_named(record.kind).listed for record, _ in records)
+    return ImportReport(len(added), len(records) - len(added), own, all_own - own, tuple(repeated))
 
 
 def is_header(line: str) -> bool:
-    """Return whether a line is the first one of an export, of this version or of another."""
+    """Return true if a line is the first one of an export, of any version."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -192,37 +235,8 @@ def is_header(line: str) -> bool:
     return isinstance(value, dict) and value.get("format") == _HEADER["format"]
 
 
-def _size(line: _Line) -> int:
-    record, _ = line
-    return len(record.text)
-
-
-async def _counted(store: BaseStore, user_id: str, lines: Sequence[_Line]) -> ImportReport:
-    """Return what an import would come to."""
-    new: dict[tuple[Namespace, str], Record] = {}
-    for portion in portions(lines, _size):
-        writes = [put(user_id, record) for record, _ in portion]
-        found = await store.abatch([GetOp(write.namespace, write.key) for write in writes])
-        new.update(
-            ((write.namespace, write.key), record)
-            for (record, _), write, known in zip(portion, writes, found, strict=True)
-            if not known
-        )
-    return _report([*new.values()], lines)
-
-
-def _report(added: Sequence[Record], lines: Sequence[_Line]) -> ImportReport:
-    own = sum(not kind_named(record.kind).listed for record in added)
-    all_own = sum(not kind_named(record.kind).listed for record, _ in lines)
-    return ImportReport(len(added), len(lines) - len(added), own, all_own - own)
-
-
 def own_records(lines: Iterable[str]) -> int:
-    """Return how many lines of an export are no memories to look at, but what memory keeps for itself.
-
-    Args:
-        lines: Lines as `export_user` yields them; the first of an export is none of them.
-    """
+    """Return the number of internal records among the lines of an export, without its first line."""
     count = 0
     for line in lines:
         value = json.loads(line)
@@ -230,7 +244,11 @@ def own_records(lines: Iterable[str]) -> int:
     return count
 
 
-async def _add(store: BaseStore, user_id: str, lines: Sequence[_Line], *, restore: bool) -> list[Record]:
+async def _add(
+    store: BaseStore, user_id: str, lines: Sequence[_Line], *, restore: bool, dry_run: bool
+) -> dict[_Place, Record]:
+    """Write the records that are new, unless it is a dry run, and return them by place."""
+
     def written(record: Record, value: Mapping[str, Any]) -> dict[str, Any]:
         # as it was exported, not as this version would write it
         exported = {**value, "kind": record.kind}
@@ -238,12 +256,18 @@ async def _add(store: BaseStore, user_id: str, lines: Sequence[_Line], *, restor
 
     writes = [put(user_id, record)._replace(value=written(record, value)) for record, value in lines]
 
-    async def step() -> tuple[list[Record], list[Change]]:
+    async def step() -> tuple[dict[_Place, Record], list[Change]]:
         found = await store.abatch([GetOp(write.namespace, write.key) for write in writes])
-        changes = {(write.namespace, write.key): write for write, known in zip(writes, found, strict=True) if not known}
-        new = {(one.namespace, one.key): record for one, (record, _) in zip(writes, lines, strict=True)}
+        changes: dict[_Place, Change] = {}
+        new: dict[_Place, Record] = {}
+        for write, known, (record, _) in zip(writes, found, lines, strict=True):
+            if not known:
+                place = (write.namespace, write.key)
+                changes[place], new[place] = write, record
+        if dry_run:
+            return new, []
         messages = [record for record, _ in lines if isinstance(record, Message)]
-        return [new[place] for place in changes], [*changes.values(), *speaker_changes(store, user_id, messages)]
+        return new, [*changes.values(), *speaker_changes(store, user_id, messages)]
 
     return await transact(store, user_id, step)
 
@@ -294,7 +318,7 @@ def _attachment(number: int, data: Mapping[str, Any]) -> Attachment:
 
 
 def _with_what_is_there(line: _Line, there: Collection[str]) -> _Line:
-    """Return a record that names no attachment which the user does not have."""
+    """Return a record without references to attachments that the user does not have."""
     record, value = line
     missing = refs_in(value).difference(there)
     if not missing or not isinstance(record, Message):
@@ -303,88 +327,44 @@ def _with_what_is_there(line: _Line, there: Collection[str]) -> _Line:
     return record.model_copy(update={"content": content}), {**value, "content": content}
 
 
-# Topics of an export, for a person: the profile, facts by whom they are about, what was drawn, what was said.
+# Turns of imported messages, which a worker extracts from as from any pending turn.
 
-MAX_TITLE = 300
-
-_TIMES = {
-    "said_at": "said",
-    "valid_from": "since",
-    "valid_to": "until",
-    "event_at": "about",
-    "retired_at": "not believed since",
-    "updated_at": "changed",
-    "created_at": "written",
-}
-"""Times of a record that are shown with it, by what they are."""
+_MAX_NOTE = 600
+_CONTEXT = 2
+"""Characters of a note, and messages of context before a turn, as of any pending turn."""
 
 
-def topics_of(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Return the entries of an export by their topics, each in the order in which they are read.
+def turns_to_read(user_id: str, agent_id: str, messages: Sequence[Message]) -> list[Change]:
+    """Return the writes that note turns for extraction by the worker of an agent.
 
     Args:
-        entries: The lines of an export behind the first, read.
+        user_id: The owner.
+        agent_id: The agent that is to extract facts.
+        messages: The messages, of any conversations; a turn begins with each message of the user.
     """
-    topics: dict[str, list[Mapping[str, Any]]] = {}
-    for entry in sorted(entries, key=_place):
-        topics.setdefault(_topic(entry), []).append(entry)
-    return topics
+    sessions: dict[str, list[Message]] = {}
+    for message in messages:
+        sessions.setdefault(message.session_id, []).append(message)
+    changes: list[Change] = []
+    for session_id, said in sessions.items():
+        said.sort(key=lambda message: message.turn)
+        starts = [place for place, message in enumerate(said) if message.role == "user"]
+        for start, end in zip(starts, [*starts[1:], len(said)], strict=True):
+            changes.append(put(user_id, _note(agent_id, said, start, end)))
+        if starts:
+            due = int(now().timestamp() * 1000)
+            changes.append(put_work(user_id, Work(kind="extract", agent=agent_id, session=session_id, due_at=due)))
+    return changes
 
 
-def texts_of(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Return what the records of an export say, by their ids."""
-    return {str(entry["record"].get("id")): text_of_record(entry) for entry in entries}
-
-
-def text_of_record(entry: Mapping[str, Any]) -> str:
-    """Return what an entry of an export says, in short."""
-    record = entry["record"]
-    title = title_of(record) or record.get("ref") or record.get("id") or ""
-    return title if isinstance(title, str) else json.dumps(title, ensure_ascii=False)
-
-
-def told_of_record(record: Mapping[str, Any], texts: Mapping[str, str]) -> list[str]:
-    """Return what is told beside what a record says: its times, who vouches for it, what it was and became.
-
-    Args:
-        record: The record.
-        texts: What the records of the export say, by their ids.
-    """
-    told = [f"{name} {str(record[field])[:19]}" for field, name in _TIMES.items() if record.get(field)]
-    if record.get("origin"):
-        told.append(f"origin: {record['origin']}")
-    if successor := record.get("superseded_by"):
-        told.append(f"then: {texts.get(str(successor), str(successor))[:MAX_TITLE]}")
-    wordings: Sequence[Mapping[str, Any]] = record.get("wordings") or ()
-    return [*told, *(f"also put: {text_of_record({'record': wording})[:MAX_TITLE]}" for wording in wordings)]
-
-
-def _place(entry: Mapping[str, Any]) -> tuple[int, str, str]:
-    record = entry["record"]
-    if PROFILE.matches(record):
-        return 0, "", ""
-    if FACT.matches(record):
-        about = str(record.get("about") or "user")
-        return (1, "", _when(record)) if about == "user" else (2, about, _when(record))
-    order = [*KINDS]
-    kind = str(record.get("kind", ""))
-    place = order.index(kind) if kind in order else len(order)
-    if MESSAGE.matches(record):
-        return 3 + len(order), str(record.get("session_id", "")), _when(record)
-    return 3 + place, kind, _when(record)
-
-
-def _topic(entry: Mapping[str, Any]) -> str:
-    record = entry["record"]
-    if PROFILE.matches(record):
-        return "Profile"
-    if FACT.matches(record):
-        about = str(record.get("about") or "user")
-        return "Facts about the user" if about == "user" else f"Facts about {about}"
-    if MESSAGE.matches(record):
-        return f"Conversation {record.get('session_id', '')}"
-    return str(record.get("kind") or entry["in"]).replace("_", " ").capitalize()
-
-
-def _when(record: Mapping[str, Any]) -> str:
-    return str(record.get("said_at") or record.get("created_at") or "")
+def _note(agent_id: str, said: Sequence[Message], start: int, end: int) -> PendingTurn:
+    ids = tuple(message.id for message in said[start:end])
+    return PendingTurn(
+        id=PENDING.id(*ids),
+        text=said[start].text[:_MAX_NOTE],
+        origin=said[start].origin,
+        session_id=said[start].session_id,
+        agent_id=agent_id,
+        source_ids=ids,
+        context_ids=tuple(message.id for message in said[max(0, start - _CONTEXT) : start]),
+    )

@@ -1,7 +1,6 @@
-"""An export as a page that a person can read: one file without scripts, which loads nothing from anywhere.
+"""Exports for people: an HTML page without scripts or external resources, and Markdown that can be imported again.
 
-Everything in it is text that somebody wrote, so that everything is escaped; a browser is told besides to run nothing
-and to fetch nothing.
+All text is escaped; the page also forbids the browser to run or fetch anything.
 """
 
 from __future__ import annotations
@@ -12,11 +11,81 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from react_mem.memory.model.kinds import FACT, PROFILE
-from react_mem.memory.rights.portability import text_of_record, texts_of, told_of_record, topics_of
+from react_mem.memory.model.kinds import FACT, KINDS, MESSAGE, PROFILE, title_of
+
+# Topics of an export, for a person: the profile, facts by whom they are about, what was drawn, what was said.
+
+MAX_TITLE = 300
+
+_TIMES = {
+    "said_at": "said",
+    "valid_from": "since",
+    "valid_to": "until",
+    "event_at": "about",
+    "retired_at": "not believed since",
+    "updated_at": "changed",
+    "created_at": "written",
+}
+"""Labels of the times shown with a record."""
+
+
+def topics_of(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the entries of an export by topic, in reading order."""
+    topics: dict[str, list[Mapping[str, Any]]] = {}
+    for place, entry in sorted(((_place(entry), entry) for entry in entries), key=lambda pair: pair[0]):
+        topics.setdefault(place[-1], []).append(entry)
+    return topics
+
+
+def texts_of(entries: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the texts of an export's records, by id."""
+    return {str(entry["record"].get("id")): text_of_record(entry) for entry in entries}
+
+
+def text_of_record(entry: Mapping[str, Any]) -> str:
+    """Return the short text of an export's entry."""
+    record = entry["record"]
+    title = title_of(record) or record.get("ref") or record.get("id") or ""
+    return title if isinstance(title, str) else json.dumps(title, ensure_ascii=False)
+
+
+def told_of_record(record: Mapping[str, Any], texts: Mapping[str, str]) -> list[str]:
+    """Return the details shown with a record: its times, origin, successor and other wordings.
+
+    Args:
+        texts: The texts of the export's records, by id.
+    """
+    told = [f"{name} {str(record[field])[:19]}" for field, name in _TIMES.items() if record.get(field)]
+    if record.get("origin"):
+        told.append(f"origin: {record['origin']}")
+    if successor := record.get("superseded_by"):
+        told.append(f"then: {texts.get(str(successor), str(successor))[:MAX_TITLE]}")
+    wordings: Sequence[Mapping[str, Any]] = record.get("wordings") or ()
+    return [*told, *(f"also put: {text_of_record({'record': wording})[:MAX_TITLE]}" for wording in wordings)]
+
+
+def _place(entry: Mapping[str, Any]) -> tuple[int, str, str, str]:
+    """Return the order of an entry, by topic and time, and the title of its topic."""
+    record = entry["record"]
+    when = str(record.get("said_at") or record.get("created_at") or "")
+    if PROFILE.matches(record):
+        return 0, "", "", "Profile"
+    if FACT.matches(record):
+        about = str(record.get("about") or "user")
+        return (1, "", when, "Facts about the user") if about == "user" else (2, about, when, f"Facts about {about}")
+    order = [*KINDS]
+    if MESSAGE.matches(record):
+        session = str(record.get("session_id", ""))
+        return 3 + len(order), session, when, f"Conversation {session}"
+    kind = str(record.get("kind", ""))
+    place = order.index(kind) if kind in order else len(order)
+    return 3 + place, kind, when, (kind or str(entry["in"])).replace("_", " ").capitalize()
+
+
+# An export as a page.
 
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-"""Characters that no page may have, and those that turn the direction of what follows."""
+"""Characters not allowed in a page, and those that turn the direction of text."""
 
 _HEAD = """<!DOCTYPE html>
 <html lang="en">
@@ -37,11 +106,7 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f4f4f4; paddi
 
 
 def readable_export(lines: Iterable[str]) -> str:
-    """Return the page of an export: by topic, with dates, who vouches for it and what it was before.
-
-    Args:
-        lines: What `export_user` yielded. Of what is attached to messages only the size is told.
-    """
+    """Return the page of an export: by topic, with dates, origins and former values; of attachments the size only."""
     entries = [json.loads(line) for line in lines if line.strip()][1:]
     texts = texts_of(entries)
     parts = [_HEAD, f"<p>{len(entries)} records. The export as JSON Lines has the same, and what is attached.</p>\n"]
@@ -66,7 +131,7 @@ def _item(entry: Mapping[str, Any], texts: Mapping[str, str]) -> str:
 
 
 def _field(name: str, entry: Mapping[str, Any]) -> str:
-    """Return a field of the profile, with what it held before."""
+    """Return a profile field with its former values."""
     held = [_value(entry), *(f'<span class="past">{_value(one)}</span>' for one in reversed(entry.get("previous", ())))]
     return f"<li><b>{_shown(name)}:</b> {'<br>'.join(held)}{_whole(entry)}</li>\n"
 
@@ -81,13 +146,13 @@ def _small(told: Sequence[str]) -> str:
 
 
 def _whole(record: Mapping[str, Any]) -> str:
-    """Return all that is kept of a record, folded away."""
+    """Return the whole record as JSON, folded away."""
     kept = json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True)
     return f"<details><summary><small>all of it</small></summary><pre>{_shown(kept)}</pre></details>"
 
 
 def _shown(text: Any) -> str:
-    """Return a text that says only what it says, wherever in the page it stands."""
+    """Return a text escaped for any place of the page."""
     return html.escape(_ODD.sub("\ufffd", str(text)), quote=True)
 
 
@@ -96,7 +161,7 @@ def _shown(text: Any) -> str:
 _MARK = "react-mem"
 _LINE = re.compile(rf"\s*<!-- {_MARK} (.*) -->\s*")
 _ODD_OF_MARKDOWN_EXPORT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
-"""Characters that end a line, say nothing, or turn the direction of what follows."""
+"""Characters that end a line, are invisible, or turn the direction of text."""
 
 _SYNTAX = re.compile(r"([\\`*_\[\]<>&#|~$!])")
 
@@ -104,15 +169,11 @@ _BEGINS = re.compile(r"^(-*|\d*)([-+.)])")
 """Beginning of a line that would begin a list or a rule."""
 
 _SHOWN = 2_000
-"""Characters of a memory that the list shows; the comment has all of it."""
+"""Characters of a memory in the list; the comment has the whole memory."""
 
 
 def markdown_export(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of an export as Markdown.
-
-    Args:
-        lines: What `export_user` yielded.
-    """
+    """Yield the lines of an export as Markdown."""
     first, *rest = (line for line in lines if line.strip())
     told = {line: json.loads(line) for line in rest}
     yield "# What is remembered"
@@ -129,7 +190,7 @@ def markdown_export(lines: Iterable[str]) -> Iterator[str]:
 
 
 def exported_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of the export that a Markdown file was made of; none of any other file.
+    """Yield the export lines in a Markdown file; none of any other file.
 
     Args:
         lines: The lines of the file.
@@ -140,7 +201,7 @@ def exported_lines(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _comment(line: str) -> str:
-    """Return a line of an export as a comment, which nothing in it can end: within JSON these stand in texts only."""
+    """Return an export line as a comment; JSON has the escaped characters in strings only."""
     kept = line.replace("<", "\\u003c").replace(">", "\\u003e").replace("--", "-\\u002d")
     return f"<!-- {_MARK} {kept} -->"
 
@@ -160,7 +221,7 @@ def _items(entry: Mapping[str, Any], texts: Mapping[str, str]) -> Iterator[str]:
 
 
 def _shown_of_markdown_export(text: Any) -> str:
-    """Return a text that says only what it says, on one line."""
+    """Return a text escaped for one line of Markdown."""
     said = _SYNTAX.sub(r"\\\1", _ODD_OF_MARKDOWN_EXPORT.sub(" ", str(text)[:_SHOWN])).strip()
     return _BEGINS.sub(r"\1\\\2", said)
 

@@ -1,4 +1,4 @@
-"""The receipt of a forgetting: what was removed, and what a second look at everything found of it afterwards."""
+"""Receipts of a forgetting: the removed records, the checks of every place afterwards, and the server's signature."""
 
 from __future__ import annotations
 
@@ -39,31 +39,25 @@ from react_mem.memory.store.owned import everything, set_aside
 from react_mem.memory.store.transactions import Guard, compare_and_set
 
 _ASKED = 3
-"""Ways of putting it that every arm is asked for: each costs an embedding."""
+"""Wordings that every search arm is asked for: each costs an embedding."""
 
 _FOUND = 50
-"""Hits of an arm for each check: many times what a prompt has."""
+"""Hits of an arm for each check, many times those of a prompt."""
 
 _PATIENCE = 5.0
-"""Seconds for all of it: what was forgotten is forgotten, and whoever asked for it waits."""
+"""Seconds for all checks, since the user waits for the answer."""
 
 _LONG_PATIENCE = 60.0
-"""Seconds where no turn waits: an embedder that has just begun to load is not to leave a check out."""
+"""Seconds where no turn waits, enough for an embedder that is still loading."""
 
 Says = Callable[[Item], bool]
-"""Test whether a record still says what was forgotten."""
+"""Test whether a record still says the forgotten text."""
 
 log = logging.getLogger(__name__)
 
 
 def receipt_of(items: Iterable[Item], changes: Iterable[Change], messages: int) -> Receipt:
-    """Return the receipt of some writes, of which nothing has been checked yet.
-
-    Args:
-        items: The records as they were; what else is written, such as bookkeeping, is not a memory.
-        changes: The writes.
-        messages: How many messages of the user's said it.
-    """
+    """Return the receipt of writes, before any check, given the records as they were; other writes are not counted."""
     known = {(item.namespace, item.key): str(item.value.get("kind", "")) for item in items}
     written = [
         (change, known[change.namespace, change.key]) for change in changes if (change.namespace, change.key) in known
@@ -76,11 +70,7 @@ def receipt_of(items: Iterable[Item], changes: Iterable[Change], messages: int) 
 
 
 def by_kind(records: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Return the ids of records by their kinds.
-
-    Args:
-        records: The kind and the id of each.
-    """
+    """Return the ids of records by kind, given pairs of kind and id."""
     found: dict[str, list[str]] = {}
     for kind, id_ in records:
         found.setdefault(kind or "other", []).append(id_)
@@ -97,19 +87,14 @@ async def read_again(
     *,
     in_turn: bool = True,
 ) -> tuple[Check, ...]:
-    """Look for what was forgotten wherever it could still be.
+    """Search for forgotten records in every scope, search arm, link, cache and in the export, one check each.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        gone: The ids of the records that were removed.
-        says: Returns whether a record still says it.
-        asked: How it was put: what the arms are asked for.
-        more: More to look at, each by its name.
-        in_turn: Whether a turn may be waiting, so that what takes long is left out.
-
-    Returns:
-        A check for each scope, each arm of the search, the links, the caches of this process and the export.
+        gone: The ids of the removed records.
+        says: Returns true if a record still says the forgotten text.
+        asked: Queries for the search arms.
+        more: Further checks, by name.
+        in_turn: Whether a turn may be waiting, which makes the timeout short.
     """
     removed = frozenset(gone)
 
@@ -138,7 +123,7 @@ async def read_again(
 
 
 async def _scopes(store: BaseStore, user_id: str, hit: Says, gone: Collection[str]) -> AsyncIterator[Check]:
-    """Look at every record: whether it says it, and what it is linked to."""
+    """Check the text and the links of every record."""
     owned, aside = await everything(store, user_id), await set_aside(store, user_id)
 
     def looked_at() -> list[Check]:
@@ -208,13 +193,7 @@ def _item(value: Mapping[str, Any], scope: str, key: str) -> Item:
 
 
 def check(name: str, ids: Iterable[str], problem: str = "") -> Check:
-    """Return what one look has found.
-
-    Args:
-        name: Where was looked.
-        ids: What was found.
-        problem: Why it could not be looked at; empty where it was.
-    """
+    """Return the check of one place: the ids found there, or why it could not be read."""
     found = list(dict.fromkeys(ids))
     return Check(name=name, hits=len(found), ids=tuple(found[:10]), problem=problem)
 
@@ -222,7 +201,7 @@ def check(name: str, ids: Iterable[str], problem: str = "") -> Check:
 # Signed receipts: whoever has the server's public key can tell that it made a receipt, and that nobody changed it.
 
 _PLACE = (("react_mem", "receipts"), "ed25519")
-"""Place of the key that is made once, in a database without a master key, where the operator gives none."""
+"""Place of the generated signing key, in a database without a master key or a key of the operator."""
 
 _PURPOSE = "receipts"
 _PREFIX = b"react-mem receipt 1\n"
@@ -247,14 +226,14 @@ class SignedReceipt(BaseModel, extra="forbid", frozen=True):
     signature: str = ""
 
     def is_of(self, user_id: str) -> bool:
-        """Return whether it is about a user."""
+        """Return true if the receipt is about a user."""
         return secrets.compare_digest(self.subject, _subject(self.salt, user_id))
 
     def is_signed_by(self, public_key: str) -> bool:
-        """Return whether it is unchanged since it was signed by the key of a server.
+        """Return true if the receipt is unchanged since a server signed it.
 
         Args:
-            public_key: The key, as base64.
+            public_key: The server's public key, as base64.
         """
         try:
             key = Ed25519PublicKey.from_public_bytes(base64.b64decode(public_key, validate=True))
@@ -264,21 +243,16 @@ class SignedReceipt(BaseModel, extra="forbid", frozen=True):
         return True
 
     def _signed(self) -> bytes:
-        """Return the bytes that are signed: the same however the file was laid out."""
+        """Return the signed bytes, the same for every layout of the file."""
         said = self.model_dump(mode="json", exclude={"signature"})
         return _PREFIX + json.dumps(said, sort_keys=True, separators=(",", ":")).encode()
 
 
 async def sign(store: BaseStore, user_id: str, receipt: Receipt) -> SignedReceipt:
-    """Return a receipt with the signature of the server's key.
-
-    Args:
-        store: The store, which has the key.
-        user_id: Whom the receipt is about.
-        receipt: The receipt.
+    """Sign a receipt about a user with the server's key.
 
     Raises:
-        EncryptionKeyError: If the master key is not that of the database.
+        EncryptionKeyError: If the master key does not match the database.
     """
     key = await _private_key(store)
     salt = secrets.token_urlsafe(16)
@@ -288,7 +262,7 @@ async def sign(store: BaseStore, user_id: str, receipt: Receipt) -> SignedReceip
 
 
 async def public_key(store: BaseStore) -> str:
-    """Return the public key by which the receipts of a server are verified, as base64."""
+    """Return the public key that verifies a server's receipts, as base64."""
     return public_half(await _private_key(store))
 
 
@@ -298,7 +272,7 @@ def public_half(key: Ed25519PrivateKey) -> str:
 
 
 async def _private_key(store: BaseStore) -> Ed25519PrivateKey:
-    """Return the key of the server: the operator's, else of the master key, else one that is made once and kept."""
+    """Return the server's signing key: the operator's, else derived from the master key, else generated and stored."""
     can = capabilities(store)
     if can.receipt_key is not None:
         return can.receipt_key

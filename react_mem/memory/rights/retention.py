@@ -1,4 +1,4 @@
-"""Retention: what is older or more than the agents' policies keep is removed, with what came of it."""
+"""Retention runs: remove the records that the agents' policies no longer keep."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from react_mem.memory.branches.tree import without_marks
 from react_mem.memory.merging.transcript import silenced
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE
-from react_mem.memory.model.namespaces import meta_namespace, owner_of, scope_namespace
+from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.receipt import Change, write
 from react_mem.memory.model.records import now, record_id
 from react_mem.memory.rights.aging import Aged, Policies, aged
@@ -28,14 +28,14 @@ from react_mem.memory.rights.forgotten import forgotten_changes, without_forgott
 from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.store.attachments import unattached
 from react_mem.memory.store.audit.audit_entries import AuditAction, AuditReason, acting, who_acts
-from react_mem.memory.store.audit.audit_log import note
+from react_mem.memory.store.audit.audit_log import note_action
 from react_mem.memory.store.owned import WHOLE, everything, set_aside
 from react_mem.memory.store.thread_owners import thread_marks
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import forgotten_work
 
 BATCH = 1_000
-"""Records that go in one write, beside what falls with them: a year's backlog holds nobody else up."""
+"""Records removed in one write, dependents not counted: a year's backlog blocks nobody."""
 
 _KIND = "aged_thread"
 
@@ -46,16 +46,10 @@ Checkpointer = BaseCheckpointSaver[Any] | None
 
 @dataclass(frozen=True)
 class Retained:
-    """Report of retention.
+    """Report of retention, or of its dry run.
 
-    Args:
-        removed: How many records were removed, by kind; in a dry run, would be.
-        rewritten: How many stay and say less, or name fewer others.
-        held: How many would have gone, and are under a legal hold.
-        threads: How many threads were deleted.
-        conversations: Of how many conversations no message is left.
-        users: How many users had something that was to go.
-        problems: What went wrong, in words that quote nobody.
+    `removed` counts by kind, `held` counts due records under a legal hold, `conversations` those without a message
+    left, `users` those with due records. `problems` quote nobody.
     """
 
     removed: Mapping[str, int] = field(default_factory=dict)
@@ -67,7 +61,7 @@ class Retained:
     problems: tuple[str, ...] = ()
 
     def __add__(self, other: Retained) -> Retained:
-        """Add up."""
+        """Return the sum of two reports."""
         return Retained(
             Counter(self.removed) + Counter(other.removed),
             self.rewritten + other.rewritten,
@@ -80,7 +74,7 @@ class Retained:
 
     @property
     def total(self) -> int:
-        """Number of records that were removed."""
+        """Number of removed records."""
         return sum(self.removed.values())
 
     def in_words(self) -> str:
@@ -103,19 +97,14 @@ async def retain(
     dry_run: bool = False,
     batch: int = BATCH,
 ) -> Retained:
-    """Remove what is older or more than is kept of a user, a bounded number of records at a time.
+    """Remove the records of a user beyond the policies' ages and maxima, a bounded number at a time.
 
     Args:
-        store: The store.
-        checkpointer: Keeps the threads; where there is none, those that are over stay where they are.
-        user_id: The owner.
-        policies: What each agent keeps; records of others go only with what they came from.
-        at: The time of the run; now by default.
-        dry_run: Whether nothing is written.
-        batch: How many records go in one write, beside what falls with them.
-
-    Returns:
-        What was removed; in a dry run what would be.
+        checkpointer: Keeps the threads; without it ended threads stay.
+        policies: The settings of each agent; records of other agents go only with their sources.
+        at: The time of the run; the present by default.
+        dry_run: Whether to count only.
+        batch: Records removed in one write, dependents not counted.
     """
     total, moment = Retained(), at or now()
     most = sys.maxsize if dry_run else batch
@@ -135,7 +124,7 @@ async def retain(
     while True:
         with acting(actor, AuditReason.RETENTION):
             done = await transact(store, user_id, step)
-            note(store, owner_of(meta_namespace(user_id)), AuditAction.ERASE, {} if dry_run else done.removed)
+            note_action(store, user_id, AuditAction.ERASE, {} if dry_run else done.removed)
         # of what is held every look tells anew
         part = Retained(done.removed, done.rewritten, 0, 0, len(done.ended), 0)
         total += part
@@ -152,7 +141,7 @@ async def retain(
 
 
 async def _beside(store: BaseStore, user_id: str, found: Aged, *, with_threads: bool) -> list[Change]:
-    """Return the writes of bookkeeping, work and notes that go with what goes, in the same batch."""
+    """Return the writes of bookkeeping, work and notes for the batch of a removal."""
     changes: list[Change] = [*await silenced(store, user_id, found.left)]
     for session in found.ended:
         changes += [*without_marks(user_id, session), *await forgotten_work(store, user_id, session)]
@@ -175,7 +164,7 @@ async def _beside(store: BaseStore, user_id: str, found: Aged, *, with_threads: 
 
 
 async def _delete_threads(store: BaseStore, checkpointer: Checkpointer, user_id: str) -> int:
-    """Delete the threads that are over, also those that a crash has left; return how many."""
+    """Delete ended threads, those left by a crash included; return their number."""
     if checkpointer is None:
         return 0
     namespace = meta_namespace(user_id)

@@ -1,15 +1,14 @@
-"""Finding the sentences that say what is to be forgotten, and cutting them out of a text.
+"""Redaction of a text: find the sentences that state a forgotten fact, and cut them out.
 
-It is decided by words, in whatever form of them, and by what is known to be said besides: a sentence that says another
-memory, which is kept, stays. What others than the user say goes by half of the words, if one of them is a word that the
-user has not used for anything else.
+Words decide, in any of their forms. A sentence that states another, kept memory stays. In texts that the user did not
+write, half of the fact's words suffice if one of them is a word that the user has used for nothing else.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from react_mem.memory.language import UNSPACED
@@ -23,10 +22,10 @@ from react_mem.memory.merging.blocks import caption_of
 
 _HALF = 0.5
 _LEFT = 2
-"""Telling words that what is left of a sentence has at least: fewer say nothing."""
+"""Content words that the rest of a sentence needs at least: fewer say nothing."""
 
 _START = 4
-"""Letters that all forms of a word begin with (`memory.language.comparison`)."""
+"""Letters shared by all forms of a word (`memory.language.comparison`)."""
 
 _WORDS = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
 _JOINTS = " ,;:，；：、–—-"
@@ -35,15 +34,10 @@ _EDGE = ' .,;:!?…。，；：、！？–—-"“”'
 
 @dataclass(frozen=True)
 class _Sought:
-    """Something that is to be forgotten.
+    """Forgotten text, prepared for matching.
 
-    Args:
-        run: Its words, as they follow each other.
-        terms: Its telling words.
-        content: Its content words.
-        numbers: Its numbers.
-        own: Its content words that the user says nothing else with.
-        starts: How each form of its content words begins.
+    `run` has its words in sequence, `own` the content words that the user uses for nothing else, `starts` the common
+    beginnings of all forms of its content words.
     """
 
     run: str
@@ -54,31 +48,22 @@ class _Sought:
     starts: tuple[str, ...]
 
 
-@dataclass(frozen=True)
 class Sayings:
-    """Matcher of texts that say what is to be forgotten.
+    """Matcher of texts that state a forgotten fact.
 
     Args:
-        texts: What is to be forgotten, in each way it was put.
-        kept: Texts that are kept, though they may have its words: other memories.
-        said: All else that the user says.
+        texts: The forgotten fact, in each of its wordings.
+        kept: Texts to keep although they may share its words: other memories.
+        said: All other texts of the user.
     """
 
-    texts: tuple[str, ...]
-    kept: tuple[str, ...] = ()
-    said: tuple[str, ...] = ()
-    _targets: tuple[_Sought, ...] = field(init=False, repr=False, compare=False)
-    _kept_runs: tuple[str, ...] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Read the texts."""
-        others = [*self.kept, *self.said]
-        targets = [_target(text, others) for text in dict.fromkeys(self.texts) if text.strip()]
-        object.__setattr__(self, "_targets", tuple(targets))
-        object.__setattr__(self, "_kept_runs", tuple({_run(text) for text in self.kept} - {""}))
+    def __init__(self, texts: Iterable[str], kept: Sequence[str] = (), said: Sequence[str] = ()) -> None:
+        self.kept = kept
+        self._targets = [_target(text, [*kept, *said]) for text in dict.fromkeys(texts) if text.strip()]
+        self._kept_runs = {_run(text) for text in kept} - {""}
 
     def tell(self, text: str) -> bool:
-        """Return whether a text of the user's says it, other than in the words of what is kept.
+        """Return true if a text of the user's states the fact, other than in the words of a kept memory.
 
         >>> Sayings(("I like tea",)).tell("You know I like tea"), Sayings(("I like tea",)).tell("I like cake")
         (True, False)
@@ -89,7 +74,7 @@ class Sayings:
         return bool(told) and self._beside_what_is_kept(text, told)
 
     def may_be_in(self, text: str) -> bool:
-        """Return whether a long text has a word of it at all, which takes less than to read its sentences.
+        """Return true if a long text has a word of the fact at all: a quick test before its sentences are read.
 
         >>> Sayings(("I like tea",)).may_be_in("Green TEAS"), Sayings(("I like tea",)).may_be_in("Cakes only")
         (True, False)
@@ -98,7 +83,7 @@ class Sayings:
         return any(not target.starts or any(start in folded for start in target.starts) for target in self._targets)
 
     def hint(self, text: str) -> bool:
-        """Return whether a sentence that the user did not say is about it.
+        """Return true if a sentence of someone else is about the fact.
 
         >>> Sayings(("I'm allergic to penicillin",)).hint("So no penicillin for you!")
         True
@@ -118,12 +103,11 @@ class Sayings:
         return False
 
     def without(self, text: str, *, by_user: bool, tells: Callable[[str], bool] | None = None) -> str:
-        """Return a text without the sentences that say it; of one of the user's, the other clauses stay.
+        """Return a text without the sentences that state the fact; of the user's own sentences the other clauses stay.
 
         Args:
-            text: The text.
-            by_user: Whether the user says it.
-            tells: Returns whether a sentence says it; by default by the words of what is to be forgotten.
+            by_user: Whether the user says the text.
+            tells: Returns true if a sentence states the fact; by default its words decide.
 
         >>> Sayings(("I work at Bosch",)).without("I like tea and I work at Bosch. It is late.", by_user=True)
         'I like tea. It is late.'
@@ -145,7 +129,7 @@ class Sayings:
         return "\n".join(line for line in kept if line.strip(_EDGE)).strip()
 
     def rest(self, sentence: str) -> str:
-        """Return what a sentence of the user's says besides, in its own words; empty where it says nothing else.
+        """Return the other clauses of a user's sentence, in its own words; empty where there are none.
 
         >>> Sayings(("I live in Hue",)).rest("I live in Hue, I have a red car, and I like tea.")
         'I have a red car, and I like tea.'
@@ -164,7 +148,7 @@ class Sayings:
         return left
 
     def _uncut(self, sentence: str) -> Iterator[str]:
-        """Yield what stays of a sentence, piece by piece."""
+        """Yield the remaining pieces of a sentence."""
         clauses = [clause.text for clause in cut(sentence)]
         if not any(map(self.tell, clauses)):
             # it is said by the whole of it
@@ -174,7 +158,7 @@ class Sayings:
                 yield left
 
     def part(self, text: str) -> str:
-        """Return the part of a statement that says it; all of it where no part does.
+        """Return the clause of a statement that states the fact; the whole statement where no clause does.
 
         >>> Sayings(("I work at Bosch",)).part("I like tea and I work at Bosch.")
         'I work at Bosch.'
@@ -187,7 +171,7 @@ class Sayings:
         return text
 
     def _without_run(self, clause: str) -> str:
-        """Return a clause without the words of what is to be forgotten, where a small word joins them to the rest."""
+        """Return a clause without the fact's words, where a function word joins them to the rest; else empty."""
         spans, run = self._run_in(clause)
         if run and run.start > 1 and run.stop == len(spans) and _joins(clause, spans[run.start - 1]):
             return clause[: spans[run.start - 1][0]].rstrip()
@@ -196,7 +180,7 @@ class Sayings:
         return ""
 
     def _run_in(self, clause: str) -> tuple[list[tuple[int, int]], range]:
-        """Return where the words of a clause are, and which of them are those of what is to be forgotten."""
+        """Return the spans of a clause's words, and the range of the fact's words among them."""
         spans = [match.span() for match in _WORDS.finditer(clause)]
         folded = [fold(clause[begin:end]) for begin, end in spans]
         for target in self._targets:
@@ -217,7 +201,7 @@ class Sayings:
 
 
 def says(sentence: str, what: str) -> bool:
-    """Return whether a sentence has all the telling words of something, and its numbers.
+    """Return true if a sentence has all content words and numbers of a text.
 
     >>> says("As I told you, I am allergic to penicillin", "I'm allergic to penicillin")
     True
@@ -228,7 +212,7 @@ def says(sentence: str, what: str) -> bool:
 
 
 def same(one: str, other: str) -> bool:
-    """Return whether two texts have the same telling words, whatever their form and order.
+    """Return true if two texts have the same content words, in any form and order.
 
     >>> same("I live in Hue.", "User lives in Hue"), same("I like tea", "I like green tea")
     (True, False)
@@ -237,7 +221,7 @@ def same(one: str, other: str) -> bool:
 
 
 def contains(text: str, what: str) -> bool:
-    """Return whether a text has the words of something one after the other, and these say something.
+    """Return true if a text contains the words of another in sequence, and these have content.
 
     >>> contains("As I said, I'm allergic to penicillin.", "I'm allergic to penicillin")
     True
@@ -248,7 +232,7 @@ def contains(text: str, what: str) -> bool:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield every text of a record, wherever it stands in it."""
+    """Yield every text in a nested JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -260,14 +244,9 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def led_without(value: Mapping[str, Any], hint: Callable[[str], bool]) -> dict[str, Any]:
-    """Return what led to a message, as far as it changes where what is about something is left out.
+    """Return the changed `tool_calls` and `thinking` of a message, given as JSON, after redaction.
 
-    Args:
-        value: The message, as JSON.
-        hint: Returns whether a sentence is about it.
-
-    Returns:
-        The calls that are not about it, and no thinking where any of it is; nothing of what stays as it is.
+    Unchanged fields are left out; thinking is dropped as a whole if any sentence of it is about the fact.
     """
     changed: dict[str, Any] = {}
     calls = value.get("tool_calls") or ()
@@ -280,12 +259,7 @@ def led_without(value: Mapping[str, Any], hint: Callable[[str], bool]) -> dict[s
 
 
 def shown_without(content: Any, hint: Callable[[str], bool]) -> Any:
-    """Return the content of a message without the images, sounds and files whose captions are about something.
-
-    Args:
-        content: The content.
-        hint: Returns whether a sentence is about it.
-    """
+    """Return the content of a message without images, sounds and files with a caption about the fact."""
     if not isinstance(content, list):
         return content
     return [block for block in content if not ((caption := caption_of(block)) and hint(caption))]
@@ -318,12 +292,12 @@ def _run(text: str) -> str:
 
 
 def _closed(text: str, spans: Sequence[tuple[int, int]], run: range) -> int:
-    """Return where a run of words ends, with the marks behind it where it is the last."""
+    """Return the end of a run of words, with the punctuation behind it where it is the last."""
     return len(text) if run.stop == len(spans) else spans[run.stop - 1][1]
 
 
 def _ended(rest: str, sentence: str) -> str:
-    """Return what is left of a sentence with the mark at the end of the whole."""
+    """Return the rest of a sentence with the final mark of the whole."""
     end = sentence.rstrip()[-1:]
     return f"{rest}{end}" if rest and end in ".!。！…" and not rest.endswith(end) else rest
 

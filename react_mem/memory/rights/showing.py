@@ -1,4 +1,4 @@
-"""Showing an owner what is remembered: page by page, and one memory with all that explains it."""
+"""Memories as their owner sees them: pages of a list, and one memory with its explanation."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
+from react_mem.memory.branches.beliefs import part_of
 from react_mem.memory.graph.links import Direction, Edge, LinkDocument, LinkKind, reader
 from react_mem.memory.graph.traverse import strength
 from react_mem.memory.index.entries import whole_text
@@ -20,14 +21,13 @@ from react_mem.memory.language.line_breaks import quotes
 from react_mem.memory.language.names import name_key
 from react_mem.memory.merging.doubts import doubts_of, others_of
 from react_mem.memory.model.identity import OUTSIDE
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.interface import MemoryDoubt, MemoryScope
 from react_mem.memory.model.kinds import CONCEPT, FACT, KINDS, MESSAGE
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.model.shown import (
     SHOWN_CHARS,
     MemoryDetail,
-    MemoryDoubt,
     MemoryItem,
     MemoryLink,
     MemoryPage,
@@ -45,10 +45,7 @@ _NONE = "cursor: is none of this list; ask for the first page without one"
 
 
 def cursor_of(*place: str | int) -> str:
-    """Return a cursor.
-
-    Args:
-        place: Where the page ends.
+    """Return the opaque cursor of the place where a page ends.
 
     >>> read_cursor(cursor_of("2026-03-01", 7), str, int)
     ('2026-03-01', 7)
@@ -57,14 +54,10 @@ def cursor_of(*place: str | int) -> str:
 
 
 def read_cursor(cursor: str, *kinds: type) -> tuple[Any, ...]:
-    """Return the place that a cursor names.
-
-    Args:
-        cursor: What a client sent.
-        kinds: What a place of this list is made of.
+    """Return the place that a cursor names, of the given types.
 
     Raises:
-        ValueError: If it is no cursor of such a list.
+        ValueError: If the cursor is not one of such a list.
     """
     try:
         place = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4)).decode())
@@ -88,19 +81,13 @@ def _is_text(part: str) -> bool:
 # Topics of facts: whom they are about, the names in them, and the themes that they share with others.
 
 MOST_TOPICS = 8
-"""Topics that are told of a fact: those of which most is known."""
+"""Topics listed of a fact: those with the most facts."""
 
 
 async def topics_of_facts(
     store: BaseStore, user_id: str, facts: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, list[str]]:
-    """Return the topics of facts, by id; of a fact without any nothing.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        facts: Records by id; what is no fact has no topics.
-    """
+    """Return the topics of facts by id, given records by id; records without topics are left out."""
     about = {id_: str(value.get("about") or "") for id_, value in facts.items() if FACT.matches(value)}
     if not about:
         return {}
@@ -112,11 +99,11 @@ async def topics_of_facts(
 
 
 def topics_in(about: Mapping[str, str], concepts: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Return the topics of facts: first whom one is about, then the names in it, then its themes, the most told first.
+    """Return the topics of facts: the subject, then the names in the text, then the themes, the most frequent first.
 
     Args:
-        about: Whom each fact is about, by its id; `user` or nothing for the owner.
-        concepts: All concepts of the owner, as they are kept.
+        about: The subject of each fact, by its id; `user` or empty for the owner.
+        concepts: All concepts of the owner, as JSON.
 
     >>> hue = {"name": "Hue", "source_ids": ["a", "b"]}
     >>> told = topics_in({"a": "user", "b": "Lan", "c": ""}, [hue])
@@ -141,25 +128,25 @@ def _among(concept: Mapping[str, Any], ids: Collection[str]) -> list[str]:
 
 
 State = Literal["current", "past", "all"]
-"""State of the memories of a list: what is believed, what no longer is, or both."""
+"""State of the listed memories: believed, no longer believed, or both."""
 
 MAX_PAGE = 200
 """Memories on a page, at most."""
 
 _ROUNDS = 50
-"""Times that the store is asked for one page, where much of what it lists is not meant."""
+"""Queries for one page, at most, where many listed records are filtered out."""
 
 _VERSIONS = 50
-"""Facts that are followed back, and forward, from one."""
+"""Facts followed back, and forward, from one."""
 
 _SOURCES = 100
-"""Messages that are shown as what a memory comes from: the latest."""
+"""Source messages shown of a memory: the latest."""
 
 _LINKED = 100
-"""Memories that are shown as linked with one, and as made of it: the most strongly bound."""
+"""Linked and derived memories shown of one: the strongest links."""
 
 _ANSWERS = 1_000
-"""Messages, the latest, among which the answers are looked for that a memory was used in."""
+"""Latest messages searched for the answers that used a memory."""
 
 _MADE_OF = frozenset({LinkKind.SUPPORT, LinkKind.SUMMARIZATION, LinkKind.MILESTONE})
 
@@ -177,25 +164,22 @@ async def page_of_memories(
     cursor: str = "",
     with_topics: bool = False,
 ) -> MemoryPage:
-    """Return a page of what is remembered, the latest first.
+    """Return a page of an owner's memories, the latest first.
 
-    The pages of one list have each record once that was there from the first page to the last, whatever is written
-    meanwhile.
+    All pages together have each record once that existed from the first page to the last, despite concurrent writes.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        scopes: Their scopes; all of them by default.
-        kinds: Their kinds; by default all, without what memory keeps for itself where no scope is named either.
+        scopes: The scopes; empty for all.
+        kinds: The kinds; empty for all, without internal ones where no scope is named either.
         state: Whether they are believed.
-        session_id: The conversation that they came from; None for any.
-        origins: Who vouches for them; by default anybody.
-        limit: How many, 200 at most.
+        session_id: The conversation they came from; None for any.
+        origins: The origins; empty for any.
+        limit: Memories of the page, 200 at most.
         cursor: The `next_cursor` of the page before; empty for the first.
-        with_topics: Whether the topics of facts are told, for which all names in the owner's memory are read.
+        with_topics: Whether to add the topics of facts, which reads all concepts of the owner.
 
     Raises:
-        ValueError: If the cursor is none of a list, or the limit is less than one.
+        ValueError: If the cursor is not valid, or the limit is less than one.
     """
     if limit < 1:
         raise ValueError("limit: must be 1 or more")
@@ -235,29 +219,14 @@ async def page_of_memories(
 
 
 async def find_memory(store: BaseStore, user_id: str, id_: str) -> MemoryItem | None:
-    """Return one memory, whole; None where the owner has no such record.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        id_: The record.
-    """
-    item = (await _records(store, user_id, [id_])).get(id_)
+    """Return one memory with its whole text; None where the owner has no such record."""
+    item = (await records_by_id(store, user_id, [id_])).get(id_)
     return None if item is None else _shown(item, now(), most=None)
 
 
 async def explain_memory(store: BaseStore, user_id: str, id_: str) -> MemoryDetail | None:
-    """Return a memory with its history, the messages it comes from, what was made of it and what it is linked with.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        id_: The record.
-
-    Returns:
-        None where the owner has no such record.
-    """
-    found = await _records(store, user_id, [id_])
+    """Return a memory with its history, sources, derived memories and links; None if the owner has no such record."""
+    found = await records_by_id(store, user_id, [id_])
     item = found.get(id_)
     if item is None:
         return None
@@ -268,7 +237,7 @@ async def explain_memory(store: BaseStore, user_id: str, id_: str) -> MemoryDeta
     edges = _strongest(links.get(id_))
     sources = _source_ids(item.value)
     versions, others = await asyncio.gather(
-        _history(store, user_id, item, edges), _records(store, user_id, [*sources, *(edge.to for edge in edges)])
+        _history(store, user_id, item, edges), records_by_id(store, user_id, [*sources, *(edge.to for edge in edges)])
     )
     made = [edge for edge in edges if edge.direction is Direction.IN and edge.kind in _MADE_OF]
     rest = [edge for edge in edges if edge not in made and edge.to not in sources]
@@ -304,15 +273,15 @@ def _cursor(place: ListPlace) -> str:
 
 
 def _behind(user_id: str, cursor: str) -> ListPlace:
-    """Return the place that a cursor names: within the owner's records, whoever made it."""
+    """Return the place that a cursor names, always within the owner's records."""
     at, scope, key = read_cursor(cursor, str, str, str)
     if scope not in set(MemoryScope):
         raise ValueError("cursor: is none of this list; ask for the first page without one")
     return ListPlace(at, ".".join(scope_namespace(user_id, scope)), key)
 
 
-async def _records(store: BaseStore, user_id: str, ids: Iterable[str]) -> dict[str, Item]:
-    """Return records by id, whatever scope they are in."""
+async def records_by_id(store: BaseStore, user_id: str, ids: Iterable[str]) -> dict[str, Item]:
+    """Return records by id, from any scope."""
     wanted = [id_ for id_ in dict.fromkeys(ids) if id_ and storable(id_) == id_]
     ops = [GetOp(scope_namespace(user_id, scope), id_, refresh_ttl=False) for scope in MemoryScope for id_ in wanted]
     found = cast("list[Item | None]", await store.abatch(ops)) if ops else []
@@ -325,8 +294,8 @@ def _strongest(document: LinkDocument | None) -> list[Edge]:
 
 
 def _source_ids(value: Mapping[str, Any]) -> list[str]:
-    """Return the records that a memory comes from; of a part of a message, the message."""
-    named = [str(source).partition(":")[0] for source in (*value.get("source_ids", ()), *value.get("withdrawn", ()))]
+    """Return the source records of a memory; for a part of a message, the message."""
+    named = [part_of(source) for source in (*value.get("source_ids", ()), *value.get("withdrawn", ()))]
     return list(dict.fromkeys(named))[-_SOURCES:]
 
 
@@ -335,18 +304,7 @@ def _provenance(value: Mapping[str, Any], sources: Sequence[str], others: Mappin
     for id_ in sources:
         item = others.get(id_)
         if item is not None and MESSAGE.matches(item.value):
-            said = whole_text(item.value)
-            told.append(
-                MemorySource(
-                    id=id_,
-                    session_id=str(item.value["session_id"]),
-                    turn=item.value.get("turn"),
-                    said_at=item.value["created_at"],
-                    role=str(item.value["role"]),
-                    text=said[:SHOWN_CHARS],
-                    quote=next((words for words in _wordings(value, id_) if words and quotes(said, words)), ""),
-                )
-            )
+            told.append(source_of(item, _wordings(value, id_)))
         elif item is None and FACT.matches(value) and (session := value.get("session_id")) in OUTSIDE:
             words = _wordings(value, id_)[0]
             told.append(
@@ -357,28 +315,42 @@ def _provenance(value: Mapping[str, Any], sources: Sequence[str], others: Mappin
     return sorted(told, key=lambda source: str(source.said_at))
 
 
+def source_of(item: Item, wordings: Iterable[str]) -> MemorySource:
+    """Return the view of a source message, with the first of these wordings that it contains as the quote."""
+    said = whole_text(item.value)
+    return MemorySource(
+        id=item.key,
+        session_id=str(item.value["session_id"]),
+        turn=item.value.get("turn"),
+        said_at=item.value["created_at"],
+        role=str(item.value["role"]),
+        text=said[:SHOWN_CHARS],
+        quote=next((words for words in wordings if words and quotes(said, words)), ""),
+    )
+
+
 def _wordings(value: Mapping[str, Any], source: str) -> list[str]:
-    """Return how a message may put a fact, the likeliest first."""
+    """Return the wordings in which a message may state a fact, the likeliest first."""
     own = [str(one["text"]) for one in value.get("wordings") or () if source in one.get("source_ids", ())]
     return [words for words in (*own, str(value.get("quote") or ""), str(value.get("text") or "")) if words] or [""]
 
 
 async def _history(store: BaseStore, user_id: str, item: Item, edges: Sequence[Edge]) -> list[MemoryVersion]:
-    """Return what was believed before and after in the place of a fact, the oldest first."""
+    """Return the versions of a fact and of its predecessors and successors, the oldest first."""
     if not FACT.matches(item.value):
         return []
     before: dict[str, Mapping[str, Any]] = {}
     wanted = _replaced(edges)
     read = reader(store, user_id)
     while wanted and len(before) < _VERSIONS:
-        found, documents = await asyncio.gather(_records(store, user_id, wanted), read(wanted))
+        found, documents = await asyncio.gather(records_by_id(store, user_id, wanted), read(wanted))
         before |= {id_: one.value for id_, one in found.items() if FACT.matches(one.value)}
         further = [id_ for document in documents.values() for id_ in _replaced(document.edges.values())]
         wanted = [id_ for id_ in dict.fromkeys(further) if id_ not in before and id_ != item.key]
     after: dict[str, Mapping[str, Any]] = {}
     heir = item.value.get("superseded_by")
     while heir and heir not in after and heir not in before and heir != item.key and len(after) < _VERSIONS:
-        found = await _records(store, user_id, [str(heir)])
+        found = await records_by_id(store, user_id, [str(heir)])
         if heir not in found:
             break
         after[heir] = found[heir].value
@@ -389,7 +361,7 @@ async def _history(store: BaseStore, user_id: str, item: Item, edges: Sequence[E
 
 
 def _replaced(edges: Iterable[Edge]) -> list[str]:
-    """Return the facts in whose place one came."""
+    """Return the facts that a fact superseded."""
     return [
         edge.to
         for edge in edges
@@ -398,7 +370,7 @@ def _replaced(edges: Iterable[Edge]) -> list[str]:
 
 
 def _versions(fact: Fact) -> list[MemoryVersion]:
-    """Return the times in which a fact was believed, and how else it was put."""
+    """Return the periods in which a fact was believed, and its other wordings."""
     since = fact.valid_from or fact.created_at
     told = [
         MemoryVersion(id=fact.id, text=one.text, since=one.said_at, why="reworded")
@@ -422,11 +394,11 @@ async def _doubts(store: BaseStore, user_id: str, item: Item) -> list[MemoryDoub
     if not FACT.matches(item.value) or not item.value.get("doubts"):
         return []
     others = await others_of(store, user_id, {item.key: item.value})
-    return [MemoryDoubt(id=doubt.id, text=doubt.text, since=doubt.since) for doubt in doubts_of(item.value, others)]
+    return list(doubts_of(item.value, others))
 
 
 async def _used(store: BaseStore, user_id: str, id_: str) -> list[MemoryUse]:
-    """Return the answers in whose prompt a memory stood, among the latest messages."""
+    """Return the answers with a memory in their prompt, among the latest messages."""
     said = {"kind": MESSAGE.name}
     found = await store.asearch(MESSAGE.namespace(user_id), filter=said, limit=_ANSWERS, refresh_ttl=False)
     uses = [

@@ -1,8 +1,9 @@
-"""Records without what is to be forgotten: a redaction for each kind."""
+"""Redaction of records: one method for each kind."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from langgraph.store.base import Item
@@ -21,17 +22,17 @@ from react_mem.memory.rights.saying import Sayings, contains, led_without, same,
 Value = dict[str, Any]
 
 _BORNE_OUT = 0.5
-"""Share of a sentence's words that what is left of its sources must have: else it goes too."""
+"""Share of a sentence's words that the remaining sources must contain: otherwise the sentence goes too."""
 
 
 class Unsaid:
-    """The records of an owner without some facts, and without what says these.
+    """Records of an owner after some facts, and every statement of them, are redacted.
 
     Args:
-        items: Everything of the owner.
+        items: All records of the owner.
         chosen: The ids of the records to forget.
-        said: More words of the user's that say it, such as those that ask to forget it.
-        instead: What is to be forgotten of a fact, by its id, where it is not all of it.
+        said: More words of the user's that state them, such as the request to forget.
+        instead: The part to forget of a fact, by its id, where it is not the whole.
     """
 
     def __init__(
@@ -71,11 +72,11 @@ class Unsaid:
 
     @property
     def cut(self) -> frozenset[str]:
-        """The ids of messages that say less now, or nothing any more."""
+        """Ids of messages that are shortened or emptied."""
         return frozenset(self._cut)
 
     def value(self, item: Item) -> Value | None:
-        """Return what a record becomes; None where nothing of it is left, its value as it is where it says nothing."""
+        """Return the redacted value of a record: None where nothing is left, the same value where nothing changes."""
         after = self._rewritten(item)
         # nobody can tell what of a note beside a record is about what it says
         if after is None or "meta" not in after or (after == item.value and not self._is_noted(item)):
@@ -103,7 +104,7 @@ class Unsaid:
                 return item.value
 
     def is_said(self, item: Item) -> bool:
-        """Return whether a record says it, as it is read."""
+        """Return true if a stored record states the forgotten facts."""
         if self._is_noted(item):
             return True
         if MESSAGE.matches(item.value):
@@ -118,27 +119,27 @@ class Unsaid:
         return self.value(item) != item.value
 
     def is_told(self, field: str, value: str) -> bool:
-        """Return whether the value of a profile's field says it."""
+        """Return true if the value of a profile field states them."""
         if self._sayings.tell(f"{field}: {value}"):
             return True
         # it is a word of the facts, and none that the user says otherwise
         return any(share(value, [text]) == 1 for text in self._texts) and self._sayings.hint(f"{field}: {value}")
 
     def is_cut_from(self, value: str, item: Item) -> bool:
-        """Return whether a message bore a value out, and what is left of it does not."""
+        """Return true if a message supported a value before its redaction and no longer does."""
         after = self._left.get(item.key, "")
         return share(value, [whole_text(item.value)]) == 1 and share(value, [after]) < 1
 
     def text_left(self, id_: str) -> str:
-        """Return what a message says now."""
+        """Return the redacted text of a message."""
         return self._left.get(id_, "")
 
     def _is_captioned(self, value: Value) -> bool:
-        """Return whether a caption of what a message shows says it."""
+        """Return true if a caption in a message's content states the facts."""
         return any(map(self._sayings.hint, captions_in(value.get("content"))))
 
     def _said(self, item: Item) -> str:
-        """Return what a message says without it."""
+        """Return the redacted text of a message."""
         text = whole_text(item.value)
         if item.key in self.erased:
             return ""
@@ -151,7 +152,7 @@ class Unsaid:
         return left or (" ".join(dict.fromkeys(self._standing.get(item.key, ()))) if by_user else "")
 
     def _without_evidence(self, text: str, fact: Fact) -> str:
-        """Return a message that bore a fact out in other words than the fact's, without these words."""
+        """Return a message that supported a fact in other words, without these words."""
         if fact.quote:
             left = Sayings((fact.quote,), self._sayings.kept).without(text, by_user=True)
             if left != text:
@@ -195,7 +196,7 @@ class Unsaid:
         return {**value, **changed} if changed else value
 
     def _file(self, item: Item) -> Value | None:
-        """Return a file without the sentences that say it, and otherwise letter by letter as it is."""
+        """Return a file without the matching sentences, and otherwise unchanged letter by letter."""
         changed: Value = {}
         for name in ("text", "data"):
             text = str(item.value.get(name) or "")
@@ -207,7 +208,7 @@ class Unsaid:
         return after if after["text"].strip() or str(after.get("data") or "").strip() else None
 
     def _retold(self, item: Item) -> Value | None:
-        """Return an episode or a summary with the sentences that what is left of its sources bears out."""
+        """Return an episode or a summary with the sentences that its remaining sources support."""
         value, kind = item.value, kind_of(item.value)
         sources = [str(id_) for id_ in value.get("source_ids") or ()]
         touched = bool(self._cut.intersection(sources))
@@ -231,7 +232,7 @@ class Unsaid:
         return None if says_nothing or (sources and not after["source_ids"]) else after
 
     def _pending(self, item: Item) -> Value | None:
-        """Return the note of a turn that waits: read again by whoever is free, in what is left of it."""
+        """Return the redacted note of a pending turn, unclaimed, so that any worker reads it again."""
         value, sources = item.value, item.value.get("source_ids") or ()
         # whoever is reading it may have the words before them, of its messages, of those before it or of a memory
         free = {**value, "claimed_by": "", "claimed_until": None}
@@ -242,8 +243,15 @@ class Unsaid:
         return {**free, "text": text, "steps": [], "source_ids": left} if left else None
 
 
+def with_value(item: Item, value: Mapping[str, Any]) -> Item:
+    """Return a copy of an item with another value."""
+    changed = copy(item)
+    changed.value = dict(value)
+    return changed
+
+
 def index_of(item: Item) -> Any:
-    """Return how a record that is rewritten is indexed: as where it was written."""
+    """Return the index argument for rewriting a record in its place."""
     return False if item.namespace[2] == ABANDONED else kind_of(item.value).index(item.value)
 
 
@@ -279,7 +287,7 @@ def _said_in(fact: Fact) -> set[str]:
 
 
 def _is_same(fact: Fact, named: Sequence[Fact], texts: Sequence[str]) -> bool:
-    """Return whether a fact says what others say: in their words, or in equal ones of the same message."""
+    """Return true if a fact states the same as others: in their words, or in equivalent ones of the same message."""
     abouts = {normalise(one.about) for one in named} or {"user"}
     if normalise(fact.about) not in abouts:
         return False

@@ -1,4 +1,4 @@
-"""Memory of one owner: the calls of the scope stores, with the owner, the conversation and the agent filled in."""
+"""Memory of one owner: the calls of the scope stores, with owner, conversation and agent filled in."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from react_mem.memory.scopes.scope import ScopeStore
 
 
 class BoundScope:
-    """Scope store of one owner: it has every call that concerns an owner, and none that does not.
+    """Scope store of one owner: every call that takes an owner, and no other.
 
     Args:
         scope: The scope store.
-        owner: What its calls are given where they take it and are not: `user_id`, `session_id`, `agent_id`.
+        owner: Default arguments: `user_id`, `session_id`, `agent_id`.
     """
 
     def __init__(self, scope: ScopeStore, owner: dict[str, str]) -> None:
@@ -24,10 +24,10 @@ class BoundScope:
         self._owner = owner
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
-        """Return a call of the scope store that is about this owner.
+        """Return a call of the scope store for this owner.
 
         Raises:
-            AttributeError: If there is no such call, or it concerns no owner.
+            AttributeError: If there is no such call, or it takes no owner.
         """
         method = None if name.startswith("_") else getattr(self._scope, name, None)
         taken = inspect.signature(method) if inspect.iscoroutinefunction(method) else None

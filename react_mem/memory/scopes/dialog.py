@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import itemgetter
 from types import MappingProxyType
@@ -34,22 +34,25 @@ from react_mem.memory.model.records import (
     origin_of_role,
     record_id,
     said_to,
+    with_zone,
     written_in,
 )
+from react_mem.memory.model.shown import HeldConversation
 from react_mem.memory.scopes.scope import SPARE, ScopeStore, created_at
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.conversation_listing import ConversationPlace, PlacedConversation
 from react_mem.memory.store.owned import WHOLE
 
 MAX_STANDING = 50
-"""Standing instructions that are read: who gave more is understood by the latest."""
+"""Standing instructions that are read: of more, the latest."""
 
 MAX_FRESH = 3
-"""Turns of other conversations that wait to be embedded: what a user said a moment ago, in another window. Words find
-all that wait; of the last it is shown too where there is no word in common."""
+"""Turns of other conversations that wait to be embedded, such as a message in another window a moment ago. Words find
+all of them; the last ones are also shown without a word in common.
+"""
 
 _MESSAGES_OF_A_TURN = 8
-"""Messages of a turn that waits that are looked at: the last."""
+"""Last messages read of a pending turn."""
 
 
 @dataclass(frozen=True)
@@ -57,36 +60,13 @@ class DialogContext:
     """Position of a conversation.
 
     Args:
-        summary: What an invocation came to, or the whole, as last written; None where nobody wrote it down. The
-            summaries of its chain are not meant: each stands for a part of it.
+        summary: The latest summary of an invocation or of the whole conversation; None where there is none. The
+            summaries of its chain do not count: each stands for a part.
         messages: Its latest turns, the newest last.
     """
 
     summary: Summary | None
     messages: list[Message]
-
-
-@dataclass(frozen=True)
-class HeldThread:
-    """A conversation that was held.
-
-    Args:
-        id: Its thread.
-        agent: The agent.
-        last: When something was last said in it, as ISO 8601.
-        messages: How many messages memory has of it.
-        about: What the user said first.
-        first: When the first of them was said, as ISO 8601.
-        summary: What it came to, as last summed up; empty where nobody has.
-    """
-
-    id: str
-    agent: str
-    last: str
-    messages: int
-    about: str
-    first: str = ""
-    summary: str = ""
 
 
 class DialogMemoryStore(ScopeStore):
@@ -96,12 +76,12 @@ class DialogMemoryStore(ScopeStore):
 
     async def conversations(
         self, user_id: str, *, values: Sequence[Mapping[str, Any]] | None = None
-    ) -> list[HeldThread]:
-        """Return the conversations of a user of which memory has something, the latest first.
+    ) -> list[HeldConversation]:
+        """Return the stored conversations of a user, the latest first.
 
         Args:
             user_id: The owner.
-            values: What there is of one conversation, where that has been read.
+            values: The records of one conversation, where they have been read.
         """
         if values is None:
             values = await self.every(user_id)
@@ -109,26 +89,27 @@ class DialogMemoryStore(ScopeStore):
 
     async def page(
         self, user_id: str, behind: ConversationPlace | None, limit: int
-    ) -> tuple[list[tuple[ConversationPlace, HeldThread]], int, bool]:
-        """Return some conversations of a user, the latest first, how many there are, and whether others follow.
+    ) -> tuple[list[tuple[ConversationPlace, HeldConversation]], int, bool]:
+        """Return a page of a user's conversations, the latest first, with their total and whether more follow.
 
         Args:
             user_id: The owner.
             behind: The place behind which to begin; None for the first.
-            limit: How many, at most.
+            limit: Conversations of the page.
         """
         found = await capabilities(self.store).aconversations(self.namespace(user_id), behind, limit)
         if found is not None:
             told = await asyncio.to_thread(lambda: [(one.place, _told(one)) for one in found.conversations])
             return told, found.total, found.more
-        held = [(ConversationPlace(one.last, one.id), one) for one in await self.conversations(user_id)]
+        every = await self.conversations(user_id)
+        held = [(ConversationPlace(one.last.astimezone(UTC).isoformat(), one.id), one) for one in every]
         left = [one for one in held if behind is None or one[0] < behind]
         return left[:limit], len(held), len(left) > limit
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
-        """Take the last turns of this conversation and what it came to; where something is asked, search all
-        conversations of the owner, and take the turns that are too new to be found by what they mean; look the chain of
-        this conversation up.
+        """Read the last turns, the summary and the chain of this conversation; for a question, search all others.
+
+        The search of all the owner's conversations comes with the turns that are too new to have vectors.
         """
         asked: list[Op | RecallOp] = []
         if self._turns(query):
@@ -146,7 +127,7 @@ class DialogMemoryStore(ScopeStore):
         return asked
 
     async def followed(self, answers: Sequence[Any], query: MemoryQuery) -> Sequence[Any]:
-        """Return the answers with the messages of turns that wait in the place of their notes, which soon are gone."""
+        """Replace the notes of pending turns by their messages, since the notes soon go."""
         if not self._searches(query):
             return answers
         place = 2 if self._turns(query) else 1
@@ -161,9 +142,9 @@ class DialogMemoryStore(ScopeStore):
         return [*answers[:place], said, *answers[place + 1 :]]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
-        """Return what the caller does not have already: what this conversation came to and its last turns, the oldest
-        first; what was just said elsewhere, then what else was found; last the chain of this conversation. Only what
-        was said elsewhere or found counts as memories.
+        """Return the new results: this conversation's summary and last turns, fresh messages of others, hits, chain.
+
+        The turns are the oldest first. Only results from other conversations and the search count as memories.
         """
         left = list(answers)
         here = self._said_here(left.pop(0), query) if self._turns(query) else []
@@ -176,7 +157,7 @@ class DialogMemoryStore(ScopeStore):
         return parts if chain is None else [*parts, self.shown(chain)]
 
     def _turns(self, query: MemoryQuery) -> int:
-        """Return how many of the last turns of this conversation are read: what the policy says, or the query."""
+        """Return the number of this conversation's last turns to read: the policy's, or fewer by the query."""
         if not self._policy.recall.dialog:
             return 0
         most = self._policy.context.dialog_turns
@@ -186,11 +167,11 @@ class DialogMemoryStore(ScopeStore):
         return min(wanted, most)
 
     def _searches(self, query: MemoryQuery) -> bool:
-        """Return whether other conversations are looked at: where nothing is asked, none is nearer than another."""
+        """Return true if other conversations are searched: without a question, none is nearer than another."""
         return self._policy.recall.dialog and bool(query.query and query.query.strip())
 
     def _said_here(self, items: Sequence[SearchItem], query: MemoryQuery) -> list[MemoryResultItem]:
-        """Return the summary of this conversation and its last turns, without what the caller has already."""
+        """Return the summary of this conversation and its last turns, without records that the caller has."""
         found = {item.key: item for item in items}
         summary, messages = _position([item.value for item in items], self._turns(query))
         seen = set(query.seen)
@@ -198,7 +179,7 @@ class DialogMemoryStore(ScopeStore):
         return [self.shown(found[value["id"]]) for value in values if value["id"] not in seen]
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
-        """Return a message, summary or note as it was; a chain says where its conversation stands now, and was not."""
+        """Return a message, summary or note as of a time; None for a chain, which describes the present only."""
         return None if CHAIN.matches(value) else super().as_of(value, at)
 
     def _memories(self, found: Any, fresh: Sequence[RecallHit | Item], query: MemoryQuery) -> list[MemoryResultItem]:
@@ -220,8 +201,8 @@ class DialogMemoryStore(ScopeStore):
         Args:
             user_id: The owner.
             session_id: The conversation.
-            limit_turns: How many turns; a turn is what the user said and the answers to it.
-            agent_id: The agent that asks: what it thought is among it, and nothing that another one did.
+            limit_turns: Number of turns; a turn is a message of the user and the answers to it.
+            agent_id: The agent that asks: its own thinking is included, and no other agent's.
         """
         said = await self.every(user_id, session_id=named_session(session_id))
         summary, messages = _position(said, limit_turns)
@@ -231,14 +212,14 @@ class DialogMemoryStore(ScopeStore):
         )
 
     async def standing(self, user_id: str, limit: int = MAX_STANDING) -> list[Message]:
-        """Return what a user told the assistant to do from now on, word for word, the latest first.
+        """Return a user's standing instructions to the assistant, word for word, the latest first.
 
-        `memory.language.standing` finds the sentence in each, and what it is about. Only the user's own messages are
-        among it, not what was taken in from a file.
+        `memory.language.standing` finds the sentence in each, and its subject. Only the user's own messages count, not
+        imported ones.
 
         Args:
             user_id: The owner.
-            limit: How many.
+            limit: Number of messages.
         """
         every = await self.every(user_id, kind=MESSAGE.name, standing="instruction", origin=Origin.USER.value)
         told = sorted(map(Message.from_value, every), key=lambda message: message.created_at, reverse=True)
@@ -270,23 +251,23 @@ class DialogMemoryStore(ScopeStore):
         *,
         agent_id: str = "",
     ) -> list[Message]:
-        """Store messages at the end of a conversation; those that are stored already stay as they are.
+        """Store messages at the end of a conversation; messages stored already stay as they are.
 
         Args:
             user_id: The owner.
             session_id: The conversation.
-            role: Who says the content, which is one new message; or messages, in order: LangChain's with ids, of which
+            role: The role of one new message with the content; or messages, in order: LangChain's with ids, of which
                 tool calls and results are not dialogue and are left out, or {"role", "content"}, perhaps with an `id`
                 and a `name`, without which each is new.
-            content: What is said: a text, or the blocks of a message.
+            content: A text, or the blocks of a message.
             agent_id: The agent that talks.
 
         Returns:
             The messages that are new.
 
         Raises:
-            ValueError: If no conversation is named, there is no such role, or a message has no id, or says that it was
-                said at a time that cannot be.
+            ValueError: If no conversation is named, there is no such role, or a message has no id or an impossible
+                time.
         """
         named_session(session_id)
         if isinstance(role, str):
@@ -314,9 +295,9 @@ class DialogMemoryStore(ScopeStore):
         return await self._append(user_id, session_id, messages, agent_id, roles)
 
     async def write(self, event: MemoryWriteEvent) -> None:
-        """Keep a record, or put {"role", "content"} at the end of the conversation.
+        """Store a record, or append {"role", "content"} to the conversation.
 
-        Said again with the same id, time (`created_at`) or trace (`meta`), it is one message.
+        Repeated with the same id, time (`created_at`) or trace (`meta`), it is one message.
 
         Raises:
             ValueError: If the data is neither; the message names the field and the fix.
@@ -363,7 +344,7 @@ class DialogMemoryStore(ScopeStore):
         return new
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Put calls and thoughts that stand among a message's blocks into their own fields; derive a summary's id."""
+        """Move tool calls and thinking out of a message's blocks into their own fields; derive a summary's id."""
         if SUMMARY.matches(data):
             return {"id": SUMMARY.id(*(data.get("source_ids") or (str(data["session_id"]),))), **data}
         return led_apart(data) if MESSAGE.may_be(data) else data
@@ -374,7 +355,7 @@ class DialogMemoryStore(ScopeStore):
         await super()._keep(user_id, [*messages, *others], dated=dated)
 
     def beside(self, user_id: str, records: Sequence[Record]) -> list[Change]:
-        """Return the writes that make speakers known."""
+        """Return the writes that add speakers to the owner's list."""
         return speaker_changes(self.store, user_id, [record for record in records if isinstance(record, Message)])
 
     async def update_summary(
@@ -388,16 +369,16 @@ class DialogMemoryStore(ScopeStore):
         episodes: Sequence[str] = (),
         task_preferences: Sequence[str] = (),
     ) -> Summary:
-        """Write what a conversation came to; the summary of the same messages is replaced.
+        """Write the summary of a conversation; a summary of the same messages is replaced.
 
         Args:
             user_id: The owner.
             session_id: The conversation.
             summary: The summary.
             agent_id: The agent that wrote it.
-            source_ids: The messages it sums up; without any, the conversation as a whole.
-            episodes: The episodes that come from these.
-            task_preferences: The facts among them that say what the user prefers.
+            source_ids: The summarised messages; empty for the conversation as a whole.
+            episodes: The episodes drawn from these.
+            task_preferences: The facts from them that state a preference of the user.
         """
         record = self.summary(
             summary,
@@ -422,17 +403,17 @@ class DialogMemoryStore(ScopeStore):
         episodes: Sequence[str] = (),
         task_preferences: Sequence[str] = (),
     ) -> Summary:
-        """Return what a conversation came to, as a record; the same messages give the same one.
+        """Return the summary of a conversation as a record; the same messages give the same one.
 
         Args:
             text: The summary.
             session_id: The conversation.
             agent_id: The agent that wrote it.
-            source_ids: The messages it sums up; without any, the conversation as a whole.
-            origins: Who vouches for them: it is trusted no more than the least trusted.
+            source_ids: The summarised messages; empty for the conversation as a whole.
+            origins: The provenance of the messages: the summary gets the least trusted.
             at: When it was written; now by default.
-            episodes: The episodes that come from these.
-            task_preferences: The facts among them that say what the user prefers.
+            episodes: The episodes drawn from these.
+            task_preferences: The facts from them that state a preference of the user.
         """
         return Summary(
             id=SUMMARY.id(*(source_ids or (session_id,))),
@@ -447,8 +428,8 @@ class DialogMemoryStore(ScopeStore):
         )
 
 
-def _held(values: Iterable[Mapping[str, Any]]) -> list[HeldThread]:
-    """Return conversations by what is kept of them, the latest first."""
+def _held(values: Iterable[Mapping[str, Any]]) -> list[HeldConversation]:
+    """Return conversations from their records, the latest first."""
     said: dict[str, list[Mapping[str, Any]]] = {}
     summed: dict[str, Mapping[str, Any]] = {}
     for value in values:
@@ -462,31 +443,38 @@ def _held(values: Iterable[Mapping[str, Any]]) -> list[HeldThread]:
         messages.sort(key=lambda value: value["turn"])
         told = next((value for value in messages if value["role"] == "user" and value["text"]), messages[0])
         times = [str(value["created_at"]) for value in messages]
-        summary = str(summed[session]["text"]) if session in summed else ""
-        about = str(told["text"])
-        held.append(HeldThread(session, str(told["agent_id"]), max(times), len(messages), about, min(times), summary))
+        held.append(
+            HeldConversation(
+                id=session,
+                agent=str(told["agent_id"]),
+                messages=len(messages),
+                first=_dated(min(times)),
+                last=_dated(max(times)),
+                about=str(told["text"]),
+                summary=str(summed[session]["text"]) if session in summed else "",
+            )
+        )
     return sorted(held, key=lambda one: (one.last, one.id), reverse=True)
 
 
-def _told(listed: PlacedConversation) -> HeldThread:
-    """Return a conversation of which some messages and summaries have been read."""
+def _told(listed: PlacedConversation) -> HeldConversation:
+    """Return a conversation of a listing, of which only some messages and summaries have been read."""
     [held] = _held([item.value for item in listed.items])
-    return replace(held, messages=listed.messages, first=_dated(listed.first), last=_dated(listed.place.last))
+    times = {"first": _dated(listed.first), "last": _dated(listed.place.last)}
+    return held.model_copy(update={"messages": listed.messages, **times})
 
 
-def _dated(at: str) -> str:
-    """Return a time of a list, which is in UTC without saying so."""
-    told = datetime.fromisoformat(at)
-    return (told if told.tzinfo is not None else told.replace(tzinfo=UTC)).isoformat()
+def _dated(at: str) -> datetime:
+    return with_zone(datetime.fromisoformat(at))
 
 
 def _reach(summary: Mapping[str, Any]) -> tuple[int, str]:
-    """Return how much of a conversation a summary stands for, and since when; nothing for none."""
+    """Return the sort key of a summary: messages covered, then date."""
     return int(summary.get("covers") or 0), str(summary.get("created_at") or "")
 
 
 def _said(given: Mapping[str, Any], place: str) -> tuple[BaseMessage, dict[str, Any]]:
-    """Return a message that is given as a mapping, and in what role it is said, with who vouches for it.
+    """Return a message from a mapping, with its role and provenance.
 
     Raises:
         ValueError: If there is no such role, or its content is neither text nor blocks.
@@ -504,12 +492,7 @@ def _said(given: Mapping[str, Any], place: str) -> tuple[BaseMessage, dict[str, 
 
 
 def _position(values: Iterable[dict[str, Any]], limit_turns: int) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-    """Return what a conversation came to, as last written, and its latest messages, the newest last.
-
-    Args:
-        values: All that is kept of it, as JSON. The summaries of its chain are not meant: each stands for a part.
-        limit_turns: How many turns.
-    """
+    """Return the latest summary of a conversation outside of its chain, and its latest turns, the newest last."""
     messages: list[dict[str, Any]] = []
     summary: dict[str, Any] | None = None
     for value in values:
@@ -528,7 +511,7 @@ def _position(values: Iterable[dict[str, Any]], limit_turns: int) -> tuple[dict[
 
 
 def _is_told_by_user(found: RecallHit | Item) -> bool:
-    """Return whether something is a message in which the user says something."""
+    """Return true if a hit is a message of the user with a text."""
     value = found.value if isinstance(found, Item) else found.item.value
     return value.get("role") == "user" and bool(value["text"])
 

@@ -21,10 +21,10 @@ from react_mem.memory.scopes.scope import SPARE, ScopeStore
 from react_mem.memory.store.transactions import transact
 
 _TOLD_BEFORE = 50
-"""Episodes that one may tell again: the latest."""
+"""Latest episodes compared for a repetition."""
 
 _ALIKE = 20
-"""Older ones that it may tell again: those that a search by its goal finds."""
+"""Older episodes compared, found by a search for the goal."""
 
 
 class EpisodicMemoryStore(ScopeStore):
@@ -41,15 +41,15 @@ class EpisodicMemoryStore(ScopeStore):
         )
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
-        """Return what the caller does not have already."""
+        """Return the episodes that the caller does not have."""
         [answer] = answers
         return [self.shown(one) for one in self._unseen(answer, query)[: self._policy.recall.max_memories]]
 
     async def record(self, goal: str, *, user_id: str, session_id: str, agent_id: str, **said: Any) -> Episode:
-        """Record an episode; told again, with what has become of it since, it adds to what was recorded.
+        """Record an episode; repeated with news, it updates the recorded one.
 
         Args:
-            goal: What was wanted.
+            goal: The goal.
             user_id: The owner.
             session_id: The conversation.
             agent_id: The agent that attempted it.
@@ -57,7 +57,7 @@ class EpisodicMemoryStore(ScopeStore):
                 ...
 
         Returns:
-            The episode as it is kept.
+            The episode as stored.
 
         Raises:
             ValueError: If the goal is empty or a field is not valid; the message names it.
@@ -66,7 +66,7 @@ class EpisodicMemoryStore(ScopeStore):
         return await self._told(user_id, episode)
 
     async def told_before(self, user_id: str, episode: Episode) -> Episode:
-        """Return an episode with that which it tells again, whose place it takes; as it is where it is new.
+        """Return an episode merged with the stored one that it repeats; unchanged where it is new.
 
         Args:
             user_id: The owner.
@@ -102,14 +102,14 @@ class EpisodicMemoryStore(ScopeStore):
         """Return the episodes nearest to a text.
 
         Args:
-            query: What to look for; empty for the latest.
-            top_k: How many.
+            query: The text; empty for the latest episodes.
+            top_k: Number of episodes.
             user_id: The owner.
         """
         return await self._find(user_id, query, top_k, {"kind": EPISODE.name})
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Derive id and text from what was attempted."""
+        """Derive id and text from the attempt."""
         return completed(data) if EPISODE.may_be(data) else data
 
 
@@ -119,18 +119,18 @@ async def _same(known: Sequence[dict[str, Any]], episode: Episode) -> Episode | 
 
 
 def _titled(title: str, told: str) -> str:
-    """Return a milestone's text: what it is called and what is told of it, each once."""
+    """Return a milestone's text: title and story, without repetition."""
     # a title may be the request itself, a sentence
     title = title.rstrip(" .。…:;,")
     return told if told.startswith(title) else f"{title}: {told}"
 
 
 def completed(data: dict[str, Any], snapshot: str = "") -> dict[str, Any]:
-    """Return what is said of an episode with its id and text; a turn has one of each level.
+    """Return an episode's data with its id and text; a turn has one episode of each level.
 
     Args:
-        data: What is said of it.
-        snapshot: What a milestone is told by, instead of its outcome.
+        data: The given fields.
+        snapshot: The text of a milestone, instead of its outcome.
 
     Raises:
         ValueError: If it has no goal.

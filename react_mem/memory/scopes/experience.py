@@ -23,16 +23,15 @@ from react_mem.memory.scopes.scope import ScopeStore, model_of
 from react_mem.memory.work.items import Work, announce, put_work, upkeep
 
 MAX_OUTPUT_CHARS = 4_000
-"""Of a tool's result: enough to see what came of a step; the whole is in the thread."""
+"""Characters stored of a tool's result, enough to judge the step; the whole is in the thread."""
 
 MAX_STEPS_READ = 2_000
-"""Steps of a user that are read at once, the latest: some 300 turns, a few megabytes, a tenth of a second on a busy
-machine."""
+"""Latest steps of a user read at once: some 300 turns, a few megabytes, a tenth of a second on a busy machine."""
 
 _A_STEP = timedelta(microseconds=1)
 
 _TRACE = "trace_id"
-"""Name under which an application notes the trace of a step: what took it, once and no other time."""
+"""Key in `meta` of a step's trace id, which tells repeated steps apart."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +40,10 @@ class LoggedTurn:
 
     Args:
         session_id: The conversation.
-        turn_id: The message that it answers, or the trace of its steps; empty where nobody said.
-        task_type: What kind of task it was.
-        goal: What was asked for; empty where that is not known.
-        steps: What it did, in order.
+        turn_id: The message it answers, or the trace of its steps; empty where neither is known.
+        task_type: The kind of task.
+        goal: The request; empty where it is not known.
+        steps: Its steps, in order.
         succeeded: Whether it succeeded.
     """
 
@@ -57,11 +56,11 @@ class LoggedTurn:
 
     @property
     def at(self) -> datetime:
-        """Return when it ended."""
+        """Time of its last step."""
         return self.steps[-1].created_at
 
     def is_of(self, task_type: str, step: StepExperience) -> bool:
-        """Return whether a step of it is of a kind of task: one of no kind goes by the name of its agent."""
+        """Return true if a step of it has a kind of task; a step without one goes by the name of its agent."""
         return task_type in ("", self.task_type or step.agent_id)
 
 
@@ -74,9 +73,9 @@ class ExperienceMemoryStore(ScopeStore):
     scope = MemoryScope.EXPERIENCE
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
-        """Return the latest steps, those of the kind of task if one is named.
+        """Read the latest steps, of the query's kind of task if it names one.
 
-        An agent's steps that are of no kind are found by its own name: that is all there is to call them.
+        Steps without a kind are found by the name of their agent, since they have no other name.
         """
         kinds: list[dict[str, str]] = [{}]
         if query.task_type:
@@ -98,7 +97,7 @@ class ExperienceMemoryStore(ScopeStore):
         session_id: str = "",
         agent_id: str = "",
     ) -> StepExperience:
-        """Log one step; a policy with `learning: {experience: false}` keeps nothing.
+        """Log one step; a policy with `learning: {experience: false}` stores nothing.
 
         Args:
             step_data: A record, or {"task_type", "tool", "input", "output", "error", "success", "cost", "latency"}. The
@@ -137,11 +136,11 @@ class ExperienceMemoryStore(ScopeStore):
 
         Args:
             user_id: The owner.
-            steps: What the agent did (see `steps_to_experience`).
+            steps: The steps (see `steps_to_experience`).
             session_id: The conversation.
             agent_id: The agent.
             turn_id: The message that the turn answers.
-            task_type: What kind of task it was.
+            task_type: The kind of task.
         """
         if not self._policy.learning.experience:
             return []
@@ -151,11 +150,11 @@ class ExperienceMemoryStore(ScopeStore):
         return [put(user_id, step) for step in made]
 
     async def get_failures(self, task_type: str, limit: int = 50, *, user_id: str) -> list[StepExperience]:
-        """Return the steps of a kind of task that failed, the latest first.
+        """Return the failed steps of a kind of task, the latest first.
 
         Args:
-            task_type: The kind of task, or the agent whose steps are of none; empty for any.
-            limit: How many.
+            task_type: The kind of task, or the agent of steps without one; empty for any.
+            limit: Number of steps.
             user_id: The owner.
         """
         turns, _ = await self.turns(user_id, task_type=task_type)
@@ -165,15 +164,15 @@ class ExperienceMemoryStore(ScopeStore):
     async def get_successful_traces(
         self, task_type: str, limit: int = 50, *, user_id: str
     ) -> list[list[StepExperience]]:
-        """Return the turns that succeeded, of a kind of task, the latest first.
+        """Return the successful turns of a kind of task, the latest first.
 
         Args:
-            task_type: The kind of task, or the agent whose steps are of none; empty for any.
-            limit: How many.
+            task_type: The kind of task, or the agent of steps without one; empty for any.
+            limit: Number of turns.
             user_id: The owner.
 
         Returns:
-            For each its steps, in order.
+            The steps of each turn, in order.
         """
         turns, _ = await self.turns(user_id, task_type=task_type)
         return [list(turn.steps) for turn in reversed(turns) if turn.succeeded][:limit]
@@ -181,12 +180,12 @@ class ExperienceMemoryStore(ScopeStore):
     async def turns(
         self, user_id: str, agent_id: str = "", *, task_type: str = ""
     ) -> tuple[list[LoggedTurn], list[TurnOutcome]]:
-        """Return what was done for a user lately, turn by turn, the oldest first, and what became of the latest turns.
+        """Return the recent turns for a user, the oldest first, and the outcomes of the latest ones.
 
         Args:
             user_id: The owner.
             agent_id: The agent; empty for any.
-            task_type: The kind of task, or the agent whose steps are of none; empty for any.
+            task_type: The kind of task, or the agent of steps without one; empty for any.
         """
         by: dict[str, Any] = {"agent_id": agent_id} if agent_id else {}
         steps = [
@@ -206,18 +205,18 @@ class ExperienceMemoryStore(ScopeStore):
         return [turn for turn in whole if any(turn.is_of(task_type, step) for step in turn.steps)], outcomes
 
     async def latest_steps(self, user_id: str, agent_id: str, limit: int) -> list[StepExperience]:
-        """Return the latest steps that an agent took for a user, in the order in which it took them.
+        """Return the latest steps of an agent for a user, in order.
 
         Args:
             user_id: The owner.
             agent_id: The agent.
-            limit: How many.
+            limit: Number of steps.
         """
         found = await self._latest(user_id, limit, kind=EXPERIENCE.name, agent_id=agent_id)
         return [StepExperience.from_value(value) for value in found]
 
     async def agents(self, user_id: str) -> list[str]:
-        """Return the agents that took a user's latest steps.
+        """Return the agents of a user's latest steps.
 
         Args:
             user_id: The owner.
@@ -232,7 +231,7 @@ class ExperienceMemoryStore(ScopeStore):
         announce(user_id, self._due(records))
 
     def beside(self, user_id: str, records: Sequence[Record]) -> list[Change]:
-        """Return the work that learns from the steps."""
+        """Return the work items that learn from the steps."""
         return [put_work(user_id, work) for work in self._due(records)]
 
     def _due(self, records: Sequence[Record]) -> list[Work]:
@@ -242,13 +241,13 @@ class ExperienceMemoryStore(ScopeStore):
         return [upkeep(*place, self._policy.extraction.quiet_after) for place in places]
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Derive the kind of task, which is by default the flow, and a step's id, text, success and origin."""
+        """Derive the kind of task, by default the flow, and a step's id, text, success and origin."""
         if "task_type" in model_of(self.scope, data).model_fields:
             data = {"task_type": data.get("flow_id", ""), **data}
         return _complete(as_step(data)) if EXPERIENCE.may_be(data) else data
 
     def shown(self, found: RecallHit | Item) -> MemoryResultItem:
-        """Return a step under the names of a write event as well: `tool_name`, and `latency_ms` where it is known."""
+        """Return a step with the field names of a write event too: `tool_name`, and `latency_ms` if it is measured."""
         result = super().shown(found)
         if not EXPERIENCE.matches(result.payload):
             return result
@@ -263,12 +262,12 @@ def steps_to_experience(
     """Return the steps of a turn as experience; the same turn gives the same records.
 
     Args:
-        steps: What the agent did, in order: `action`, `arguments`, `observation` and `error`, and `latency` and `cost`
-            where they are known, as working memory has it.
+        steps: The steps, in order: `action`, `arguments`, `observation` and `error`, and `latency` and `cost` where
+            they are known, as working memory has them.
         session_id: The conversation.
         agent_id: The agent.
         turn_id: The message that the turn answers.
-        task_type: What kind of task it was.
+        task_type: The kind of task.
     """
     at = now()
     return [
@@ -298,14 +297,14 @@ def steps_to_experience(
 def to_turns(
     steps: Iterable[StepExperience], outcomes: Mapping[tuple[str, str], TurnOutcome], asked: Mapping[str, str]
 ) -> list[LoggedTurn]:
-    """Put steps together, one entry a turn and kind of task, the oldest first.
+    """Group steps into turns, one for each turn and kind of task, the oldest first.
 
-    A turn is the message that it answers, or else the trace that the application noted.
+    A turn is the message that it answers, or else the trace noted by the application.
 
     Args:
         steps: The steps, in order.
-        outcomes: What became of turns, by conversation and turn. Of a turn that nobody judged, the last step tells.
-        asked: What messages say, by their ids.
+        outcomes: The outcomes, by conversation and turn; without one, the last step decides.
+        asked: The texts of messages, by id.
     """
     groups: dict[tuple[str, str, str, str], list[StepExperience]] = {}
     for step in steps:
@@ -331,19 +330,19 @@ def to_turns(
 
 
 def _trace(meta: Any) -> str:
-    """Return the trace that a step is of, as the application noted it beside the step; empty where it did not."""
+    """Return the trace id in a step's notes; empty where there is none."""
     return str(meta.get(_TRACE) or "") if isinstance(meta, Mapping) else ""
 
 
 def _as_input(given: Any) -> dict[str, Any]:
-    """Return what a tool was given as a mapping, which a text or a list is put into."""
+    """Return the input of a tool as a mapping."""
     if given is None:
         return {}
     return dict(given) if isinstance(given, Mapping) else {"input": given}
 
 
 def _as_text(value: Any) -> str:
-    """Return what came of a step as text, cut; what is no text as JSON."""
+    """Return the output of a step as text, cut; other values as JSON."""
     if value is None:
         return ""
     if isinstance(value, BaseException):
@@ -353,9 +352,7 @@ def _as_text(value: Any) -> str:
 
 
 def _complete(data: dict[str, Any]) -> dict[str, Any]:
-    """Derive a step's id, text, success and origin: the same step of the same conversation is one, unless it says when
-    it was, or of which trace.
-    """
+    """Derive a step's id, text, success and origin: equal steps of a conversation are one if time and trace agree."""
     tool, given = str(data.get("tool", "")), _as_input(data.get("input"))
     text = f"{tool}({json.dumps(given, ensure_ascii=False, sort_keys=True, default=str)})"[:500]
     said = (str(data.get(name, "")) for name in ("session_id", "task_type", "output", "error", "created_at"))

@@ -1,4 +1,4 @@
-"""Procedural scope: skills, each a procedure with the tools it takes."""
+"""Procedural scope: skills, each a procedure with its tools."""
 
 from __future__ import annotations
 
@@ -19,19 +19,16 @@ from react_mem.memory.scopes.scope import SPARE, ScopeStore, in_order, question_
 _IN_USE: dict[str, Any] = {"status": {"$ne": "archived"}}
 
 _OF_A_KIND = 20
-"""Skills of the named kind of task that are weighed up, however they are worded: few procedures have more rivals."""
+"""Skills of the named kind of task that are ranked, however they are worded: few procedures have more rivals."""
 
 
 class ProceduralMemoryStore(ScopeStore):
-    """The procedural scope. Archived skills are kept and no longer found."""
+    """The procedural scope. Archived skills are stored and no longer found."""
 
     scope = MemoryScope.PROCEDURAL
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
-        """Search the owner's skills, those for the kind of task if one is named, and behind them those for no kind.
-
-        A kind of task that is named says more than words do: its skills are found without a word in common.
-        """
+        """Search the owner's skills: first of the named kind of task, without a word in common, then of no kind."""
         if not self._policy.recall.procedural:
             return []
         return self._operations(query, question, self._policy.recall.max_skills)
@@ -46,9 +43,9 @@ class ProceduralMemoryStore(ScopeStore):
         return [*asked, every, of_no_kind]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
-        """Return what the caller does not have already: of skills for one kind of task the most promising first.
+        """Return the skills that the caller does not have: of one kind of task the most promising first.
 
-        Of these none takes a tool that the caller does not have, where `query.extra["tools"]` names those it has.
+        Where `query.extra["tools"]` names the caller's tools, skills with other tools are left out.
         """
         return self._best(answers, query, self._policy.recall.max_skills)
 
@@ -67,9 +64,9 @@ class ProceduralMemoryStore(ScopeStore):
         """Return the skills for a kind of task as a read finds them: those nearest to a text, the most promising first.
 
         Args:
-            task_type: The kind of task, behind whose skills come those for no kind; empty for any.
-            query: What to look for; empty for the latest.
-            top_k: How many.
+            task_type: The kind of task; its skills come before those of no kind. Empty for any.
+            query: The text; empty for the latest skills.
+            top_k: Number of skills.
             user_id: The owner.
         """
         # a read of this scope alone, whatever the policy says of it
@@ -82,14 +79,14 @@ class ProceduralMemoryStore(ScopeStore):
     async def add_skill(
         self, sop: Skill | Mapping[str, Any], *, user_id: str, session_id: str = "", agent_id: str = ""
     ) -> Skill:
-        """Keep a skill; one for the same kind of task and occasion is replaced.
+        """Store a skill; one for the same kind of task and occasion is replaced.
 
         Args:
             sop: A record, or {"use_when", "task_type", "tool_sops": [{"tool", "action"}], "preferences"}; preferences
                 are a text, a list of texts, or values by their names.
             user_id: The owner.
             session_id: The conversation it comes from, if any.
-            agent_id: Who adds it.
+            agent_id: The agent that adds it.
 
         Raises:
             ValueError: If it is not a skill; the message names the field and the fix.
@@ -101,7 +98,7 @@ class ProceduralMemoryStore(ScopeStore):
         return skill
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Derive id and text from when the skill is used and how."""
+        """Derive id and text from occasion and steps."""
         if not SKILL.may_be(data):
             return data
         use_when = str(data.get("use_when", ""))
@@ -122,7 +119,7 @@ def _is_feasible(result: MemoryResultItem, tools: Sequence[str] | None) -> bool:
 
 
 def _by_promise(results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
-    """Return skills with those for one kind of task together, each kind where its best match stood."""
+    """Return skills grouped by kind of task, each group at the place of its best match."""
     kinds: dict[str, list[MemoryResultItem]] = {}
     for result in results:
         # without a kind of task they have nothing in common: what is asked decides
@@ -139,11 +136,11 @@ def _rank(result: MemoryResultItem) -> tuple[bool, float]:
 
 
 def skill_text(use_when: str, steps: Iterable[tuple[Any, Any]], preferences: Iterable[Any]) -> str:
-    """Return the text of a skill: what search finds it by, and what a prompt shows of it.
+    """Return the text of a skill for search and prompt.
 
     Args:
-        use_when: When it is used.
-        steps: Its tools, each with what to do with it.
-        preferences: What else to mind.
+        use_when: The occasion.
+        steps: Pairs of tool and action.
+        preferences: Further instructions.
     """
     return "; ".join([use_when, *(f"{tool}: {action}" for tool, action in steps), *map(str, preferences)])

@@ -30,8 +30,8 @@ class ProfileUpdate:
     """Result of changes to a profile.
 
     Args:
-        profile: The profile as it is now; None where there still is none.
-        refused: The fields that the schema does not take, with the reason.
+        profile: The new profile; None where there still is none.
+        refused: The reasons for refused fields, by name.
     """
 
     profile: Profile | None
@@ -48,7 +48,7 @@ class ProfileMemoryStore(ScopeStore):
         return [GetOp(self.namespace(query.user_id), PROFILE_KEY)] if self._policy.recall.profile else []
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
-        """Return the profile with what its fields held at a time; None where none held anything yet."""
+        """Return the profile with the values of a time; None where no field had any yet."""
         profile = Profile.from_value(dict(value))
         held = {
             name: [one for one in values_of(entry) if with_zone(one.updated_at) <= at]
@@ -58,7 +58,7 @@ class ProfileMemoryStore(ScopeStore):
         return with_text(profile.model_copy(update={"fields": fields})).to_value() if fields else None
 
     async def get_profile(self, user_id: str) -> Profile | None:
-        """Return what is known about a user, None where nothing is."""
+        """Return the profile of a user; None where there is none."""
         found = await self._get(user_id, [PROFILE_KEY])
         return Profile.from_value(found[PROFILE_KEY]) if found else None
 
@@ -79,7 +79,7 @@ class ProfileMemoryStore(ScopeStore):
             changes: The new values, each a text, a number, a truth value, or a list or mapping of these, which becomes
                 text ("a; b", "name: value"), or with its own sources and date.
             session_id: The conversation they come from.
-            agent_id: Who makes them.
+            agent_id: The agent that makes them.
             source_ids: The messages that say so.
             at: When they were said; now by default.
 
@@ -112,16 +112,16 @@ class ProfileMemoryStore(ScopeStore):
         agent_id: str,
         told: Mapping[str, Any] = MappingProxyType({}),
     ) -> tuple[ProfileUpdate, list[Change]]:
-        """Return what becomes of new values, and the write, for a step that writes more.
+        """Return the outcome of new values and the write of it, for the step of a transaction.
 
-        None is trusted more than the messages that say it.
+        No value is trusted more than its source messages.
 
         Args:
             user_id: The owner.
             values: The new values.
             session_id: The conversation they come from.
-            agent_id: Who makes them.
-            told: In what flow they are made: see `written_in`.
+            agent_id: The agent that makes them.
+            told: The flow in which they are made: see `written_in`.
         """
         before = await self.get_profile(user_id)
         known = await origins_of(self.store, user_id, (one for value in values.values() for one in value.source_ids))
@@ -154,7 +154,8 @@ class ProfileMemoryStore(ScopeStore):
             else {"value": _as_text(name, value), "updated_at": data.get("created_at", now())}
             for name, value in given.items()
         }
-        profile = self.checked(
+        profile = self.made(
+            Profile,
             {
                 "id": PROFILE_KEY,
                 "text": "",
@@ -163,9 +164,8 @@ class ProfileMemoryStore(ScopeStore):
                 **written_in(event),
                 **data,
                 "fields": fields,
-            }
+            },
         )
-        assert isinstance(profile, Profile)  # noqa: S101 - narrows for the type checker
         problems = {
             name: _problem(name, entry, self._policy.profile) if entry.value.strip() else "is empty"
             for name, entry in profile.fields.items()
@@ -187,16 +187,16 @@ def merge_profile(
 ) -> ProfileUpdate:
     """Return a profile with changes merged into it, field by field.
 
-    The value that was said last holds, whatever arrives last; the others stay as what the field held before. What the
-    user said gives way to nothing else. An empty value clears the field, which keeps what it held before: only
-    forgetting takes that away. Merging the same changes again, or in another order, gives the same fields.
+    The value with the latest date wins, whatever its order of arrival; the others stay as former values. Only the
+    user's own words replace the user's own words. An empty value clears the field and keeps its former values: only
+    forgetting removes them. The merge is idempotent and independent of order.
 
     Args:
         before: The profile, None where there is none.
         changes: The new values.
         schema: The fields a profile may have; empty for any.
         session_id: The conversation they come from.
-        agent_id: Who makes them.
+        agent_id: The agent that makes them.
     """
     refused = {name: problem for name, change in changes.items() if (problem := _problem(name, change, schema))}
     fields = dict(before.fields) if before else {}
@@ -221,16 +221,16 @@ def merge_profile(
 
 
 def values_of(entry: ProfileValue) -> list[ProfileValue]:
-    """Return everything a field has held, the latest last."""
+    """Return all present and former values of a field, the latest last."""
     plain = ProfileValue(**{name: getattr(entry, name) for name in ProfileValue.model_fields})
     return [*(entry.previous if isinstance(entry, ProfileField) else ()), plain]
 
 
 def merged_field(values: Iterable[ProfileValue]) -> ProfileField:
-    """Return a field that has held these values: of the user's the one said last holds, else the last of all.
+    """Return a field with these values: the user's latest is the present one, else the latest of all.
 
-    The same value said again by who is trusted as much is one. Who is trusted less does not lower it, and stands
-    beside it, for when it is forgotten that the other said it.
+    Equal values of the same origin are one. A less trusted repetition does not lower a value, and is kept as a former
+    one, for when the other is forgotten.
     """
     merged: dict[tuple[str, Origin], ProfileValue] = {}
     for value in values:
@@ -252,11 +252,11 @@ def _held_last(value: ProfileValue) -> tuple[bool, datetime, str, int]:
 def split_fields(
     fields: Mapping[str, ProfileValue], is_gone: Callable[[str, ProfileValue, str], bool]
 ) -> tuple[dict[str, ProfileField], dict[str, ProfileField]]:
-    """Return what the fields of a profile hold without some of their sources, and what only these say.
+    """Return the fields of a profile without some of their sources, and the values that only these sources state.
 
     Args:
         fields: The fields.
-        is_gone: Returns whether a source of a value does not count: of the field, the value and the source.
+        is_gone: Returns true if a source does not count: called with field, value and source.
     """
     kept: dict[str, list[ProfileValue]] = {}
     dropped: dict[str, list[ProfileValue]] = {}
@@ -274,16 +274,16 @@ def split_fields(
 
 
 def with_text(profile: Profile) -> Profile:
-    """Return a profile whose text says what its fields hold now."""
+    """Return a profile with its text made from the present values."""
     text = "; ".join(f"{name}: {entry.value}" for name, entry in profile.fields.items() if entry.value)
     return profile.model_copy(update={"text": text})
 
 
 def _as_text(name: str, value: object) -> str:
-    """Return the value of a field, which may be given as a number, a truth value, or several values, as text.
+    """Return a field's value as text.
 
     Raises:
-        ValueError: If it is something else.
+        ValueError: If it is no text, number, truth value, list or mapping.
     """
     match value:
         case str():

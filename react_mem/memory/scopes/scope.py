@@ -1,4 +1,4 @@
-"""Base of the scope stores: one owner a call, records checked at the edge, their part of a read."""
+"""Base of the scope stores: one owner a call, records validated on entry, their part of a read."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ SPARE = 2
 """Oversampling factor of a recall, so that near-duplicates can make room."""
 
 MAX_AS_OF = 1_000
-"""Memories looked at for a question as of a time: the nearest of all, of which those are left that were there."""
+"""Nearest memories examined for a question as of a time, before those of another time are dropped."""
 
 
 MAX_FILTERED = 1_000
-"""Memories looked at for those that meet a condition which the index of words cannot tell: the nearest of all."""
+"""Nearest memories examined for conditions that the index of words does not know."""
 
 
 @checked_calls
@@ -48,10 +48,10 @@ class ScopeStore:
     """One scope of memory.
 
     Args:
-        store: Where records live.
-        policy: What a read may return, and what a record may hold; by default everything that costs nothing. In a
-            `MemoryFacade` it is the facade's.
-        scope: The scope, of one that is read and written like any other.
+        store: The store of the records.
+        policy: Limits of reads and schema of records; by default everything that costs nothing. In a `MemoryFacade` it
+            is the facade's.
+        scope: The scope of a store without special behaviour.
     """
 
     scope: MemoryScope
@@ -65,7 +65,7 @@ class ScopeStore:
         """Return the same scope as a part of a whole memory.
 
         Args:
-            store: The store of all scopes, of which one has this one's records.
+            store: The store of all scopes.
             policy: The policy of all scopes.
         """
         part = copy(self)
@@ -78,19 +78,19 @@ class ScopeStore:
     # What the combined read asks of a scope
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
-        """Return what to ask the store for a query, a search; nothing where the policy turns the scope off.
+        """Return the store operations for a query; none where the policy turns the scope off.
 
         Args:
             query: The query.
-            question: What it asks, read; None where it asks nothing, and a scope answers with its latest.
+            question: Its parsed question; None where it asks nothing, and a scope answers with its latest.
         """
         return [self._search(query, question, self._policy.recall.max_memories)]
 
     async def followed(self, answers: Sequence[Any], query: MemoryQuery) -> Sequence[Any]:
-        """Return the answers to `operations`, with what they only name in its place.
+        """Return the answers to `operations`, with references replaced by their records.
 
         Args:
-            answers: What the store answered, one answer an operation.
+            answers: The store's answers, one for each operation.
             query: The query.
         """
         return answers
@@ -99,22 +99,22 @@ class ScopeStore:
         """Return the answers to `operations` as results, the most relevant first.
 
         Args:
-            answers: What the store answered, one answer an operation.
-            query: The query. What its `extra["seen"]` lists the caller has already.
+            answers: The store's answers, one for each operation.
+            query: The query. The caller has the records in its `extra["seen"]` already.
         """
         return [self.shown(one) for answer in answers for one in self._unseen(answer, query)]
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
-        """Return a record of this scope as it was at a time; None where it was not there, or not believed.
+        """Return a record of this scope as of a time; None where it did not exist, or was not believed.
 
         Args:
-            value: The record as it is stored.
+            value: The record as stored.
             at: The time.
         """
         return dict(value) if created_at(value) <= at else None
 
     def answers_as_of(self, answers: Sequence[Any], at: datetime) -> list[Any]:
-        """Return the answers to `operations` without what was not so at a time."""
+        """Return the answers to `operations` as of a time."""
 
         def then(item: Any) -> Any:
             # what somebody else keeps there was made when it was stored
@@ -156,7 +156,7 @@ class ScopeStore:
         )
 
     def _unseen(self, answer: Any, query: MemoryQuery) -> list[RecallHit | Item]:
-        """Return what the caller does not have already, in order; more of it is found than is shown."""
+        """Return the records that the caller does not have, in order, before the limit is applied."""
         seen = set(query.seen)
         if isinstance(answer, Recall) and self._policy.recall.cut and query.extra.get("cut", True):
             answer = replace(answer, found=relevant(answer.found))
@@ -166,62 +166,54 @@ class ScopeStore:
     # Writing
 
     async def write(self, event: MemoryWriteEvent) -> None:
-        """Keep what an event says; what is there already stays as it is.
+        """Store the record of an event; an existing one stays as it is.
 
         Raises:
             ValueError: If the data is not a record of this scope; the message names the field and the fix.
         """
         # its conversation and agent are the event's unless it names its own
         data = {"session_id": event.session_id, "agent_id": event.agent_id, **written_in(event), **event.data}
-        await self._keep(event.user_id, [self.checked(self.complete(data))], dated="created_at" in event.data)
+        await self._keep(event.user_id, [checked(self.scope, self.complete(data))], dated="created_at" in event.data)
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return data with what this scope can derive, such as an id.
+        """Return data with derived fields, such as an id.
 
         Args:
-            data: What was given.
+            data: The given fields.
         """
         return data
 
     def made(self, kind: type[AnyRecord], data: Mapping[str, Any]) -> AnyRecord:
-        """Return data as a record of one kind, as `write` would keep it.
+        """Return data as a record of one kind, as `write` would store it.
 
         Raises:
-            ValueError: If it is none; the message names the field and the fix.
+            ValueError: If it is not valid; the message names the field and the fix.
         """
-        record = self.checked(self.complete({"kind": kind.model_fields["kind"].default, **data}))
+        record = checked(self.scope, self.complete({"kind": kind.model_fields["kind"].default, **data}))
         assert isinstance(record, kind)  # noqa: S101 - narrows for the type checker
         return record
 
-    def checked(self, data: Mapping[str, Any]) -> Record:
-        """Return data as a record of this scope.
-
-        Raises:
-            ValueError: If it is none; the message names the field and the fix.
-        """
-        return checked(self.scope, data)
-
     def namespace(self, user_id: str) -> Namespace:
-        """Return where this scope of an owner lives."""
+        """Return the namespace of an owner's records of this scope."""
         return scope_namespace(user_id, self.scope)
 
     async def _room(self, user_id: str, records: Sequence[Any]) -> None:
-        """Let records be stored.
+        """Check the storage quotas of the policy.
 
         Raises:
-            MemoryFull: If the policy's quotas leave no room for them.
+            MemoryFull: If they leave no room for the records.
         """
         await make_room(self.store, user_id, self._policy.quotas, records)
 
     async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
-        """Write records that are new or differ from what is kept; one that is kept already keeps its first date.
+        """Write records that are new or changed; an existing one keeps its first date.
 
-        None is trusted more than what it says it comes from.
+        None is trusted more than its sources.
 
         Args:
             user_id: The owner.
             records: The records.
-            dated: Whether they say when they were made; if not, their date does not make them differ.
+            dated: Whether they have a date of their own; if not, their date does not make them differ.
         """
 
         await self._room(user_id, records)
@@ -240,7 +232,7 @@ class ScopeStore:
         await transact(self.store, user_id, step)
 
     def beside(self, user_id: str, records: Sequence[Record]) -> list[Change]:
-        """Return what is written with records of this scope; nothing for most."""
+        """Return further writes for the batch of these records; none by default."""
         return []
 
     # Reading
@@ -290,7 +282,7 @@ class ScopeStore:
     async def _listed(
         self, user_id: str, limit: int, known: Mapping[str, Any], rest: Mapping[str, Any], query: str | None = None
     ) -> list[SearchItem]:
-        """Return what meets conditions, in the store's order, which is by vectors alone where something is asked."""
+        """Return the records that meet conditions, in the store's order, which follows vectors alone for a query."""
         ordered = orders(rest)
         asked, room = ({**known}, WHOLE) if ordered else ({**known, **rest}, limit)
         found = await self.store.asearch(self.namespace(user_id), query=query, filter=asked or None, limit=room)
@@ -309,12 +301,9 @@ class ScopeStore:
         return sorted((item.value for item in found), key=created_at)[-limit:]
 
     def room_for_latest(self, limit: int) -> int:
-        """Return how many items to ask for so that the latest are among them.
+        """Return the limit of a search that must contain the latest records.
 
-        PostgreSQL answers with what was written last, LangGraph's InMemoryStore with what was written first.
-
-        Args:
-            limit: How many are wanted.
+        PostgreSQL returns the last written first, LangGraph's InMemoryStore the first written.
         """
         return WHOLE if isinstance(self.store, InMemoryStore) else limit
 
@@ -325,18 +314,18 @@ class ScopeStore:
 
 
 async def question_of(store: BaseStore, query: MemoryQuery) -> Question | None:
-    """Return what a query asks, read; None where it asks nothing."""
+    """Return the parsed question of a query; None where it asks nothing."""
     if not query.query or not query.query.strip() or not query.scopes:
         return None
     return read_question(query.query, query.asked_at, await speakers_of(store, query.user_id))
 
 
 def in_order(answer: Any, wanted: int) -> Sequence[RecallHit | Item]:
-    """Return what the store answered to an operation in the order in which it is shown, the most relevant first.
+    """Return a store's answer in display order, the most relevant first.
 
     Args:
-        answer: What a recall found, items, or one; None for nothing.
-        wanted: How many are looked at, at most.
+        answer: The result of a recall, items, or one item; None for nothing.
+        wanted: Number of records to rank, at most.
     """
     if isinstance(answer, Recall):
         return distinct(in_favour(answer.found), wanted)
@@ -346,10 +335,10 @@ def in_order(answer: Any, wanted: int) -> Sequence[RecallHit | Item]:
 
 
 def model_of(place: str, data: Mapping[str, Any]) -> type[Record]:
-    """Return what data is a record of in a scope, or where turns wait; without a `kind`, the first that is kept there.
+    """Return the record class for data in a scope or the place of pending turns; without a `kind`, the first one there.
 
     Raises:
-        ValueError: If there is no such scope, or nothing of this kind in it.
+        ValueError: If there is no such scope, or no such kind in it.
     """
     kinds = {kind.name: kind.record for kind in kinds_of(place)}
     if not kinds:
@@ -362,10 +351,10 @@ def model_of(place: str, data: Mapping[str, Any]) -> type[Record]:
 
 
 def checked(place: str, data: Mapping[str, Any]) -> Record:
-    """Return data as a record of a scope, or of where turns wait.
+    """Return data as a record of a scope or of the place of pending turns.
 
     Raises:
-        ValueError: If it is none; the message names the field and the fix.
+        ValueError: If it is not valid; the message names the field and the fix.
     """
     record = model_of(place, data)
     try:
@@ -376,28 +365,23 @@ def checked(place: str, data: Mapping[str, Any]) -> Record:
 
 
 def created_at(value: Mapping[str, Any]) -> datetime:
-    """Return when a record was made, as it is stored."""
+    """Return the creation time of a stored record."""
     return with_zone(datetime.fromisoformat(str(value["created_at"])))
 
 
 def made_at(item: Item) -> datetime:
-    """Return when the record of an item was made; of one that does not say it, when it was stored."""
+    """Return the creation time of an item's record, or else of the item."""
     return created_at(item.value) if "created_at" in item.value else item.created_at
 
 
 def _is_marked(condition: Any) -> bool:
-    """Return whether the index of words can tell whether a field meets a condition."""
+    """Return true if the index of words can decide a condition."""
     value = condition["$ne"] if isinstance(condition, Mapping) and set(condition) == {"$ne"} else condition
     return isinstance(value, str | bool)
 
 
 def explain(error: ValidationError, kind: type[Record]) -> str:
-    """Return what is wrong with a record, field by field, and what to do about it.
-
-    Args:
-        error: What the check found.
-        kind: The record's type.
-    """
+    """Return the validation errors of a record, field by field, each with its fix."""
     lines = []
     for details in error.errors(include_url=False):
         field = ".".join(map(str, details["loc"])) or str(kind.model_fields["kind"].default)

@@ -24,24 +24,24 @@ from react_mem.memory.retrieval.last_known import as_of as believed_as_of
 from react_mem.memory.scopes.scope import MAX_AS_OF, SPARE, ScopeStore
 
 _TRIPLE = ("subject", "predicate", "object")
-"""A fact in three parts, as facts were before their text was all that they say."""
+"""Fact in three parts, the form before the text alone was the fact."""
 
 _GIVEN = {"text", "about", *_TRIPLE}
 
 _BELIEVED: dict[str, Any] = {"kind": {"$ne": DOCUMENT.name}, "current": True}
-"""Facts and knowledge in one search, which costs what one for facts alone does. Concepts are never `current`."""
+"""Filter for facts and knowledge in one search, at the cost of one for facts alone. Concepts are never `current`."""
 
 
 class SemanticMemoryStore(ScopeStore):
-    """The semantic scope. Reads return what is current; `history` returns what no longer is, too."""
+    """The semantic scope. Reads return current facts; `history` returns former ones, too."""
 
     scope = MemoryScope.SEMANTIC
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
-        """Search current facts and knowledge, and documents beside them, so that neither starves the other.
+        """Search current facts and knowledge, and documents in a second search, so that neither starves the other.
 
-        With `extra["history"]` former facts are searched as well: "where did I live before?"; as of a time, too, as
-        they may have held then.
+        With `extra["history"]` former facts are searched as well ("where did I live before?"); also as of a time, when
+        they may have been current.
         """
         if not self._policy.recall.semantic:
             return []
@@ -55,14 +55,14 @@ class SemanticMemoryStore(ScopeStore):
         ]
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
-        """Return a fact as it was believed at a time, or what else was there; None where it was not."""
+        """Return a fact, or another record, as of a time; None where it was not believed."""
         if not FACT.matches(value):
             return super().as_of(value, at)
         then = believed_as_of(Fact.from_value(dict(value)), at)
         return None if then is None else then.to_value()
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
-        """Return facts and documents in one order of relevance; a fact whose last day has passed is a former one."""
+        """Return facts and documents in one order of relevance; a fact past its last day is a former one."""
         at = with_zone(query.as_of or query.asked_at)
         limit, limit_docs = self._policy.recall.max_memories, self._policy.recall.max_docs
         standing = (self._unseen(only(answer, lambda value: not is_over(value, at)), query) for answer in answers)
@@ -84,10 +84,10 @@ class SemanticMemoryStore(ScopeStore):
         """Return the current facts and the documents nearest to a text.
 
         Args:
-            query_text: What to look for; empty for the latest.
-            filters: Conditions on the records' fields, as a store has them: {"kind": "document"}, {"about": "user"}. A
-                name that is no field is one of a document's `metadata`: {"product": "laptop", "price": {"$lt": 900}}.
-            top_k: How many.
+            query_text: The text; empty for the latest.
+            filters: Conditions on the records' fields, in the store's syntax: {"kind": "document"}, {"about": "user"}.
+                Any other name is one of a document's `metadata`: {"product": "laptop", "price": {"$lt": 900}}.
+            top_k: Number of results.
             user_id: The owner.
 
         Raises:
@@ -106,15 +106,15 @@ class SemanticMemoryStore(ScopeStore):
         session_id: str = "",
         agent_id: str = "",
     ) -> list[Document]:
-        """Store documents; those that are stored already stay as they are.
+        """Store documents; existing ones stay as they are.
 
         Args:
             docs: LangChain documents, whose `metadata` may have `title` and `source`; mappings with a `text` (or
                 `content`, `page_content`) and perhaps a `title`, a `source` (or `uri`, `url`), an `id` and `metadata`,
-                of which everything else becomes a part; or records. One mapping is one document.
+                to which all other keys are added; or records. One mapping is one document.
             user_id: The owner.
             session_id: The conversation they came up in, if any.
-            agent_id: Who provides them.
+            agent_id: The agent that provides them.
 
         Raises:
             ValueError: If one has no text; the message names its place.
@@ -129,18 +129,19 @@ class SemanticMemoryStore(ScopeStore):
     async def add(
         self, facts: Sequence[Mapping[str, Any] | str], *, user_id: str, session_id: str, agent_id: str
     ) -> list[Fact]:
-        """Add facts that the application knows; one that is known in the same words has these sources as well.
+        """Add facts that the application knows; a fact with the same words gets these sources as well.
 
-        They are imports, not the user's own words: nothing is compared beyond that, and they end nothing. A fact that
-        was retired is believed again once a source that is new says it, unless the user had said it.
+        They are imports, not the user's own words: nothing is compared beyond that, and they end nothing. A retired
+        fact is believed again once a new source says it, unless the user had said it.
 
         Args:
-            facts: {"text", "about", "source_ids"} each, or only a text: `about` is whom or what it is about, the user
-                where it is not given, and `source_ids` the messages that say it. {"subject", "predicate", "object"} is
-                read as well: the subject as `about`, and the three as the text where there is none.
+            facts: {"text", "about", "source_ids"} each, or only a text: `about` is the subject, the user where it is
+            not
+                given, and `source_ids` the messages that say it. {"subject", "predicate", "object"} is read as well:
+                the subject as `about`, and the three as the text where there is none.
             user_id: The owner.
             session_id: The conversation they come from.
-            agent_id: Who adds them.
+            agent_id: The agent that adds them.
 
         Returns:
             Every fact that is new or has changed.
@@ -164,11 +165,11 @@ class SemanticMemoryStore(ScopeStore):
         """Return facts whether or not they are still believed, the oldest first: "where did I live before?".
 
         Args:
-            query_text: What to look for; empty for everything.
+            query_text: The question; empty for everything.
             user_id: The owner.
-            about: Only what is about this: `user`, or a name.
-            as_of: Only what was believed at this time, as it was then; without a zone, in UTC.
-            limit: How many, the nearest, or else the latest.
+            about: The subject: `user`, or a name; None for any.
+            as_of: A time: only facts believed then, as they were; without a zone, in UTC.
+            limit: Number of facts, the nearest, or else the latest.
         """
         if query_text:
             wide = limit if as_of is None else max(limit, MAX_AS_OF)
@@ -184,8 +185,8 @@ class SemanticMemoryStore(ScopeStore):
         return sorted(told, key=_since)[-limit:]
 
     async def write(self, event: MemoryWriteEvent) -> None:
-        """Keep a record, or add a fact that is given as {"text"} or {"text", "about"}, or a document as
-        {"text", "metadata"} or {"text", "source"}.
+        """Store a record, a fact as {"text"} or {"text", "about"}, or a document as {"text", "metadata"} or
+        {"text", "source"}.
 
         Raises:
             ValueError: If the data is neither; the message names the field and the fix.
@@ -206,7 +207,7 @@ class SemanticMemoryStore(ScopeStore):
             await super().write(event)
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Derive a document's id; what has a source or metadata, and no kind, is one."""
+        """Derive a document's id; data with a source or metadata, and no kind, is a document."""
         given = data.keys() & {"metadata", *_TEXT_NAMES, *_SOURCE_NAMES} - {"text"}
         if DOCUMENT.may_be(data) and (given - Document.model_fields.keys() or ("kind" not in data and given)):
             kept = {name: data[name] for name in Document.model_fields.keys() & data.keys() - _DOCUMENT_NAMES}
@@ -233,7 +234,7 @@ class SemanticMemoryStore(ScopeStore):
 
 
 def _by_fields(filters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a filter by the names of a record: what is no field of one is meant of its metadata."""
+    """Return a filter by the fields of records; other names go to `metadata`."""
     fields = {name for kind in kinds_of(MemoryScope.SEMANTIC) for name in kind.record.model_fields}
     found: dict[str, Any] = {}
     more: dict[str, Any] = {}
@@ -252,7 +253,7 @@ _DOCUMENT_NAMES = frozenset({"id", "title", "metadata", *_TEXT_NAMES, *_SOURCE_N
 
 
 def _as_document(doc: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document that is given as a mapping, by the names of a record."""
+    """Return a document, given as a mapping, by the field names of its record."""
     more = doc.get("metadata") or {}
     if not isinstance(more, Mapping):
         raise ValueError(f"metadata must be a mapping, got {more!r:.80}")
@@ -267,7 +268,7 @@ def _as_document(doc: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _provenance(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a document is called and where it is from, with the rest of its metadata."""
+    """Return title, source and remaining metadata of a document."""
     return {
         "title": str(metadata.get("title", "")),
         "uri": str(metadata.get("source", "")),

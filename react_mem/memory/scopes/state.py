@@ -23,7 +23,7 @@ from react_mem.memory.scopes.scope import ScopeStore
 from react_mem.memory.store.transactions import transact
 
 OVER = frozenset({"done", "skipped"})
-"""Statuses of a step of which nothing is left to do."""
+"""Statuses of finished steps."""
 
 
 class StateMemoryStore(ScopeStore):
@@ -52,7 +52,7 @@ class StateMemoryStore(ScopeStore):
     async def save_state(
         self, flow_id: str, session_id: str, state_dict: Mapping[str, Any], *, user_id: str, agent_id: str = ""
     ) -> None:
-        """Save the state of a flow in a conversation, in place of what was saved before.
+        """Save the state of a flow in a conversation, in place of the previous one.
 
         Args:
             flow_id: The flow.
@@ -79,12 +79,12 @@ class StateMemoryStore(ScopeStore):
         session_id: str,
         agent_id: str = "",
     ) -> TaskStep:
-        """Note how far a step of a task is, in place of what was noted before.
+        """Record the status of a task's step, in place of the previous one.
 
         Args:
-            task_id: The task; one that is kept has the step from then on.
-            step: What the step is.
-            status: How far it is.
+            task_id: The task; a stored one gets the step.
+            step: The step.
+            status: Its status.
             error: Why it failed.
             user_id: The owner.
             session_id: The conversation.
@@ -98,7 +98,7 @@ class StateMemoryStore(ScopeStore):
         return await self._noted(user_id, record)
 
     async def task(self, user_id: str, task_id: str) -> tuple[Task | None, list[TaskStep]]:
-        """Return a task with its steps, in order; no task and no steps where it is not kept, or has been forgotten.
+        """Return a task with its steps, in order; None and no steps where it is not stored.
 
         Args:
             user_id: The owner.
@@ -111,7 +111,7 @@ class StateMemoryStore(ScopeStore):
         return task, await self.steps_of(user_id, task)
 
     async def steps_of(self, user_id: str, task: Task) -> list[TaskStep]:
-        """Return the steps of a task that are kept, in order."""
+        """Return the stored steps of a task, in order."""
         kept = await self._get(user_id, task.steps) if task.steps else {}
         return [TaskStep.from_value(kept[id_]) for id_ in task.steps if id_ in kept]
 
@@ -121,7 +121,7 @@ class StateMemoryStore(ScopeStore):
         Args:
             user_id: The owner.
             agent_id: The agent.
-            limit: How many.
+            limit: Number of tasks.
         """
         asked = {"kind": TASK.name, "open": True, "agent_id": agent_id}
         found = await self.store.asearch(self.namespace(user_id), filter=asked, limit=limit, refresh_ttl=False)
@@ -141,13 +141,13 @@ class StateMemoryStore(ScopeStore):
     def task_changes(
         self, user_id: str, task: Task | None, before: Sequence[TaskStep], after: Sequence[TaskStep]
     ) -> list[Change]:
-        """Return the writes of a task that is worked on now.
+        """Return the writes of a task in progress.
 
         Args:
             user_id: The owner.
-            task: Its record; None where only its steps are kept.
-            before: Its steps as they are kept.
-            after: Its steps as they are now. What is no longer among them is removed.
+            task: Its record; None where only its steps are stored.
+            before: Its stored steps.
+            after: Its new steps; missing ones are removed.
         """
         records: list[Record] = [step for step in after if step not in before]
         if task is not None:
@@ -182,7 +182,7 @@ class StateMemoryStore(ScopeStore):
                 await super()._keep(user_id, [record], dated=dated)
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Derive what need not be said: {"state": ...} of a flow, a task, or {"task_id", "text", "status"}."""
+        """Derive missing fields of {"state": ...} of a flow, a task, or {"task_id", "text", "status"}."""
         kind = data.get("kind", TASK_STEP.name if "task_id" in data else STATE.name)
         if kind == STATE.name:
             data = {**data, "state": _as_json(data["state"])} if "state" in data else data
@@ -201,7 +201,7 @@ class StateMemoryStore(ScopeStore):
 
 
 def _as_json(state: Any) -> dict[str, Any]:
-    """Return the state of a flow, which is a mapping that JSON has a form for.
+    """Return the state of a flow, a mapping of JSON values.
 
     Raises:
         ValueError: If it is not; the message names the place.
@@ -214,7 +214,7 @@ def _as_json(state: Any) -> dict[str, Any]:
 
 
 def _not_json(value: Any, place: str) -> str:
-    """Return the place of what JSON has no form for; empty where it has one for all."""
+    """Return the place of a value without a JSON form; empty where there is none."""
     try:
         to_jsonable_python(value)
     except PydanticSerializationError:
@@ -228,20 +228,16 @@ def _not_json(value: Any, place: str) -> str:
 
 
 def _named(step: TaskStep, known: Sequence[TaskStep]) -> TaskStep:
-    """Return a new step under a name that its task has not given yet."""
+    """Return a new step with a name that no other step of its task has."""
     names = {one.name for one in known}
     name = next(str(number) for number in count(1) if str(number) not in names)
     return step.model_copy(update={"name": step.name or name})
 
 
 def moved(before: TaskStep, after: TaskStep) -> TaskStep:
-    """Return a step that is kept with how far it is now.
+    """Return a stored step updated by a new report of it.
 
-    What a later conversation says of it goes with that conversation; that it is done stays.
-
-    Args:
-        before: The step as it is kept.
-        after: The same, noted again.
+    A report from a later conversation goes with that conversation; the status stays.
     """
     told = before.text == after.text and after.error in ("", before.error)
     sources = before.source_ids if told else tuple(dict.fromkeys([*before.source_ids, *after.source_ids]))

@@ -12,6 +12,7 @@ from psycopg.rows import DictRow
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import KINDS
 from react_mem.memory.model.namespaces import PENDING, ROOT, decode, owner_namespace
+from react_mem.memory.model.shown import MemoryUsage, QueueHealth
 from react_mem.memory.model.states import MAX_FAILURES
 from react_mem.memory.store.migrations import table_exists
 
@@ -43,23 +44,6 @@ _SERVER = """
 
 
 @dataclass(frozen=True)
-class Waiting:
-    """Turns that wait for extraction.
-
-    Args:
-        waiting: All of them.
-        failed: Those with at least one failed attempt.
-        parked: Those that are not tried any more.
-        oldest: Time of the first.
-    """
-
-    waiting: int = 0
-    failed: int = 0
-    parked: int = 0
-    oldest: datetime | None = None
-
-
-@dataclass(frozen=True)
 class Server:
     """The database server.
 
@@ -78,15 +62,6 @@ class Server:
     seconds: float
 
 
-@dataclass(frozen=True)
-class OwnersCounts:
-    """Numbers of one owner's records by kind, their bytes (without vectors and indexes), and indexed texts."""
-
-    kinds: dict[str, int]
-    bytes: int
-    vectors: int
-
-
 async def server_of(conn: AsyncConnection[DictRow]) -> Server:
     """Return the server of a connection."""
     started = time.perf_counter()
@@ -95,22 +70,25 @@ async def server_of(conn: AsyncConnection[DictRow]) -> Server:
     return Server(**await _row(conn, _SERVER, {}), seconds=seconds)
 
 
-async def waiting_of(conn: AsyncConnection[DictRow], user_id: str | None = None) -> Waiting:
+async def waiting_of(conn: AsyncConnection[DictRow], user_id: str | None = None) -> QueueHealth:
     """Count the waiting turns of an owner, or of all owners for None."""
     if not await table_exists(conn, "store"):
-        return Waiting()
-    return Waiting(**await _row(conn, _WAITING, {**_owned(user_id), "parked": MAX_FAILURES, "pending": PENDING}))
+        return QueueHealth(waiting=0, failed=0, parked=0, oldest=None)
+    return QueueHealth(**await _row(conn, _WAITING, {**_owned(user_id), "parked": MAX_FAILURES, "pending": PENDING}))
 
 
-async def held_of(conn: AsyncConnection[DictRow], user_id: str) -> OwnersCounts:
-    """Count an owner's records."""
+async def usage_of(conn: AsyncConnection[DictRow], user_id: str) -> MemoryUsage:
+    """Count the records, bytes, vectors and pending turns of an owner, without reading contents."""
     asked = _owned(user_id)
     rows = await (await conn.execute(_RECORDS, {**asked, "scopes": [*MemoryScope]})).fetchall()
     has_vectors = await table_exists(conn, "store_vectors")
-    return OwnersCounts(
+    turns = await waiting_of(conn, user_id)
+    return MemoryUsage(
         kinds={row["kind"] or "": row["count"] for row in rows},
+        texts=(await _row(conn, _VECTORS, asked))["count"] if has_vectors else 0,
         bytes=sum(row["bytes"] for row in rows),
-        vectors=(await _row(conn, _VECTORS, asked))["count"] if has_vectors else 0,
+        waiting=turns.waiting,
+        parked=turns.parked,
     )
 
 

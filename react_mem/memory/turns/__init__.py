@@ -1,6 +1,6 @@
-"""Turns as a surface of its own tells them: who speaks, what is said, and the memory that a prompt is given in words.
+"""Turns for surfaces of your own: speakers, messages, and the memory for a prompt in words.
 
-Beside `react_mem.memory`, for what speaks to memory in an agent's place, such as hooks and servers of other protocols.
+Beside `react_mem.memory`, for integrations that stand in for an agent, such as hooks and servers of other protocols.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Items of work: what there is to do for a conversation, and when; written with the turn that makes it necessary."""
+"""Work items: a task for a conversation with its due time, written with the turn that makes it necessary."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ Place = tuple[Namespace, str]
 """Address of an item: its namespace and its key."""
 
 _ALL = 100_000
-"""No owner has more items of work: there are three at most for each of their conversations that is going on."""
+"""Limit above the items of any owner, which are at most three for each conversation in progress."""
 
 
 class Work(BaseModel, extra="ignore", frozen=True):
-    """One item of work.
+    """Work item.
 
     Times are whole milliseconds since 1970: LangGraph's own PostgreSQL store compares them as text, which is right for
     numbers of the same length.
 
     Args:
-        kind: `extract`: draw from what was said. `maintain`: the same for a turn that was never closed, and once the
-            conversation is quiet, conclude it and reflect. `conclude`: do so now. `erase`: what has been hidden for its
-            time.
-        agent: The agent whose model and policy it takes.
-        session: The conversation; of what is hidden, the wish.
-        due_at: When it is to be looked at next. While somebody has it: when their lease runs out.
+        kind: `extract`: extract from the messages. `maintain`: the same for a turn that was never closed, and once the
+            conversation is quiet, conclude it and reflect. `conclude`: do so now. `erase`: erase hidden memories that
+            are due.
+        agent: The agent with the model and the policy.
+        session: The conversation; of hidden memories, the wish.
+        due_at: When it is due; while leased, the end of the lease.
         lease_by: The worker that has it.
-        attempts: How often it has failed.
+        attempts: Number of failures.
         last_error: The type of the last failure; never its text, which may quote the user.
     """
 
@@ -51,15 +51,15 @@ class Work(BaseModel, extra="ignore", frozen=True):
 
     @property
     def key(self) -> str:
-        """The item's key, the same for equal work."""
+        """Key of the item, the same for equal work."""
         return record_id("work", self.kind, self.agent, self.session)
 
     def place(self, user_id: str) -> Place:
-        """Return where the item is."""
+        """Return the place of the item."""
         return work_namespace(user_id), self.key
 
     def to_value(self) -> dict[str, Any]:
-        """Return the item as the JSON object that the store keeps."""
+        """Return the item as the store's JSON object."""
         return self.model_dump(mode="json")
 
     @classmethod
@@ -69,11 +69,9 @@ class Work(BaseModel, extra="ignore", frozen=True):
 
 
 def upkeep(agent: str, session: str, quiet_after: float) -> Work:
-    """Return the work that learns from what an agent did, once it is quiet; a flow has no conversation to conclude.
+    """Return the work that learns from an agent's steps once the conversation is quiet; a flow has none to conclude.
 
     Args:
-        agent: The agent.
-        session: The conversation in which it did it.
         quiet_after: Seconds from now after which it counts as quiet.
     """
     due_at = int((now().timestamp() + quiet_after) * 1000)
@@ -81,19 +79,13 @@ def upkeep(agent: str, session: str, quiet_after: float) -> Work:
 
 
 def put_work(user_id: str, work: Work) -> PutOp:
-    """Return the write of an item; nobody searches it by meaning."""
+    """Return the write of an item, without an index."""
     namespace, key = work.place(user_id)
     return PutOp(namespace, key, work.to_value(), index=False)
 
 
 async def forgotten_work(store: BaseStore, user_id: str, session_id: str | None = None) -> list[PutOp]:
-    """Return the removals of an owner's work: of one conversation, or all of it.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation; None for all.
-    """
+    """Return the removals of an owner's work, of one conversation or, for None, of all."""
     namespace = work_namespace(user_id)
     chosen = {"session": session_id} if session_id is not None else None
     found = await store.asearch(namespace, filter=chosen, limit=_ALL, refresh_ttl=False)
@@ -104,18 +96,16 @@ Listener = Callable[[Sequence[tuple[str, Work]]], None]
 
 _lock = threading.Lock()
 _listeners: set[Listener] = set()
-"""The running workers of this process, whichever event loop and store they have: a worker that is told of work in
-another database finds nothing there."""
+"""Running workers of this process, in any event loop and on any store: a worker that hears of work in another database
+finds nothing there.
+"""
 
 
 def listen(listener: Listener) -> Callable[[], None]:
-    """Be told of work that this process writes; callable from any thread.
+    """Subscribe to work that this process writes, from any thread; return the function that unsubscribes.
 
     Args:
         listener: Called with pairs of owner and work, in the thread that wrote it.
-
-    Returns:
-        Ends it.
     """
     with _lock:
         _listeners.add(listener)
@@ -128,12 +118,7 @@ def listen(listener: Listener) -> Callable[[], None]:
 
 
 def announce(user_id: str, works: Iterable[Work]) -> None:
-    """Tell the workers of this process about work that has just been written, so that none has to look for it.
-
-    Args:
-        user_id: The owner.
-        works: The items.
-    """
+    """Notify the workers of this process about work that has just been written."""
     pairs = [(user_id, work) for work in works]
     with _lock:
         listeners = list(_listeners)
@@ -147,15 +132,15 @@ _HOST = socket.gethostname()
 
 
 def worker_name() -> str:
-    """Return a name for a new worker, which says where it lives."""
+    """Return a name for a new worker with its host and process."""
     return f"{_HOST}/{os.getpid()}/{uuid.uuid4().hex}"
 
 
 def is_dead(name: str) -> bool:
-    """Return whether the worker's process is known to be gone; False where nothing can be known.
+    """Return true if the worker's process is gone; false where the test is impossible.
 
     Args:
-        name: What `worker_name` returned, on whatever machine.
+        name: The result of `worker_name`, on any machine.
 
     >>> is_dead(worker_name()), is_dead("elsewhere/1/abc"), is_dead("")
     (False, False, False)

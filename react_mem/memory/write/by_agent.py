@@ -25,7 +25,7 @@ from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.merging.transcript import identified, is_said, is_users, message_record_id, text_of
 from react_mem.memory.model.external import OWN_TOOLS, origin_of_result
 from react_mem.memory.model.identity import Identity
-from react_mem.memory.model.interface import Doubt, MemoryScope
+from react_mem.memory.model.interface import MemoryDoubt, MemoryScope
 from react_mem.memory.model.kinds import EPISODE, FACT, PROFILE, title_of
 from react_mem.memory.model.operations import EpisodeDraft, Operation
 from react_mem.memory.model.origins import Origin, lowest
@@ -390,7 +390,7 @@ class ToolMemory:
         facts.sort(key=lambda fact: fact.said_at, reverse=True)
         return [record for record in records if PROFILE.matches(record)], facts
 
-    async def with_doubts(self, facts: Sequence[Fact]) -> list[tuple[dict[str, Any], tuple[Doubt, ...]]]:
+    async def with_doubts(self, facts: Sequence[Fact]) -> list[tuple[dict[str, Any], tuple[MemoryDoubt, ...]]]:
         """Return facts as JSON, each with its doubts."""
         values = {fact.id: as_read(fact.to_value(), now()) for fact in facts}
         others = await others_of(self.memory.store, self.user_id, values)

@@ -16,6 +16,7 @@ from itertools import takewhile
 from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
 
 from react_mem.errors import OtherWordsError, UnfitMessageError
 from react_mem.memory.index.entries import whole_text
@@ -95,19 +96,16 @@ class ClientMessage:
     said_at: datetime | None = None
 
 
-@dataclass(frozen=True)
-class TakenMessage:
-    """Message in memory.
+class StoredMessage(BaseModel):
+    """A message of the request, as it is stored."""
 
-    Args:
-        outcome: `new` if stored now, `known` if stored before, `forgotten` if it stays forgotten.
-    """
-
-    id: str
-    outcome: Literal["new", "known", "forgotten"]
+    id: str = Field(description="Its record: a message of the conversation, and a memory.")
+    outcome: Literal["new", "known", "forgotten"] = Field(
+        description="`known` where it was there already; `forgotten` where the user had it forgotten: it stays away."
+    )
 
 
-async def store_told(turns: Turns, told: Sequence[ClientMessage]) -> list[TakenMessage]:
+async def store_told(turns: Turns, told: Sequence[ClientMessage]) -> list[StoredMessage]:
     """Store a conversation's new messages, queue their extraction, and return the outcome of each.
 
     No model is asked. Each turn is one batch: an interrupted call is completed when the messages are sent again.
@@ -206,11 +204,11 @@ class _Uptake:
         self._next = self._held[-1].place + 1 if self._held else 0
         self._told = [self._read(place, one, turns.agent_id, len(told)) for place, one in enumerate(told)]
         self._new: list[tuple[int, AnyMessage]] = []
-        self._taken: dict[int, TakenMessage] = {}
+        self._taken: dict[int, StoredMessage] = {}
         self._take()
 
     @property
-    def taken(self) -> list[TakenMessage]:
+    def taken(self) -> list[StoredMessage]:
         return [self._taken[one.place] for one in self._told]
 
     @property
@@ -263,9 +261,9 @@ class _Uptake:
                 id_ = self._record(one.said.id)
                 self._check(one, id_, named.setdefault(one.said.id, one))
                 if named[one.said.id] is not one or id_ in self._by_id:
-                    self._taken[one.place] = TakenMessage(id_, "known")
+                    self._taken[one.place] = StoredMessage(id=id_, outcome="known")
                 elif id_ in self._gone:
-                    self._taken[one.place] = TakenMessage(id_, "forgotten")
+                    self._taken[one.place] = StoredMessage(id=id_, outcome="forgotten")
         left = [one for one in self._told if not self._is_forgotten(one)]
         if not all(one.said.id for one in left):
             self._take_up(left)
@@ -275,7 +273,7 @@ class _Uptake:
                 continue
             message = _message(one.said, one.name(place))
             id_ = message_record_id(self._session, message)
-            self._taken[one.place] = TakenMessage(id_, "forgotten" if id_ in self._gone else "new")
+            self._taken[one.place] = StoredMessage(id=id_, outcome="forgotten" if id_ in self._gone else "new")
             if id_ not in self._gone:
                 self._new.append((place, message))
             place += 1
@@ -297,12 +295,12 @@ class _Uptake:
             where, length = self._repeated(left, slots)
             for one, slot in zip(left[:length], slots[where:], strict=False):
                 id_ = slot.id or self._record(one.name(slot.place))
-                self._taken[one.place] = TakenMessage(id_, "known" if slot.id else "forgotten")
+                self._taken[one.place] = StoredMessage(id=id_, outcome="known" if slot.id else "forgotten")
                 self._next = max(self._next, slot.place + 1)
             left, slots = left[length:], slots[where + length :]
             history = list(takewhile(lambda one: one.gone and one.place < last, left))
             for one in history:
-                self._taken[one.place] = TakenMessage(self._record(one.name(min(one.gone))), "forgotten")
+                self._taken[one.place] = StoredMessage(id=self._record(one.name(min(one.gone))), outcome="forgotten")
             left = left[len(history) :]
             if not history:
                 return

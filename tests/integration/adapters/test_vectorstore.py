@@ -18,8 +18,7 @@ from langgraph_store_conformance import EVERYTHING, Capability
 
 from react_mem.errors import StorageError
 from react_mem.memory.adapters import VectorIndexedStore, VectorIndexSettings, open_vector_index, with_vector_index
-from react_mem.memory.adapters.vector_index import DIALECTS, VectorEntry, VectorIndex
-from react_mem.memory.adapters.vector_notes import NOTES
+from react_mem.memory.adapters.vector_index import DIALECTS, NOTES, VectorEntry, VectorIndex
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.reflecting import repair
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent

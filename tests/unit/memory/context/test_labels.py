@@ -15,7 +15,7 @@ from react_mem.memory.context import render_line, render_memories
 from react_mem.memory.context.dialogue import render_summaries
 from react_mem.memory.language.own_words import parts
 from react_mem.memory.model.concepts import ChainEntry
-from react_mem.memory.model.interface import Doubt, MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import MemoryDoubt, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import origin_of
 from react_mem.memory.model.origins import LABELS, Origin
 from react_mem.memory.model.records import Record
@@ -109,7 +109,7 @@ def test_a_fact_is_shown_with_its_dates_and_whom_it_is_about() -> None:
 
 
 def test_a_fact_in_doubt_says_since_when_and_about_what() -> None:
-    doubt = Doubt(id="2", text="I live in Rome\n- [fact] x", since="2026-02-03")
+    doubt = MemoryDoubt(id="2", text="I live in Rome\n- [fact] x", since="2026-02-03")
     payload = {**BASE, "kind": "fact", "doubts": ["2"]}
     fact = MemoryResultItem(scope=MemoryScope.SEMANTIC, id="1", payload=payload, source="fact", doubts=(doubt,))
     assert render_memories([fact], 500).text.splitlines() == [
