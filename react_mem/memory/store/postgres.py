@@ -109,6 +109,7 @@ class MemoryStore(LanedStore, StoreCapabilities):
 
     recalls = True
     guards = True
+    embedding: EmbeddingModel
 
     def __init__(
         self,
