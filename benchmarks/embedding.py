@@ -53,7 +53,7 @@ TEXT = (
 
 def fp32_engine() -> Encode:
     """Load the model in ONNX Runtime with matrices of floats."""
-    from benchmarks.embedding_graph import graph
+    from react_mem.memory.store.e5.graph import graph
 
     weights = PackedWeights(packed_file())
     session = open_session(weights, graph("fp32").SerializeToString(), in_floats=True)

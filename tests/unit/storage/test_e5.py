@@ -19,12 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from benchmarks.embedding_graph import graph
 from react_mem.memory.store.calibration import reference_texts
 from react_mem.memory.store.e5 import encoder as engine_choice
 from react_mem.memory.store.e5.agreement import COMPATIBLE, check_agreement
 from react_mem.memory.store.e5.encoder import (
-    GRAPH_FILE,
     OnnxEncoder,
     PieceTokenizer,
     load_engine,
@@ -32,6 +30,7 @@ from react_mem.memory.store.e5.encoder import (
     onnx_engine,
     open_session,
 )
+from react_mem.memory.store.e5.graph import GRAPH_FILE, graph
 from react_mem.memory.store.e5.stored_weights import PackedWeights, in_eight_bits, packed_file
 from react_mem.memory.store.embedding_queue import Encode
 

@@ -116,7 +116,7 @@ def _with_character(hashes: NDArray[np.uint64], characters: NDArray[np.uint32]) 
     return mixed ^ (mixed >> _SHIFT)
 
 
-GRAPH_FILE = Path(__file__).with_name("encoder.onnx")
+_GRAPH_FILE = Path(__file__).with_name("encoder.onnx")
 _MOST_THREADS = 4
 """Most cores for one text: more threads spend longer waiting than computing."""
 _MATRICES = {"qkv": ("q", "k", "v"), "ao": ("ao",), "fi": ("fi",), "fo": ("fo",)}
@@ -168,7 +168,7 @@ def open_session(weights: PackedWeights, graph: bytes | None = None, *, in_float
     given = dict(_given(weights, in_floats))
     values = [runtime.OrtValue.ortvalue_from_numpy(value) for value in given.values()]
     options.add_external_initializers(list(given), values)
-    source = graph if graph is not None else GRAPH_FILE.read_bytes()
+    source = graph if graph is not None else _GRAPH_FILE.read_bytes()
     return runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
 

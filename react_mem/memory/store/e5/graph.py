@@ -1,4 +1,4 @@
-"""The encoder as an ONNX graph without weights: `python -m benchmarks.embedding_graph` writes `encoder.onnx`.
+"""The encoder as an ONNX graph without weights: `python -m react_mem.memory.store.e5.graph` writes `encoder.onnx`.
 
 Only a change of the graph needs this module and the package `onnx`. The graph names its weights, which are
 given when it is loaded (see `OnnxEncoder`); so the file has ten kilobytes and no copy of the weights.
@@ -6,11 +6,12 @@ given when it is loaded (see `OnnxEncoder`); so the file has ten kilobytes and n
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from react_mem.memory.store.e5.encoder import GRAPH_FILE
+GRAPH_FILE = Path(__file__).with_name("encoder.onnx")
 
 Precision = Literal["int8", "fp32"]
 
