@@ -185,7 +185,7 @@ def test_a_clone_without_symlinks_runs_the_demo(tmp_path: Path) -> None:
     assert "stored       I am allergic to peanuts" in done.stdout
 
 
-CREATE = "from react_mem.memory.write.extraction import create_extractor; create_extractor('langmem', [])"
+CREATE = "from react_mem.memory.write.extraction.structured import create_extractor; create_extractor('langmem', [])"
 CHAT = "import pty; raise SystemExit(pty.spawn(['./react-mem', 'chat']) >> 8)"
 
 

@@ -37,7 +37,7 @@ from react_mem.memory.store.audit.audit_entries import AuditActor, AuditReason, 
 from react_mem.memory.store.priority import FRONT
 from react_mem.memory.store.thread_owners import note_thread
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
-from react_mem.memory.write.extraction import create_extractor
+from react_mem.memory.write.extraction.structured import create_extractor
 from react_mem.memory.write.metering import Metering
 from react_mem.memory.write.turns import Turns
 from react_mem.prompts import load_prompt

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from react_mem.errors import DeadlineExceeded, ExtractionError, InvalidOutput, ModelRejected, ModelUnavailable
 from react_mem.memory.model.operations import ExistingMemory, Extraction, Extractor, TranscriptMessage
-from react_mem.memory.write.extraction import create_extractor
+from react_mem.memory.write.extraction.structured import create_extractor
 from tests.support import labels
 from tests.support.labels import fact
 from tests.support.openai_server import OpenAIServer, Reply, ToolCall
@@ -404,11 +404,6 @@ async def test_langmem_asks_for_no_patch_of_what_is_not_in_form(openai_server: O
     result = await extract(create_extractor("langmem", [chat(openai_server.base_url)]))
     assert [o.text for o in result.ops] == [NO_MEAT]
     assert (result.complete, result.calls, len(openai_server.chats())) == (False, 1, 1)
-
-
-def test_an_unknown_engine_is_named_with_the_nearest(openai_server: OpenAIServer) -> None:
-    with pytest.raises(ValueError, match=r"'langmem'.*structured, langmem"):
-        create_extractor("langmen", [chat(openai_server.base_url)])
 
 
 async def test_the_fields_of_the_profile_are_the_authors(

@@ -13,9 +13,8 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.instructions import ASKS_STANDING, INSTRUCTION
-from react_mem.memory.write.extraction import create_extractor
 from react_mem.memory.write.extraction.proposal import MAX_TOPIC_WORDS, strict_schema
-from react_mem.memory.write.extraction.structured import StructuredExtractor
+from react_mem.memory.write.extraction.structured import StructuredExtractor, create_extractor
 from react_mem.memory.write.turns import Turns
 from tests.support.labels import NOTHING, fact, other, proposal
 from tests.support.scripted_model import ScriptedModel

@@ -1,4 +1,4 @@
-"""Extraction by one call that fills in a strict JSON schema, and the parts shared by both engines."""
+"""Extraction engines: one call that fills in a strict JSON schema, or a tool call through LangMem."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, tzinfo
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables.config import var_child_runnable_config
-from langmem import create_thread_extractor
 
 from react_mem.errors import InvalidOutput
+from react_mem.installation import of_extra
 from react_mem.memory.llm.answers import Answer, as_json, read_answer
 from react_mem.memory.llm.calls import (
     HIDDEN,
@@ -30,7 +30,7 @@ from react_mem.memory.llm.calls import (
     said_in,
     without_retries,
 )
-from react_mem.memory.model.operations import ExistingMemory, Extraction, TranscriptMessage
+from react_mem.memory.model.operations import ExistingMemory, Extraction, Extractor, TranscriptMessage
 from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, Briefing, brief
 from react_mem.memory.write.extraction.checks import check
 from react_mem.memory.write.extraction.proposal import FIELDS, Proposal, TopicalProposal, strict_schema
@@ -43,6 +43,29 @@ _MAX_SHOWN = 2_000
 def answer_tokens(clauses: int) -> int:
     """Return the token limit of an answer about so many clauses."""
     return 1_000 + 100 * clauses
+
+
+def create_extractor(
+    engine: Literal["structured", "langmem"],
+    models: Sequence[BaseChatModel],
+    profile: Mapping[str, str] | None = None,
+    *,
+    topics: bool = False,
+) -> Extractor:
+    """Return an extractor, built once and used for every turn. Building reads files: call off the event loop.
+
+    Args:
+        engine: `structured`, one call that fills in a JSON schema, or `langmem`, a tool call through LangMem.
+        models: The chat model, then its fallbacks. They are copied, with retries and streaming off.
+        profile: The fields of the user's profile and their descriptions; without any, the model names the fields.
+        topics: Ask the model for extra keywords of each fact.
+
+    Raises:
+        ExtraMissing: If a package that the engine needs is not installed.
+        ValueError: If the engine needs tool calls and a model has none.
+    """
+    build = LangMemExtractor if engine == "langmem" else StructuredExtractor
+    return build(models, profile or {}, topics=topics)
 
 
 class StructuredExtractor:
@@ -158,12 +181,19 @@ class StructuredExtractor:
 class LangMemExtractor(StructuredExtractor):
     """Extractor by a tool call through LangMem; its models must call tools. See `StructuredExtractor`."""
 
+    def __init__(self, models: Sequence[BaseChatModel], profile: Mapping[str, str], *, topics: bool = False) -> None:
+        # imported here: it takes a second, and only this engine needs it
+        with of_extra("langmem"):
+            from langmem import create_thread_extractor
+        # its annotation knows models by name only; it takes them as well
+        self._create: Any = create_thread_extractor
+        super().__init__(models, profile, topics=topics)
+
     def bound(self, model: BaseChatModel) -> Any:
         """Return LangMem's extractor on a model. See `StructuredExtractor.bound`."""
         prompt = self.instructions.replace("{", "{{").replace("}", "}}")
-        create: Any = create_thread_extractor  # its annotation knows models by name only; it takes them as well
         try:
-            return create(
+            return self._create(
                 limited(model, answer_tokens(MAX_CLAUSES)),
                 schema=TopicalProposal if self.topics else Proposal,
                 instructions=f"{prompt}\n\n{{memories}}\n\n{{repair}}",
