@@ -18,7 +18,7 @@ from react_mem.memory.model.records import Message, Summary
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.summaries.sources import MADE_BY, MAX_WAITING, Fold, Source, applied, next_fold, without
+from react_mem.memory.summaries.sources import MAX_WAITING, Fold, Source, applied, next_fold, without
 from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask
 from react_mem.memory.write.session import TurnReport
 from react_mem.memory.write.summed_up import stands_for
@@ -121,10 +121,8 @@ async def fold(
             continue
         made = await making.make(task)
         known = await _commit(memory, user_id, agent_id, due, made, session_id)
-        kept = known is not None
-        extractive = kept and made.made_by == MADE_BY
         problems |= dict.fromkeys(filter(None, [made.problem]))
-        done += TurnReport(calls=made.calls, summarised=int(kept), extractive=int(extractive))
+        done += TurnReport(calls=made.calls, summarised=int(known is not None))
     return replace(done, problem="; ".join(problems))
 
 

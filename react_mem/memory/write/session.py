@@ -38,7 +38,6 @@ class TurnReport:
         waiting: Turns that still wait.
         problem: Notice of a problem to the user; else empty.
         summarised: Summaries written.
-        extractive: Those of them made without a model.
         emptied: True if nothing of the conversation waits for the agent any more.
         unfinished: True if a conversation is to be continued at once: one run concludes only so much of it.
         chain: The conversation's chain after one extraction, if known.
@@ -50,7 +49,6 @@ class TurnReport:
     waiting: int = 0
     problem: str = ""
     summarised: int = 0
-    extractive: int = 0
     emptied: bool = False
     unfinished: bool = False
     chain: ContextChain | None = field(default=None, compare=False, repr=False)
@@ -63,7 +61,6 @@ class TurnReport:
             self.waiting + other.waiting,
             "; ".join(filter(None, dict.fromkeys([self.problem, other.problem]))),
             self.summarised + other.summarised,
-            self.extractive + other.extractive,
             self.emptied or other.emptied,
             self.unfinished or other.unfinished,
         )
