@@ -49,10 +49,11 @@ from react_mem.prompts import load_prompt
 
 
 class _SummarySentence:
-    """Sentence of a text, with its offset."""
+    """Sentence of a text, with the white space behind it."""
 
-    def __init__(self, text: str, begin: int) -> None:
-        self.begin = begin
+    def __init__(self, text: str) -> None:
+        self.text = text
+        text = text.strip()
         self._terms = frozenset(content_terms(text))
         self._denies = bool(denial_of(text))
         self._asks = is_question(text)
@@ -75,25 +76,13 @@ def without_repetition(text: str) -> str:
     >>> without_repetition("Wants the red kettle. Does not want the red kettle.")
     'Wants the red kettle. Does not want the red kettle.'
     """
-    whole = unwrapped(text)
-    found = list(_sentences_of(whole))
+    found = list(map(_SummarySentence, _stretches(text)))
     said: list[_SummarySentence] = []
     for one in found:
         if any(one.is_said_by(other) for other in said):
             continue
         said = [*(other for other in said if not other.is_said_by(one)), one]
-    if len(said) == len(found):
-        return text
-    ends = dict(zip(found, [*(one.begin for one in found[1:]), len(whole)], strict=True))
-    return "".join(whole[one.begin : ends[one]] for one in said).strip()
-
-
-def _sentences_of(text: str) -> Iterator[_SummarySentence]:
-    place = 0
-    for sentence in sentences(text):
-        begin = text.find(sentence, place)
-        place = begin + len(sentence)
-        yield _SummarySentence(sentence, begin)
+    return text if len(said) == len(found) else "".join(one.text for one in said).strip()
 
 
 # Set apart in a chat what a customer only shows, such as a pasted mail: it says nothing of who the customer is.
