@@ -126,6 +126,7 @@ if TYPE_CHECKING:
     from react_mem.memory.store.thread_owners import note_thread as note_thread
     from react_mem.memory.store.transactions import WriteConflict as WriteConflict
     from react_mem.memory.store.variable_names import misspelt as misspelt
+    from react_mem.memory.write.chain import Unfolded as Unfolded
     from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer as ChatSummarizer
     from react_mem.memory.write.chat_summary.summary_form import ChatSummary as ChatSummary
     from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest as ChatSummaryRequest
@@ -140,6 +141,5 @@ if TYPE_CHECKING:
     from react_mem.memory.write.told_conversation import UnfitMessageError as UnfitMessageError
     from react_mem.memory.write.told_conversation import store_told as store_told
     from react_mem.memory.write.turns import Turns as Turns
-    from react_mem.memory.write.unfolding import Unfolded as Unfolded
 else:
     __getattr__, __dir__, __all__ = door(__name__)

@@ -23,10 +23,10 @@ from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.write import drafts
+from react_mem.memory.write.chain import preferences_among
 from react_mem.memory.write.claims import count_parked, given_back, in_short, still_mine
 from react_mem.memory.write.drafts import Stamp, settle_verbatim
 from react_mem.memory.write.session import Session, TurnReport, grant_wishes, wish_changes
-from react_mem.memory.write.summed_up import preferences_among
 
 # Marks that an extraction sets on messages: what stands from now on, or no longer, and words to find them by.
 

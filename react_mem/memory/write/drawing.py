@@ -22,7 +22,7 @@ from react_mem.memory.model.receipt import Change, put
 from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.write.chain_upkeep import join
+from react_mem.memory.write.chain import join
 from react_mem.memory.write.claims import finish, in_short, release, still_mine, waiting
 from react_mem.memory.write.committing import commit, commit_telling, keep_verbatim, kept_at_once
 from react_mem.memory.write.drafts import verbatim_ids

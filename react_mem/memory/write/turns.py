@@ -28,7 +28,7 @@ from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.work.items import worker_name
-from react_mem.memory.write.chain_upkeep import fold
+from react_mem.memory.write.chain import fold
 from react_mem.memory.write.claims import claim, offer_unread, release
 from react_mem.memory.write.drawing import draw, draw_at_once
 from react_mem.memory.write.session import Session, TurnReport, grant_wishes

@@ -26,7 +26,7 @@ from react_mem.memory.retrieval.divided_store import DividedStore
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES, MAX_ATTACHMENT, Attachment, limit_of, refs_in, sizes
 from react_mem.memory.store.owned import everything
 from react_mem.memory.summaries.sources import MAX_WAITING
-from react_mem.memory.write.chain_upkeep import load_chain
+from react_mem.memory.write.chain import load_chain
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.following import follow
 from react_mem.memory.write.turns import Turns

@@ -14,8 +14,7 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
-from react_mem.memory.write.chain_upkeep import fold
-from react_mem.memory.write.unfolding import unfold
+from react_mem.memory.write.chain import fold, unfold
 from tests.support.citus import one_server
 from tests.support.databases import open_memory_store, word_model
 from tests.unit.memory.summaries.talking import Conversation, summing_model

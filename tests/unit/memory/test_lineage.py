@@ -29,7 +29,7 @@ from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.scopes import steps_to_experience
 from react_mem.memory.store.owned import everything
 from react_mem.memory.summaries.summarise import EXTRACTIVE
-from react_mem.memory.write.chain_upkeep import fold
+from react_mem.memory.write.chain import fold
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 WHO: dict[str, Any] = {"session_id": "s", "agent_id": "a"}

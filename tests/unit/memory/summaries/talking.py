@@ -16,7 +16,7 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Message, Summary
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
-from react_mem.memory.write.chain_upkeep import load_chain
+from react_mem.memory.write.chain import load_chain
 from react_mem.memory.write.session import TurnReport
 from react_mem.memory.write.turns import Turns
 from tests.support.scripted_model import ScriptedModel

@@ -21,9 +21,8 @@ from react_mem.memory.model.records import Summary
 from react_mem.memory.store.owned import everything
 from react_mem.memory.summaries.sources import MAX_WAITING
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
-from react_mem.memory.write.chain_upkeep import MAX_FOLDS, fold, load_chain
+from react_mem.memory.write.chain import MAX_FOLDS, find_summary, fold, load_chain, unfold
 from react_mem.memory.write.conversations import end_conversation
-from react_mem.memory.write.unfolding import find_summary, unfold
 from tests.support.databases import WordEmbeddings
 from tests.support.imported import but_for_origin
 from tests.unit.memory.summaries.talking import Conversation, shown_texts, summing_model

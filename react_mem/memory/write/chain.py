@@ -1,27 +1,30 @@
-"""Upkeep of a conversation's chain: each message is appended once, and due parts are summarised."""
+"""Chain of a conversation: messages are appended, due parts summarised, summaries unfolded into their sources."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from langgraph.store.base import GetOp, Item
+
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.graph.links import FOUNDS, Direction, reader
 from react_mem.memory.index.entries import whole_text
+from react_mem.memory.language.standing import states_preference
 from react_mem.memory.model.concepts import ChainEntry, ContextChain
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import CHAIN, MESSAGE
+from react_mem.memory.model.kinds import CHAIN, EPISODE, FACT, MESSAGE, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import Change, put
-from react_mem.memory.model.records import Message, Summary
+from react_mem.memory.model.records import Fact, Message, Summary
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.sources import MAX_WAITING, Fold, Source, applied, next_fold, without
 from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask
 from react_mem.memory.write.session import TurnReport
-from react_mem.memory.write.summed_up import stands_for
 
 MAX_FOLDS = 20
 """Most summaries made in one go, a minute or so of a fast model; a turn needs at most one of each of the four
@@ -207,3 +210,144 @@ async def _below(memory: MemoryFacade, user_id: str, due: Fold) -> dict[str, dic
 
 def _source(entry: ChainEntry, texts: Mapping[str, str]) -> Source:
     return Source.of_message(texts.get(entry.id, entry.text), entry.at, entry.role)
+
+
+# Episodes and preferences covered by a summary, found through its sources without a model.
+
+_MOST_NAMED = 50
+"""Most episodes, and preferences, that a summary names, the latest: a master covers a conversation of any length."""
+
+
+async def stands_for(
+    memory: MemoryFacade, user_id: str, messages: Sequence[str], below: Iterable[Mapping[str, Any]]
+) -> dict[str, tuple[str, ...]]:
+    """Return the episodes and preferences of a summary, as its fields.
+
+    Args:
+        messages: The messages that it covers.
+        below: The summaries that it covers, as JSON.
+    """
+    said = await reader(memory.store, user_id)(messages)
+    drawn = [
+        edge.to
+        for document in said.values()
+        for edge in document.edges.values()
+        if edge.direction is Direction.IN and edge.kind in FOUNDS
+    ]
+    told = [id_ for value in below for name in ("episodes", "task_preferences") for id_ in value.get(name, ())]
+    ids = list(dict.fromkeys((*drawn, *told)))
+    if not ids:
+        return {}
+    wanted = [GetOp(kind.namespace(user_id), id_) for kind in (EPISODE, FACT) for id_ in ids]
+    found = [item for item in await memory.store.abatch(wanted) if isinstance(item, Item)]
+    return {
+        "episodes": _latest((str(one.value["created_at"]), one.key) for one in found if EPISODE.matches(one.value)),
+        "task_preferences": preferences_among(Fact.from_value(one.value) for one in found if FACT.matches(one.value)),
+    }
+
+
+def preferences_among(facts: Iterable[Fact]) -> tuple[str, ...]:
+    """Return the ids of the believed facts that state a preference, the latest last."""
+    preferred = (fact for fact in facts if fact.current and states_preference(fact.text))
+    return _latest((fact.said_at.isoformat(), fact.id) for fact in preferred)
+
+
+async def told_of_in_chain(
+    memory: MemoryFacade, user_id: str, chain: ContextChain | None, episode_id: str
+) -> list[Change]:
+    """Return the writes that name a conversation's episode in the summaries of its chain."""
+    ids = [entry.id for entry in chain.entries if not entry.is_message] if chain is not None else []
+    found = await memory.records(user_id, MemoryScope.DIALOG, ids) if ids else {}
+    summaries = [Summary.from_value(value) for value in found.values() if SUMMARY.matches(value)]
+    return [
+        put(user_id, summary.model_copy(update={"episodes": (*summary.episodes, episode_id)[-_MOST_NAMED:]}))
+        for summary in summaries
+        if episode_id not in summary.episodes
+    ]
+
+
+def _latest(dated: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(id_ for _, id_ in sorted(dated)[-_MOST_NAMED:])
+
+
+# Expansion of a summary into its sources, level by level, down to the messages.
+
+MIN_PREFIX = 6
+"""Characters of an id that tell the dozen summaries of one chain apart."""
+
+_MAX_DEPTH = 12
+"""Most levels, messages and master included, and one to spare."""
+
+
+@dataclass(frozen=True)
+class Unfolded:
+    """Summary or message, with its sources.
+
+    Args:
+        parts: Its sources, in the order of the conversation; a message has none.
+        missing: The ids of deleted sources.
+    """
+
+    record: Summary | Message
+    parts: tuple[Unfolded, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def messages(self) -> list[Message]:
+        """All messages below, in the order of the conversation."""
+        if isinstance(self.record, Message):
+            return [self.record]
+        return [message for part in self.parts for message in part.messages]
+
+
+async def unfold(memory: MemoryFacade, user_id: str, summary_id: str) -> Unfolded | None:
+    """Return a summary as a tree of its sources, with one round trip a level; None if the owner has no such summary."""
+    found: dict[str, dict[str, Any]] = {}
+    wanted = {summary_id}
+    for _ in range(_MAX_DEPTH):
+        level = await memory.records(user_id, MemoryScope.DIALOG, wanted)
+        found |= level
+        below = (id_ for value in level.values() if SUMMARY.matches(value) for id_ in value["source_ids"])
+        wanted = set(below) - found.keys()
+        if not wanted:
+            break
+    if not SUMMARY.matches(found.get(summary_id, {})):
+        return None
+    return _tree(found[summary_id], found, set())
+
+
+async def find_summary(memory: MemoryFacade, user_id: str, session_id: str, name: str) -> str | None:
+    """Return the id of a summary by its id or prefix: in a conversation's chain, else in any.
+
+    Args:
+        name: The id, or at least its first six characters.
+    """
+    chain = await load_chain(memory, user_id, session_id)
+    entries = [entry.id for entry in chain.entries if not entry.is_message] if chain else []
+    matching = [id_ for id_ in entries if len(name) >= MIN_PREFIX and id_.startswith(name)]
+    if len(matching) == 1:
+        return matching[0]
+    known = await memory.records(user_id, MemoryScope.DIALOG, [name])
+    if SUMMARY.matches(known.get(name, {})):
+        return name
+    if len(name) < MIN_PREFIX:
+        return None
+    # of another conversation, as memory found it
+    summaries = await memory.dialog.every(user_id, kind=SUMMARY.name)
+    named = [str(value["id"]) for value in summaries if str(value["id"]).startswith(name)]
+    return named[0] if len(named) == 1 else None
+
+
+def _tree(value: dict[str, Any], found: Mapping[str, dict[str, Any]], seen: set[str]) -> Unfolded:
+    seen.add(value["id"])
+    if MESSAGE.matches(value):
+        return Unfolded(Message.from_value(value))
+    parts: list[Unfolded] = []
+    missing: list[str] = []
+    for id_ in value["source_ids"]:
+        # each once: what somebody has forged may name a part twice, or itself
+        if id_ in found and id_ not in seen:
+            parts.append(_tree(found[id_], found, seen))
+        elif id_ not in found:
+            missing.append(id_)
+    return Unfolded(Summary.from_value(value), tuple(parts), tuple(missing))
