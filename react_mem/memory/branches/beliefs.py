@@ -89,7 +89,7 @@ def _reassessed(
         # the one that ended it is withdrawn, and in its place is what had ended that
         rest = (*rest, chosen)
         chosen = chosen.model_copy(update={"superseded_by": heir.id, "valid_to": heir.said_at, "end_said_at": None})
-    return fact.model_copy(update={**update, "current": False, **_fields(chosen), "suspended": rest})
+    return fact.model_copy(update={**update, "current": False, **dict(chosen), "suspended": rest})
 
 
 def _endings(fact: Fact) -> tuple[Ending, ...]:
@@ -110,10 +110,6 @@ def _withdrawn(fact: Fact, at: datetime) -> dict[str, Any]:
         "ended_by": (),
         "end_said_at": None,
     }
-
-
-def _fields(ending: Ending) -> dict[str, Any]:
-    return {name: getattr(ending, name) for name in Ending.model_fields}
 
 
 def _needs(ending: Ending, facts: Mapping[str, Fact], gone: Collection[str]) -> bool:

@@ -146,7 +146,8 @@ def shown_blocks(content: Any) -> str:
     """
     if not isinstance(content, list):
         return ""
-    media = [(medium_of(block), _within(block.get("caption", ""))) for block in content]
+    # brackets within would end the mark
+    media = [(medium_of(block), block.get("caption", "").translate({91: "(", 93: ")"})) for block in content]
     return " ".join(f"[{medium}: {caption}]" if caption else f"[{medium}]" for medium, caption in media if medium)
 
 
@@ -230,10 +231,6 @@ def caption_of(block: Mapping[str, Any]) -> str:
     told = (flat.get(name) for name in _CAPTION)
     words = next((one for one in told if isinstance(one, str) and one.strip()), "")
     return " ".join(words[: 2 * _MAX_CAPTION].split())[:_MAX_CAPTION]
-
-
-def _within(caption: str) -> str:
-    return caption.replace("[", "(").replace("]", ")")
 
 
 async def said_content(store: BaseStore, user_id: str, record: Message) -> str | list[dict[str, Any]]:

@@ -279,8 +279,11 @@ def _call(block: Any) -> Mapping[str, Any] | None:
 
 
 def _kept(call: Mapping[str, Any]) -> CalledTool:
-    arguments = call["args"] if isinstance(call["args"], str) else _as_json(call["args"])
-    return CalledTool(name=call["name"], arguments=_cut(arguments, _MAX_ARGUMENTS), id=call["id"] or "")
+    args = call["args"]
+    arguments = args if isinstance(args, str) else json.dumps(args, ensure_ascii=False, default=str)
+    if len(arguments) > _MAX_ARGUMENTS:
+        arguments = f"{arguments[: _MAX_ARGUMENTS - 1]}…"
+    return CalledTool(name=call["name"], arguments=arguments, id=call["id"] or "")
 
 
 def _latest(thought: str) -> str:
@@ -299,14 +302,6 @@ def _texts(part: Any) -> Iterable[str]:
     elif isinstance(part, list):
         for one in part:
             yield from _texts(one)
-
-
-def _as_json(arguments: Any) -> str:
-    return json.dumps(arguments, ensure_ascii=False, default=str)
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 # Places where a fact was said, told beside it: a summary of summaries names its conversation and no message.

@@ -216,7 +216,8 @@ def _moves(
 ) -> list[Change]:
     """Return the writes that set aside records of dead messages and bring back the others."""
     held = [*items, *aside]
-    changes = [change for item in held for change in _moved_message(user_id, item, gone)]
+    messages = (item for item in held if MESSAGE.matches(item.value))
+    changes = [change for item in messages for change in _moved(user_id, item, away=item.key in gone)]
     made = {item.key: item for item in held if kind_of(item.value).set_aside}
     left = dict(made)
     fallen = dict(gone)
@@ -240,12 +241,6 @@ def _moves(
 
 def _is_of(item: Item, session_id: str) -> bool:
     return item.value.get("session_id") == session_id
-
-
-def _moved_message(user_id: str, item: Item, gone: Mapping[str, Item]) -> list[Change]:
-    if not MESSAGE.matches(item.value):
-        return []
-    return _moved(user_id, item, away=item.key in gone)
 
 
 def _moved(user_id: str, item: Item, *, away: bool, instead: bool = False) -> list[Change]:

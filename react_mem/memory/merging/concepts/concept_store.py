@@ -340,19 +340,17 @@ def judged(user_id: str, before: Mapping[str, Concept], verdicts: Iterable[Verdi
             continue
         parts = [one.aliases, other.aliases]
         if verdict.by is None:
-            names.apart |= _pairs({one.aliases[0].id}, {other.aliases[0].id})
+            first, second = sorted((one.aliases[0].id, other.aliases[0].id))
+            names.apart.add((first, second))
         elif may_be_one(one, other):
-            names.merges.append(_merge(one, other, verdict.by))
+            kept, moved = min(alias.id for alias in one.aliases), sorted(alias.id for alias in other.aliases)
+            names.merges.append(Merge(kept=kept, moved=tuple(moved), by=verdict.by))
             parts = [one.aliases + other.aliases]
         for aliases in parts:
             now_ = Concept.of(aliases, names.merges, names.apart)
             known |= {alias.id: now_ for alias in aliases}
             changed |= {alias.id for alias in aliases}
     return _changes(user_id, before, names, changed)
-
-
-def _merge(kept: Concept, moved: Concept, by: Decider) -> Merge:
-    return Merge(kept=min(one.id for one in kept.aliases), moved=tuple(sorted(one.id for one in moved.aliases)), by=by)
 
 
 def concepts_without(items: Sequence[Item], gone: Collection[str]) -> list[Change]:
@@ -400,11 +398,6 @@ def _difference(user_id: str, before: Mapping[str, Concept], after: Iterable[Con
 
 def _read(items: Iterable[Item]) -> dict[str, Concept]:
     return {item.key: Concept.from_value(item.value) for item in items if not item.value.get("theme")}
-
-
-def _pairs(one: Iterable[str], other: Iterable[str]) -> set[tuple[str, str]]:
-    others = list(other)
-    return {(min(a, b), max(a, b)) for a in one for b in others if a != b}
 
 
 async def _kept(store: BaseStore, user_id: str, kind: Kind) -> list[SearchItem]:
