@@ -20,8 +20,7 @@ from react_mem.memory.branches.tree import branch_key, tip_of
 from react_mem.memory.index.recall import Recall
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.llm.checked_calls import checked, checked_calls
-from react_mem.memory.merging.doubts import with_doubts
-from react_mem.memory.merging.episodes import with_places
+from react_mem.memory.merging.doubts import with_doubts, with_places
 from react_mem.memory.model.interface import (
     Arm,
     MemoryQuery,

@@ -1,16 +1,18 @@
-"""Content blocks of stored messages: images, sounds and files by reference, in the formats of providers."""
+"""Content blocks of messages: media by reference, in the formats of providers; tool calls and thinking."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.model.namespaces import off_loop
-from react_mem.memory.model.records import Message
+from react_mem.memory.model.records import CalledTool, Message
 from react_mem.memory.store.attachments import MAX_ATTACHMENT, Attachment, attach, limit_of, read_attachment, refs_in
 
 _MEDIA = {
@@ -245,3 +247,142 @@ async def said_content(store: BaseStore, user_id: str, record: Message) -> str |
         return record.content
     read = {ref: await read_attachment(store, user_id, ref) for ref in refs_in(vars(record))}
     return said_again(record.content, {ref: "".join(pieces) for ref, pieces in read.items() if pieces})
+
+
+# Calls and thoughts that led to an answer: a model's thinking, in the forms of the providers.
+
+THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
+"""Types of content blocks with a model's thinking, which nobody says aloud."""
+
+CALLS = frozenset({"tool_call", "tool_use", "function_call", "server_tool_call", "server_tool_use"})
+"""Types of content blocks with a tool call."""
+
+_MAX_ARGUMENTS = 2_000
+_MAX_THINKING = 4_000
+_MAX_CALLS = 20
+"""Limits of a turn's record: characters of a call's arguments, characters of thinking, and calls. The latest are kept;
+the thread has all.
+"""
+
+_BESIDE = ("reasoning_content", "thought")
+"""Fields beside the content that hold thinking: of servers of open models, and of tool calls in text form."""
+
+_BEFORE = re.compile(r"\s*<think(?:ing)?>(.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+
+
+def called(messages: Sequence[AIMessage]) -> tuple[CalledTool, ...]:
+    """Return the tool calls before an answer, the latest last.
+
+    >>> call = {"name": "look_up", "args": {"what": "Huế"}, "id": "c1"}
+    >>> called([AIMessage("", tool_calls=[call])])
+    (CalledTool(name='look_up', arguments='{"what": "Huế"}', id='c1'),)
+    """
+    calls = [call for message in messages for call in calls_of(message)]
+    return tuple(map(_kept, calls[-_MAX_CALLS:]))
+
+
+def calls_of(message: AIMessage) -> list[Mapping[str, Any]]:
+    """Return the calls of a message, from its field and from its content, each as {"name", "args", "id"}.
+
+    >>> calls_of(AIMessage([{"type": "tool_use", "name": "look_up", "input": {"what": "Huế"}, "id": "c1"}]))
+    [{'name': 'look_up', 'args': {'what': 'Huế'}, 'id': 'c1'}]
+    """
+    if isinstance(message.content, str):
+        return list(message.tool_calls)
+    known = {call["id"] for call in message.tool_calls}
+    return [*message.tool_calls, *(call for call in map(_call, message.content) if call and call["id"] not in known)]
+
+
+def led_apart(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message to be written with its calls and thinking moved from its blocks to their own fields.
+
+    Args:
+        data: The message; its `tool_calls` and `thinking` stay, ahead of those of its blocks.
+
+    >>> led_apart({"content": [{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "Hi"}]})
+    {'content': [{'type': 'text', 'text': 'Hi'}], 'thinking': 'Hm.'}
+    """
+    content, known = data.get("content"), data.get("tool_calls") or ()
+    if not isinstance(content, list) or not isinstance(known, list | tuple):
+        return dict(data)
+    ids = {call.get("id") if isinstance(call, Mapping) else getattr(call, "id", None) for call in known}
+    found = [call for call in map(_call, content) if call]
+    calls = [_kept(call) for call in found if not call["id"] or call["id"] not in ids]
+    thought = "\n\n".join(dict.fromkeys(text for block in content if _is_thought(block) for text in _texts(block)))
+    said = [block for block in content if not (_is_thought(block) or _call(block))]
+    apart = {**data, "content": said}
+    if calls:
+        apart["tool_calls"] = [*known, *calls][-_MAX_CALLS:]
+    if thought:
+        apart["thinking"] = _latest("\n\n".join(filter(None, [data.get("thinking"), thought])))
+    return apart
+
+
+def thoughts_in(messages: Sequence[AIMessage]) -> str:
+    """Return a model's thinking for an answer, the latest part if it is long.
+
+    >>> thoughts_in([AIMessage([{"type": "thinking", "thinking": "Hm.", "signature": "x"}])])
+    'Hm.'
+    """
+    # some servers send it twice, beside the content and in it
+    thought = "\n\n".join(dict.fromkeys(text for message in messages for text in _thoughts(message)))
+    return _latest(thought)
+
+
+def thought_before(text: str) -> str:
+    """Return the tagged thinking at the head of a text; empty if there is none.
+
+    >>> thought_before("<think>Hm.</think> Hello"), thought_before("I think so")
+    ('<think>Hm.</think>', '')
+    """
+    found = _BEFORE.match(text) if "<" in text[:80] else None
+    return found[0] if found else ""
+
+
+def _thoughts(message: AIMessage) -> Iterable[str]:
+    told = [message.additional_kwargs.get(name) for name in _BESIDE] if message.additional_kwargs else []
+    content = message.content
+    if isinstance(content, str):
+        found = _BEFORE.match(content) if "<" in content[:80] else None
+        told += [found[1]] if found else []
+    else:
+        told += filter(_is_thought, content)
+    return [text for part in told for text in _texts(part)]
+
+
+def _is_thought(block: Any) -> bool:
+    return isinstance(block, Mapping) and block.get("type") in THOUGHTS
+
+
+def _call(block: Any) -> Mapping[str, Any] | None:
+    """Return the call of a block as {"name", "args", "id"}; None if it is none."""
+    if not isinstance(block, Mapping) or block.get("type") not in CALLS or not isinstance(block.get("name"), str):
+        return None
+    args: Any = next((block[name] for name in ("args", "input", "arguments") if name in block), {})
+    return {"name": block["name"], "args": args, "id": str(block.get("call_id") or block.get("id") or "")}
+
+
+def _kept(call: Mapping[str, Any]) -> CalledTool:
+    args = call["args"]
+    arguments = args if isinstance(args, str) else json.dumps(args, ensure_ascii=False, default=str)
+    if len(arguments) > _MAX_ARGUMENTS:
+        arguments = f"{arguments[: _MAX_ARGUMENTS - 1]}…"
+    return CalledTool(name=call["name"], arguments=arguments, id=call["id"] or "")
+
+
+def _latest(thought: str) -> str:
+    return thought if len(thought) <= _MAX_THINKING else f"…{thought[1 - _MAX_THINKING :]}"
+
+
+def _texts(part: Any) -> Iterable[str]:
+    """Yield the texts of a thinking block."""
+    if isinstance(part, str):
+        if part.strip():
+            yield part.strip()
+    elif isinstance(part, Mapping):
+        # never the signature beside it, nor what is encrypted
+        for name in ("thinking", "reasoning", "reasoning_content", "summary", "content", "text"):
+            yield from _texts(part.get(name))
+    elif isinstance(part, list):
+        for one in part:
+            yield from _texts(one)

@@ -1,23 +1,21 @@
-"""Doubts about a fact: a possible contradiction, or an ended fact that it depends on."""
+"""Notes beside recalled facts: doubts about them, and the places where they were said; and the feedback on them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from itertools import pairwise
 from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.index.recall import RecallHit
-from react_mem.memory.language.folding import normalise
-from react_mem.memory.merging.episodes import is_told_anew, unsourced
-from react_mem.memory.model.identity import OUTSIDE
-from react_mem.memory.model.interface import Doubt, MemoryResultItem, MemoryScope
-from react_mem.memory.model.kinds import FACT
+from react_mem.memory.model.interface import Doubt, MemoryResultItem, MemoryScope, SaidIn
+from react_mem.memory.model.kinds import FACT, MESSAGE, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.records import BELIEVED, AnyRecord, Fact, Lapse, Votes, Wording
+from react_mem.memory.model.records import (
+    AnyRecord,
+    Votes,
+)
 
 
 async def with_doubts(store: BaseStore, user_id: str, results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
@@ -78,6 +76,43 @@ def _since(value: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     # two that may contradict each other do so since the second was said
     at = over if over and not other.get("current", True) else max(str(one.get("said_at", "")) for one in (value, other))
     return str(at)[:10]
+
+
+# Places where a fact was said, told beside it: a summary of summaries names its conversation and no message.
+
+_FIRST_LEVEL = "1"
+
+_MOST_PLACES = 20
+"""Messages of one fact that are looked up, the latest."""
+
+
+async def with_places(store: BaseStore, user_id: str, results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
+    """Return results with the conversations and turns of each fact that has several messages.
+
+    The store is asked only if such a fact stands beside a summary of summaries.
+    """
+    several = [item for item in results if item.source == FACT.name and len(item.source_ids) > 1]
+    if not several or not any(_is_higher(item) for item in results):
+        return list(results)
+    dialog = MESSAGE.namespace(user_id)
+    ids = dict.fromkeys(id_ for item in several for id_ in item.source_ids[-_MOST_PLACES:])
+    found = cast("list[Item | None]", await store.abatch([GetOp(dialog, id_) for id_ in ids]))
+    places = {item.key: _place(item.value) for item in found if item is not None and MESSAGE.matches(item.value)}
+
+    def placed(item: MemoryResultItem) -> MemoryResultItem:
+        said_in = dict.fromkeys(places[id_] for id_ in item.source_ids if id_ in places)
+        return item.model_copy(update={"said_in": tuple(said_in)})
+
+    return [placed(item) if item in several else item for item in results]
+
+
+def _is_higher(item: MemoryResultItem) -> bool:
+    return item.source == SUMMARY.name and item.payload.get("level", _FIRST_LEVEL) != _FIRST_LEVEL
+
+
+def _place(message: Mapping[str, object]) -> SaidIn:
+    turn = message.get("turn")
+    return SaidIn(session_id=str(message.get("session_id") or ""), turn=turn if isinstance(turn, int) else None)
 
 
 # Feedback on a turn, as it moves the memories that were used in it: bounded, the same in whatever order it comes.
@@ -145,102 +180,3 @@ def favour(value: Mapping[str, Any]) -> float:
 
 def _liked(up: int, down: int) -> float:
     return (up - down) / (abs(up - down) + _HALF)
-
-
-# A fact that is said again: it has one more source, may hold for longer, and is true again where it was over.
-
-_MAX_WORDINGS = 20
-"""Wordings of a fact that are kept, the latest."""
-
-
-def said_again(fact: Fact, new: Fact) -> Fact:
-    """Return a known fact after it was said again: with more sources, and believed again if it was over.
-
-    If a more trusted origin now says it in the same words, the fact becomes that origin's and rests on its messages
-    alone, so that it goes with them.
-
-    Args:
-        new: The same fact, as said now. Only the user's own words add support.
-    """
-    if lowest([fact.origin, new.origin]) is not fact.origin:
-        # whoever is trusted less bears nothing out: if the user's own message goes, this must not stay in its name
-        return fact
-    sources = tuple(dict.fromkeys([*fact.source_ids, *new.source_ids]))
-    if sources == fact.source_ids and not (fact.verbatim and not new.verbatim):
-        return fact
-    update: dict[str, Any] = {"source_ids": sources, "said_at": max(fact.said_at, new.said_at)}
-    if new.session_id in OUTSIDE:
-        # no message holds what was said there: it is not to go with the conversation that said it before
-        update["session_id"] = new.session_id
-    if sources != fact.source_ids and new.origin is Origin.USER:
-        # what nobody says any more has the support of nobody
-        before = 0 if fact.is_withdrawn else fact.support
-        update["support"] = before + len(sources) - len(fact.source_ids)
-    if new.text and normalise(new.text) != normalise(fact.text):
-        update["wordings"] = _with_wording(fact.wordings, new)
-    if fact.verbatim and not new.verbatim:
-        # a model has read now what was kept as it was said
-        update |= {"verbatim": False, "unread": False, "concluded": False, "about": new.about}
-    if new.reading:
-        update["reading"] = new.reading
-    if new.keywords:
-        update["keywords"] = new.keywords
-    if fact.current and new.said_at >= fact.said_at:
-        update |= _until(fact, new)
-    for name in ("event_at", "valid_from"):
-        if getattr(new, name) is not None and (getattr(fact, name) is None or new.said_at >= fact.said_at):
-            update[name] = getattr(new, name)
-    if new.needs:
-        update["needs"] = tuple(dict.fromkeys([*fact.needs, *new.needs]))
-    if new.said_at >= fact.said_at and new.origin is Origin.USER:
-        # what it depended on has changed, and it is said to hold all the same
-        update["doubts"] = tuple(id_ for id_ in fact.doubts if id_ not in fact.needs)
-    over = not fact.current and (fact.is_withdrawn or new.said_at > (fact.ending.said_at or fact.said_at))
-    if new.current and over and (new.origin is Origin.USER or fact.origin is not Origin.USER):
-        update |= revived(fact, new.created_at)
-    if is_told_anew(fact, new) and normalise(new.text) == normalise(fact.text):
-        update |= _taken_over(fact, new, is_believed=bool(update.get("current", fact.current)))
-    return fact.model_copy(update=update)
-
-
-def _taken_over(fact: Fact, new: Fact, *, is_believed: bool) -> dict[str, Any]:
-    """Return the update of a fact taken over from a less trusted origin; its evidence and dates are dropped."""
-    told: dict[str, Any] = {"origin": new.origin, "quote": new.quote, "reading": new.reading}
-    told |= {"source_ids": new.source_ids, "withdrawn": (), "support": max(1, len(new.source_ids))}
-    told |= {"wordings": unsourced(fact.wordings)}
-    told |= {"event_at": new.event_at, "valid_from": new.valid_from}
-    return told | ({"valid_to": new.valid_to} if is_believed else {})
-
-
-def _until(fact: Fact, new: Fact) -> dict[str, Any]:
-    """Return the update of a repeated fact's end: it may go on, or be true again after its last day."""
-    if new.valid_to is not None:
-        return {"valid_to": new.valid_to}
-    if fact.valid_to is None or fact.valid_to >= new.said_at or new.origin is not Origin.USER:
-        return {}
-    return {"valid_to": None}
-
-
-def _with_wording(wordings: Sequence[Wording], new: Fact) -> tuple[Wording, ...]:
-    """Return the wordings of a fact with the newest last, deduplicated."""
-    words = normalise(new.text)
-    known = [wording for wording in wordings if normalise(wording.text) == words]
-    sources = [source for wording in known for source in wording.source_ids]
-    said_at = max([new.said_at, *(wording.said_at for wording in known)])
-    latest = Wording(text=new.text, said_at=said_at, source_ids=tuple(dict.fromkeys([*sources, *new.source_ids])))
-    return (*(wording for wording in wordings if wording not in known), latest)[-_MAX_WORDINGS:]
-
-
-def revived(fact: Fact, at: datetime) -> dict[str, Any]:
-    """Return the update of an ended fact that is believed again; its end counts again if the revival is withdrawn.
-
-    Args:
-        fact: The fact.
-        at: The time of the revival.
-    """
-    if fact.current:
-        return BELIEVED
-    # what was said to be over from the beginning was never believed
-    lapse = Lapse(since=fact.retired_at or fact.created_at, until=at)
-    suspended = fact.suspended if fact.is_withdrawn else (*fact.suspended, fact.ending)
-    return {**BELIEVED, "suspended": suspended, "lapses": (*fact.lapses, lapse)}

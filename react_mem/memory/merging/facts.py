@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
-from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchOp
 
 from react_mem.memory.merging.concepts.concept_store import concept_changes
@@ -118,53 +117,3 @@ async def write_facts(
         return changed, await fact_changes(store, user_id, changed)
 
     return await transact(store, user_id, step)
-
-
-# End of an answer that the runtime added: part of the message, and not of what the model said.
-
-APPENDED = "appended"
-"""Mark of the end of an answer that the runtime added, such as next steps: not recalled, not repeated."""
-
-Said = TypeVar("Said", bound=BaseMessage)
-
-
-def with_appended(answer: AIMessage, line: str) -> AIMessage:
-    r"""Return an answer with a line of the runtime at its end.
-
-    Args:
-        answer: The model's answer.
-        line: The line.
-
-    >>> with_appended(AIMessage("Painted."), "Next: wash it.").text
-    'Painted.\n\nNext: wash it.'
-    """
-    end = f"\n\n{line}"
-    content = answer.content + end if isinstance(answer.content, str) else [*answer.content, _block(end)]
-    return answer.model_copy(
-        update={"content": content, "additional_kwargs": {**answer.additional_kwargs, APPENDED: end}}
-    )
-
-
-def as_said(message: Said) -> Said:
-    """Return a message without the line that the runtime appended.
-
-    Args:
-        message: The message.
-
-    >>> as_said(with_appended(AIMessage("Painted."), "Next: wash it.")).text
-    'Painted.'
-    """
-    end = message.additional_kwargs.get(APPENDED) if message.additional_kwargs else None
-    if not isinstance(end, str) or not end:
-        return message
-    marks = {name: value for name, value in message.additional_kwargs.items() if name != APPENDED}
-    content = message.content
-    if isinstance(content, str):
-        left: str | list[str | dict[str, Any]] = content.removesuffix(end)
-    else:
-        left = content[:-1] if content and content[-1] == _block(end) else content
-    return message.model_copy(update={"content": left, "additional_kwargs": marks})
-
-
-def _block(text: str) -> dict[str, str]:
-    return {"type": "text", "text": text}

@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from react_mem.memory.language.folding import normalise
-from react_mem.memory.merging.doubts import said_again
-from react_mem.memory.merging.episodes import is_put_anew, put_anew, says_again, ways
+from react_mem.memory.merging.restating import is_put_anew, put_anew, said_again, says_again, ways
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin, is_higher, lowest
 from react_mem.memory.model.records import Fact, Message

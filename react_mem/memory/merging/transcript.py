@@ -16,9 +16,16 @@ from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.language.standing import kind_of_standing
-from react_mem.memory.merging.blocks import has_media, medium_of
-from react_mem.memory.merging.episodes import CALLS, THOUGHTS, called, calls_of, thought_before, thoughts_in
-from react_mem.memory.merging.facts import as_said
+from react_mem.memory.merging.blocks import (
+    CALLS,
+    THOUGHTS,
+    called,
+    calls_of,
+    has_media,
+    medium_of,
+    thought_before,
+    thoughts_in,
+)
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import meta_namespace
@@ -369,3 +376,53 @@ async def silenced(store: BaseStore, user_id: str, left: Sequence[Item]) -> list
 def forget_speakers(store: BaseStore, user_id: str) -> None:
     """Drop an owner's speakers from the cache of this process."""
     kept_with(store, Known).pop(user_id, None)
+
+
+# End of an answer that the runtime added: part of the message, and not of what the model said.
+
+APPENDED = "appended"
+"""Mark of the end of an answer that the runtime added, such as next steps: not recalled, not repeated."""
+
+Said = TypeVar("Said", bound=BaseMessage)
+
+
+def with_appended(answer: AIMessage, line: str) -> AIMessage:
+    r"""Return an answer with a line of the runtime at its end.
+
+    Args:
+        answer: The model's answer.
+        line: The line.
+
+    >>> with_appended(AIMessage("Painted."), "Next: wash it.").text
+    'Painted.\n\nNext: wash it.'
+    """
+    end = f"\n\n{line}"
+    content = answer.content + end if isinstance(answer.content, str) else [*answer.content, _block(end)]
+    return answer.model_copy(
+        update={"content": content, "additional_kwargs": {**answer.additional_kwargs, APPENDED: end}}
+    )
+
+
+def as_said(message: Said) -> Said:
+    """Return a message without the line that the runtime appended.
+
+    Args:
+        message: The message.
+
+    >>> as_said(with_appended(AIMessage("Painted."), "Next: wash it.")).text
+    'Painted.'
+    """
+    end = message.additional_kwargs.get(APPENDED) if message.additional_kwargs else None
+    if not isinstance(end, str) or not end:
+        return message
+    marks = {name: value for name, value in message.additional_kwargs.items() if name != APPENDED}
+    content = message.content
+    if isinstance(content, str):
+        left: str | list[str | dict[str, Any]] = content.removesuffix(end)
+    else:
+        left = content[:-1] if content and content[-1] == _block(end) else content
+    return message.model_copy(update={"content": left, "additional_kwargs": marks})
+
+
+def _block(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}

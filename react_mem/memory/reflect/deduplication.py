@@ -19,10 +19,9 @@ from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import numbers, share
 from react_mem.memory.llm.answers import object_schema
 from react_mem.memory.llm.asking import Asker, ModelQuestion, as_lines, strings
-from react_mem.memory.merging.doubts import said_again
-from react_mem.memory.merging.episodes import is_put_anew, put_anew
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import retire
+from react_mem.memory.merging.restating import is_put_anew, put_anew, said_again
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import scope_namespace

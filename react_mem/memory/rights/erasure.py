@@ -18,7 +18,7 @@ from react_mem.memory.branches.beliefs import part_of
 from react_mem.memory.branches.tree import forget_tips, forgotten_branches
 from react_mem.memory.graph.links import fall
 from react_mem.memory.merging.concepts.concept_store import concepts_without
-from react_mem.memory.merging.episodes import says_again
+from react_mem.memory.merging.restating import says_again
 from react_mem.memory.merging.transcript import forget_speakers, silenced
 from react_mem.memory.model.interface import named_session
 from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, PROFILE, kind_of

@@ -18,8 +18,7 @@ from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.checked_calls import checked
-from react_mem.memory.merging.blocks import kept_apart
-from react_mem.memory.merging.episodes import led_apart
+from react_mem.memory.merging.blocks import kept_apart, led_apart
 from react_mem.memory.merging.transcript import message_record_id, misdated, speaker_changes, to_records
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent, named_session
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, PENDING, SUMMARY

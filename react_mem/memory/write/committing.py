@@ -10,9 +10,9 @@ from react_mem.errors import ExtractionError
 from react_mem.memory.language.comparison import missing, share
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.standing import standing_in
-from react_mem.memory.merging.episodes import ways
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import known_as, reconcile, stated
+from react_mem.memory.merging.restating import ways
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT, PENDING
 from react_mem.memory.model.operations import Extraction, Operation

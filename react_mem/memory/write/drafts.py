@@ -10,8 +10,8 @@ from react_mem.memory.index.entries import whole_text
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.standing import only_instructs
 from react_mem.memory.language.statements import may_request, may_state, statements_in
-from react_mem.memory.merging.doubts import said_again
 from react_mem.memory.merging.reconcile import known_as, stated
+from react_mem.memory.merging.restating import said_again
 from react_mem.memory.model.operations import EpisodeDraft, Unread
 from react_mem.memory.model.records import Episode, Fact, Level, Message, fact_id
 from react_mem.memory.scopes.episodic import completed

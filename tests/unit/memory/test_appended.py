@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
-from react_mem.memory.merging.facts import as_said, with_appended
-from react_mem.memory.merging.transcript import to_records
+from react_mem.memory.merging.transcript import as_said, to_records, with_appended
 
 TEXTS = st.text(max_size=40)
 CONTENTS = st.one_of(TEXTS, st.lists(st.one_of(TEXTS, st.fixed_dictionaries({"type": st.just("text"), "text": TEXTS}))))

@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from react_mem.memory.branches import beliefs
-from react_mem.memory.merging.doubts import said_again
 from react_mem.memory.merging.reconcile import doubted, reconcile, retire
+from react_mem.memory.merging.restating import said_again
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, fact_id

@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.agents.quoting import read_lines
 from react_mem.memory.context.found_memory import FoundMemory
 from react_mem.memory.context.memories import EvidenceOnce, render_found
-from react_mem.memory.merging.episodes import with_places
+from react_mem.memory.merging.doubts import with_places
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import MESSAGE
 
