@@ -24,8 +24,7 @@ from react_mem.memory.store.transactions import transact
 from react_mem.memory.write import drafts
 from react_mem.memory.write.chain import load_chain, told_of_in_chain
 from react_mem.memory.write.committing import settled
-from react_mem.memory.write.drawing import ask, says_nothing, transcript_of
-from react_mem.memory.write.noticing import told_of
+from react_mem.memory.write.drawing import ask, says_nothing, told_of, transcript_of
 from react_mem.memory.write.session import TurnReport, grant_wishes, wish_changes
 from react_mem.memory.write.turns import Turns
 

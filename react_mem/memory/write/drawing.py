@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import zip_longest
+from typing import cast
 
-from langgraph.store.base import GetOp, Item
+from langgraph.store.base import BaseStore, GetOp, Item, SearchOp
 
 from react_mem.errors import ExtractionError
 from react_mem.memory import telemetry
 from react_mem.memory.index.entries import whole_text
+from react_mem.memory.index.question import read_question
+from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.language.folding import MAX_INDEXED_CHARS
+from react_mem.memory.language.statements import is_pleasantry, sentences
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.concepts import ContextChain
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.interface import Arm, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, FACT
-from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.operations import ExistingMemory, Extraction, TranscriptMessage
+from react_mem.memory.model.namespaces import off_loop, scope_namespace
+from react_mem.memory.model.operations import EpisodeDraft, ExistingMemory, Extraction, TranscriptMessage
+from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.receipt import Change, put
-from react_mem.memory.model.records import Fact, Message
+from react_mem.memory.model.records import Fact, Message, now
 from react_mem.memory.model.states import PendingTurn
+from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.store.transactions import transact
+from react_mem.memory.summaries.sources import Source, extract_sentences, shortened
 from react_mem.memory.write.chain import join
 from react_mem.memory.write.claims import finish, in_short, release, still_mine, waiting
 from react_mem.memory.write.committing import commit, commit_telling, keep_verbatim, kept_at_once
 from react_mem.memory.write.drafts import verbatim_ids
 from react_mem.memory.write.following import follow
-from react_mem.memory.write.noticing import related_facts, told_of
 from react_mem.memory.write.session import Session, TurnReport
 from react_mem.memory.write.when import zone_of
 
@@ -267,3 +275,81 @@ async def _shown(session: Session, due: Sequence[PendingTurn], messages: Sequenc
     # by turns, and not by place: in a thread that was trimmed the places begin again
     order = dict.fromkeys(id_ for turn in due for id_ in (*turn.context_ids, *turn.source_ids))
     return [told[id_] for id_ in order if id_ in told]
+
+
+# The facts that the model is shown beside what was said, so that it updates what is known rather than adds to it.
+
+NEIGHBOURS = 20
+"""Facts shown to the model, so that it updates them instead of adding: half near in meaning, half sharing words."""
+
+_SECONDS = 10.0
+"""Timeout of the embedder, after which facts are found by words alone."""
+
+
+async def related_facts(store: BaseStore, user_id: str, said: Sequence[str]) -> list[Fact]:
+    """Return the facts that may be about some messages, neighbours in meaning and in words in turn, each once.
+
+    Facts that ended by their own dates are included, so that a repetition adds no second one. If the embedder
+    fails, only words count.
+    """
+    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
+    texts = [text for text in said if text.strip()]
+    nearest = SearchOp(
+        namespace,
+        filter={"kind": FACT.name, "retired_at": None},
+        limit=NEIGHBOURS,
+        query=" ".join(texts)[:MAX_INDEXED_CHARS] or None,
+    )
+    # each message by itself: of all together only the longest words would count; many long ones take a while to read
+    worded = await off_loop(sum(map(len, texts)), lambda: [_sharing_words(namespace, text) for text in texts])
+    try:
+        async with asyncio.timeout(_SECONDS):
+            near, *shared = await recall(store, [nearest, *worded])
+    except Exception as error:  # whatever the embedder's client raises; an outage of it must not keep a turn unread
+        log.warning("what is known about a turn is found by its words only: %s", cause_of(error))
+        near, shared = [], await recall(store, worded)
+    words = _in_turn([hit.item for hit in answer.found] for answer in cast("list[Recall]", shared))
+    merged = _in_turn([cast("list[Item]", near), words])
+    return [Fact.from_value(item.value) for item in merged[:NEIGHBOURS]]
+
+
+def _sharing_words(namespace: tuple[str, ...], text: str) -> RecallOp:
+    # `current` is in the index, and `retired_at` is not: what something else has ended is neither
+    conditions = {"kind": FACT.name, "current": True}
+    return RecallOp(namespace, read_question(text, now()), conditions, NEIGHBOURS, arms=frozenset({Arm.LEXICAL}))
+
+
+def _in_turn(found: Iterable[Sequence[Item]]) -> list[Item]:
+    """Interleave lists of items, each item once."""
+    rows = zip_longest(*found)
+    return list({item.key: item for row in rows for item in row if item is not None}.values())
+
+
+# Extractive account of turns: sentences that were said, word for word, where no model tells of them.
+
+_MAX_SUMMARY = 500
+_MAX_GOAL = 300
+"""Character limits, as for a model's (`write.extraction.checks`)."""
+
+
+def told_of(messages: Sequence[Message], *, whole: bool = False) -> Extraction:
+    """Return an extractive summary of messages; for a whole conversation also its episode.
+
+    Args:
+        whole: True for a whole conversation.
+    """
+    sources = [Source.of_message(whole_text(vars(message)), message.created_at, message.role) for message in messages]
+    if not sources:
+        return Extraction()
+    summary = extract_sentences(sources, _MAX_SUMMARY)
+    wanted = next((goal for source in sources if source.role == "user" and (goal := _wanted(source.text))), "")
+    if not whole or not wanted:
+        return Extraction(summary=summary)
+    origin = lowest([Origin.ASSISTANT, *(message.origin for message in messages)])
+    return Extraction(episode=EpisodeDraft(goal=wanted, outcome=summary, origin=origin), summary=summary)
+
+
+def _wanted(text: str) -> str:
+    """Return the first sentence that is more than a greeting."""
+    first = next((one for one in sentences(text[: 10 * _MAX_GOAL]) if not is_pleasantry(one)), "")
+    return shortened(" ".join(first.split()), _MAX_GOAL)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, zip_longest
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.store.base import BaseStore, GetOp, Item, SearchOp
+from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.branches.tree import (
     branch_key,
@@ -25,23 +22,12 @@ from react_mem.memory.branches.tree import (
     tip_of,
     was_on_thread,
 )
-from react_mem.memory.index.entries import whole_text
-from react_mem.memory.index.question import read_question
-from react_mem.memory.index.recall import Recall, RecallOp
-from react_mem.memory.language.folding import MAX_INDEXED_CHARS
-from react_mem.memory.language.statements import is_pleasantry, sentences
-from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.transcript import is_said, message_record_id, record_named
-from react_mem.memory.model.interface import Arm, MemoryResults, MemoryScope
-from react_mem.memory.model.kinds import FACT
-from react_mem.memory.model.namespaces import meta_namespace, off_loop, scope_namespace
-from react_mem.memory.model.operations import EpisodeDraft, Extraction
-from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.interface import MemoryResults, MemoryScope
+from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.receipt import Change
-from react_mem.memory.model.records import Fact, Message, now
-from react_mem.memory.retrieval.divided_store import recall
+from react_mem.memory.model.records import Message
 from react_mem.memory.store.transactions import Guard
-from react_mem.memory.summaries.sources import Source, extract_sentences, shortened
 from react_mem.memory.write.following import begin_anew, follow, leave_unanswered
 
 
@@ -186,83 +172,3 @@ class BranchesOf:
         if before:
             marks.append(put_trunk(self.user_id, self.session_id, [start_of(self.session_id, before[0]), *before]))
         return marks
-
-
-# The facts that the model is shown beside what was said, so that it updates what is known rather than adds to it.
-
-NEIGHBOURS = 20
-"""Facts shown to the model, so that it updates them instead of adding: half near in meaning, half sharing words."""
-
-_SECONDS = 10.0
-"""Timeout of the embedder, after which facts are found by words alone."""
-
-log = logging.getLogger(__name__)
-
-
-async def related_facts(store: BaseStore, user_id: str, said: Sequence[str]) -> list[Fact]:
-    """Return the facts that may be about some messages, neighbours in meaning and in words in turn, each once.
-
-    Facts that ended by their own dates are included, so that a repetition adds no second one. If the embedder
-    fails, only words count.
-    """
-    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    texts = [text for text in said if text.strip()]
-    nearest = SearchOp(
-        namespace,
-        filter={"kind": FACT.name, "retired_at": None},
-        limit=NEIGHBOURS,
-        query=" ".join(texts)[:MAX_INDEXED_CHARS] or None,
-    )
-    # each message by itself: of all together only the longest words would count; many long ones take a while to read
-    worded = await off_loop(sum(map(len, texts)), lambda: [_sharing_words(namespace, text) for text in texts])
-    try:
-        async with asyncio.timeout(_SECONDS):
-            near, *shared = await recall(store, [nearest, *worded])
-    except Exception as error:  # whatever the embedder's client raises; an outage of it must not keep a turn unread
-        log.warning("what is known about a turn is found by its words only: %s", cause_of(error))
-        near, shared = [], await recall(store, worded)
-    words = _in_turn([hit.item for hit in answer.found] for answer in cast("list[Recall]", shared))
-    merged = _in_turn([cast("list[Item]", near), words])
-    return [Fact.from_value(item.value) for item in merged[:NEIGHBOURS]]
-
-
-def _sharing_words(namespace: tuple[str, ...], text: str) -> RecallOp:
-    # `current` is in the index, and `retired_at` is not: what something else has ended is neither
-    conditions = {"kind": FACT.name, "current": True}
-    return RecallOp(namespace, read_question(text, now()), conditions, NEIGHBOURS, arms=frozenset({Arm.LEXICAL}))
-
-
-def _in_turn(found: Iterable[Sequence[Item]]) -> list[Item]:
-    """Interleave lists of items, each item once."""
-    items = chain.from_iterable(zip_longest(*found))
-    return list({item.key: item for item in items if item is not None}.values())
-
-
-# Extractive account of turns: sentences that were said, word for word, where no model tells of them.
-
-_MAX_SUMMARY = 500
-_MAX_GOAL = 300
-"""Character limits, as for a model's (`write.extraction.checks`)."""
-
-
-def told_of(messages: Sequence[Message], *, whole: bool = False) -> Extraction:
-    """Return an extractive summary of messages; for a whole conversation also its episode.
-
-    Args:
-        whole: True for a whole conversation.
-    """
-    sources = [Source.of_message(whole_text(vars(message)), message.created_at, message.role) for message in messages]
-    if not sources:
-        return Extraction()
-    summary = extract_sentences(sources, _MAX_SUMMARY)
-    wanted = next((goal for source in sources if source.role == "user" and (goal := _wanted(source.text))), "")
-    if not whole or not wanted:
-        return Extraction(summary=summary)
-    origin = lowest([Origin.ASSISTANT, *(message.origin for message in messages)])
-    return Extraction(episode=EpisodeDraft(goal=wanted, outcome=summary, origin=origin), summary=summary)
-
-
-def _wanted(text: str) -> str:
-    """Return the first sentence that is more than a greeting."""
-    first = next((one for one in sentences(text[: 10 * _MAX_GOAL]) if not is_pleasantry(one)), "")
-    return shortened(" ".join(first.split()), _MAX_GOAL)

@@ -13,7 +13,7 @@ from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.records import Fact, fact_id
-from react_mem.memory.write.noticing import related_facts
+from react_mem.memory.write.drawing import related_facts
 
 SAID = datetime(2026, 3, 2, 9, tzinfo=UTC)
 FRIDAY = datetime(2026, 3, 6, 23, 59, 59, tzinfo=UTC)

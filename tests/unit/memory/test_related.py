@@ -9,7 +9,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.receipt import put
 from react_mem.memory.model.records import Fact
-from react_mem.memory.write.noticing import NEIGHBOURS, related_facts
+from react_mem.memory.write.drawing import NEIGHBOURS, related_facts
 
 _OTHERS = 520
 _SISTER = "My sister Linh plays the cello."

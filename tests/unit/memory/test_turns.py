@@ -241,7 +241,7 @@ class NoAnswers(DeterministicFakeEmbedding):
 async def test_without_the_embedder_a_turn_is_read_beside_the_facts_that_share_words(
     hangs: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("react_mem.memory.write.noticing._SECONDS", 0.01)
+    monkeypatch.setattr("react_mem.memory.write.drawing._SECONDS", 0.01)
     store = InMemoryStore(index={"dims": 4, "embed": NoAnswers(hangs), "fields": ["text"]})
     reader = Reader(allergic)
     one = turns(store, reader)
