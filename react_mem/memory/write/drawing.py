@@ -88,9 +88,7 @@ def says_nothing(messages: Sequence[Message]) -> bool:
 
 
 async def _sum_up(session: Session, due: Sequence[PendingTurn], messages: Sequence[Message], worker: str) -> TurnReport:
-    """Summarise turns under a policy without extraction, where the agent's tools store facts; retry a failing model
-    later.
-    """
+    """Summarise turns whose facts the agent's tools store; a failing model is asked again later."""
     if session.extractor is None:
         told = await asyncio.to_thread(told_of, messages)
         return await commit_telling(session, due, messages, told, worker)
@@ -210,9 +208,7 @@ async def _index(
 async def _indexed(
     session: Session, turns: Sequence[PendingTurn], facts: Sequence[str] = ()
 ) -> tuple[Sequence[Message], ContextChain | None, dict[str, Fact | None], list[Change]]:
-    """Return the messages of turns, the chain with them, some facts by id, and the writes of the first two; one
-    round trip.
-    """
+    """Return the messages of turns, the chain with them, and some facts, with the writes; one round trip."""
     ids = list(dict.fromkeys(source for turn in turns for source in turn.source_ids))
     if not ids:
         return [], None, {}, []

@@ -129,9 +129,7 @@ async def leave_unanswered(
 
 @dataclass(frozen=True)
 class _Tree:
-    """Messages of a conversation by id, those set aside (`away`), the predecessor of each, and the last finished
-    turn's tip.
-    """
+    """Messages of a conversation, those set aside (`away`), the predecessor of each, and the last turn's tip."""
 
     messages: dict[str, Item]
     away: dict[str, Item]

@@ -32,9 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class AdmittedRuns(OrderedDict[str, None]):
-    """Runs of this process that were counted, the latest last. The thread's state cannot tell: callers may write any
-    state.
-    """
+    """Runs of this process that were counted, the latest last. Callers may write any state, so it cannot tell."""
 
 
 class Uncounted(set[str]):

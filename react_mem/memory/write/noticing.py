@@ -123,17 +123,15 @@ class BranchesOf:
     def expected(
         self, earlier: Sequence[BaseMessage], asked: Sequence[BaseMessage], tip: str, since: str | None
     ) -> Reached | None:
-        """Return the position after a turn if nobody has written since this process last looked. Reads nothing; the
-        write checks.
+        """Return the position after a turn if nobody has written since this process last looked.
+
+        Reads nothing; the write checks. None if it is unknown, or if the turn may have left a branch.
 
         Args:
             earlier: The thread's messages before the turn.
             asked: The thread's messages before the question.
             tip: The record of the turn's last message.
             since: The id of the last message in memory.
-
-        Returns:
-            None if it is unknown, or if the turn may have left a branch.
         """
         known = known_tip(self.store, self.user_id, self.session_id)
         if known is None:

@@ -127,10 +127,9 @@ class TakenMessage:
 
 
 async def store_told(turns: Turns, told: Sequence[ClientMessage]) -> list[TakenMessage]:
-    """Store the new messages of a conversation, queue their extraction, and return the outcome of each; no model is
-    asked.
+    """Store a conversation's new messages, queue their extraction, and return the outcome of each.
 
-    Each turn is one batch: an interrupted call is completed when the messages are sent again.
+    No model is asked. Each turn is one batch: an interrupted call is completed when the messages are sent again.
 
     Raises:
         UnfitMessageError: If a message says nothing; nothing is stored.
@@ -188,9 +187,7 @@ class _HeldPlace:
 
 @dataclass(frozen=True)
 class _ReadMessage:
-    """Message sent by a client, with its record before it has an id and index, and the indices at which it was
-    forgotten.
-    """
+    """Message sent by a client, with its record, and the indices at which it was forgotten."""
 
     place: int
     said: ClientMessage

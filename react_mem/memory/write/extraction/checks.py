@@ -52,9 +52,7 @@ _SAID = 0.7
 
 
 def completed(draft: EpisodeDraft | None, summary: str, briefing: Briefing) -> EpisodeDraft | None:
-    """Return an episode with its situation, and a milestone with its snapshot. A requested snapshot alone makes one
-    too.
-    """
+    """Return an episode with its situation, and a milestone with its snapshot; a requested snapshot makes one."""
     asked = [message for message in briefing.messages if message.snapshot]
     if draft is None:
         request = _request(asked)
