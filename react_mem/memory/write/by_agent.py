@@ -184,8 +184,8 @@ class Erased:
     """Forgotten records.
 
     Args:
-        texts: The texts of the records.
-        hidden: True if the records are only hidden, and erased after a day: the user's last message does not ask it.
+        hidden: True if the records are only hidden, and erased after a day: the user's last message does not ask for
+            their erasure.
     """
 
     receipt: Receipt

@@ -32,7 +32,10 @@ log = logging.getLogger(__name__)
 
 
 class AdmittedRuns(OrderedDict[str, None]):
-    """Runs of this process that were counted, the latest last. Callers may write any state, so it cannot tell."""
+    """Runs of this process that were counted, the latest last.
+
+    A thread's state cannot tell: a command may lead to any node, with any state.
+    """
 
 
 class Uncounted(set[str]):

@@ -146,7 +146,7 @@ class BranchesOf:
     async def reached(self, earlier: Sequence[BaseMessage], tip: str, since: str | None) -> Reached:
         """Return the position after a turn.
 
-        For a regenerated answer only the tip is compared; the fork shows when the answer is stored.
+        A regenerated answer shows its fork here, when it is stored: its question was not read again.
 
         Args:
             earlier: The thread's messages before the turn.
