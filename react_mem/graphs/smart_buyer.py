@@ -220,11 +220,10 @@ class Buyer:
         events.answer(runtime.stream_writer, answer)
         if self._learns:
             memory = TurnMemory.of(self._memory, runtime, node="report")
-            turns = memory.turns
-            if turns is not None and runtime.server_info is None:
-                # a server has a worker for all agents
-                self._buyer.work.ensure(turns.memory.store)
-            if turns is not None:
+            if (turns := memory.turns) is not None:
+                if runtime.server_info is None:
+                    # a server has a worker for all agents
+                    self._buyer.work.ensure(turns.memory.store)
                 await memory.end(turns, self._outcome(turns, state))
         return {"messages": [AIMessage(answer)]}
 
