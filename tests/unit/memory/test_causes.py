@@ -12,6 +12,7 @@ import psycopg_pool
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.language_models import FakeListChatModel
 from pydantic import BaseModel
 
 from react_mem.errors import ModelUnavailable, StorageError
@@ -19,7 +20,6 @@ from react_mem.memory.llm.calls import translate
 from react_mem.memory.llm.causes import cause_of, scrub, trace_of
 from react_mem.memory.write.claims import in_short
 from react_mem.memory.write.extraction.structured import create_extractor
-from tests.support.scripted_model import ScriptedModel
 
 KEY = "sk-proj-a1B2c3D4e5F6g7H8"
 DSN = "postgresql://ann:pa%40ss:w@rd@db.example:5432/memories"
@@ -152,9 +152,9 @@ def test_an_error_of_somebody_else_says_where_it_was_raised() -> None:
 
 
 def test_what_this_project_raises_says_what_was_written_for_it() -> None:
-    with pytest.raises(ValueError, match="no extraction engine") as caught:
-        create_extractor("nobody", [ScriptedModel(script=[])])
-    assert cause_of(caught.value).startswith("ValueError: There is no extraction engine 'nobody'.")
+    with pytest.raises(ValueError, match="calls tools") as caught:
+        create_extractor("langmem", [FakeListChatModel(responses=[])])
+    assert cause_of(caught.value).startswith("ValueError: The extraction engine 'langmem' needs a chat model that")
 
 
 def test_no_secret_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
