@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 
 from react_mem.memory.graph.links import FOUNDS, STEPS, Direction, Edge, Link, LinkKind, Node
 from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, SKILL, SUMMARY, title_of
@@ -61,8 +61,8 @@ class Graph:
         kept = {node.id for node in nodes}
         return Graph(nodes, tuple(link for link in self.links if {link.source, link.target} <= kept))
 
-    def written(self, form: Literal["html", "json"]) -> str:
-        """Return the graph as a page that draws it, or as JSON for other programs."""
+    def written(self, form: str) -> str:
+        """Return the graph as a page that draws it (`html`), or as `json` for other programs."""
         return to_html(self) if form == "html" else to_json(self)
 
     def largest(self, limit: int) -> Graph:
