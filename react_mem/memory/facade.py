@@ -737,53 +737,27 @@ class MemoryFacade:
         return told
 
     async def show_profile(self, user_id: str) -> OwnersProfile:
-        """Return a user's profile, field by field, with the messages that say each.
-
-        Args:
-            user_id: The owner.
-        """
+        """Return a user's profile, field by field, with the messages that say each."""
         return await show_profile(self.store, user_id)
 
     async def list_waiting(self, user_id: str) -> WaitingTurns:
-        """Return the turns of a user that wait for extraction, the oldest first, and why.
-
-        Args:
-            user_id: The owner.
-        """
+        """Return the turns of a user that wait for extraction, the oldest first, and why."""
         return await list_waiting(self.store, user_id)
 
     async def list_skills(self, user_id: str) -> SkillList:
-        """Return the skills that agents have learnt for a user, the most used first.
-
-        Args:
-            user_id: The owner.
-        """
+        """Return the skills that agents have learnt for a user, the most used first."""
         return await list_skills(self.store, user_id)
 
     async def show_graph(self, user_id: str, *, kinds: Collection[str] = (), limit: int = 2_000) -> ShownGraph:
-        """Return a user's memories with the links among them; of many, the newest.
-
-        Args:
-            user_id: The owner.
-            kinds: The kinds; by default all.
-            limit: How many memories.
-        """
+        """Return a user's memories with the links among them; of many, the newest."""
         return await show_graph(self.store, user_id, kinds=kinds, limit=limit)
 
     async def usage(self, user_id: str) -> MemoryUsage:
-        """Return how much is remembered of a user.
-
-        Args:
-            user_id: The owner.
-        """
+        """Return how much is remembered of a user."""
         return await count_usage(self.store, user_id)
 
     async def revision(self, user_id: str) -> str:
-        """Return the revision of a user's memory, which changes with every write: a cheap check for changes.
-
-        Args:
-            user_id: The owner.
-        """
+        """Return the revision of a user's memory, which changes with every write: a cheap check for changes."""
         return await revision_of(self.store, user_id)
 
     async def records(self, user_id: str, scope: MemoryScope, ids: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -127,6 +127,7 @@ def test_the_sdist_holds_what_the_wheel_is_built_from_and_nothing_else(tmp_path:
         "installation.py",
         "logged_in.py",
         "py.typed",
+        "server_exposure.py",
         "testing.py",
     }
     kinds = {Path(name).suffix for name in names if name.startswith("react_mem/")}
@@ -377,7 +378,7 @@ def test_the_documentation_lists_every_extra() -> None:
 
 def test_the_variables_in_env_example_are_those_the_code_reads() -> None:
     documented = set(re.findall(r"^#?([A-Z_]+)=", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE))
-    files = [file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")]
+    files = list((ROOT / "react_mem").rglob("*.py"))
     named = set(re.findall(r"[\"']([A-Z][A-Z_]+)[\"']", "\n".join(file.read_text(encoding="utf-8") for file in files)))
     of_others = {name for name in documented if re.match("(LANGSMITH|LANGGRAPH)_", name)}  # they read them themselves
     assert documented - of_others <= named, "documented, but nothing reads them"

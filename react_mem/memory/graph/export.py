@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 
 from react_mem.memory.graph.links import FOUNDS, STEPS, Direction, Edge, Link, LinkKind, Node
 from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, SKILL, SUMMARY, title_of
@@ -51,7 +51,7 @@ class Graph:
     nodes: tuple[GraphNode, ...]
     links: tuple[Link, ...]
 
-    def written(self, form: Literal["html", "json"]) -> str:
+    def written(self, form: Literal[html, json]) -> str:
         """Return the graph as a page that draws it, or as JSON for other programs."""
         return to_html(self) if form == "html" else to_json(self)
 

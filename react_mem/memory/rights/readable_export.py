@@ -9,7 +9,7 @@ import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from react_mem.memory.model.kinds import FACT, KINDS, MESSAGE, PROFILE, title_of
 
@@ -226,6 +226,6 @@ def _shown_of_markdown_export(text: Any) -> str:
     return _BEGINS.sub(r"\1\\\2", said)
 
 
-def render_export(lines: Iterable[str], form: Literal["html", "markdown"]) -> list[str]:
-    """Return an export for people: the one page of HTML, or the lines of Markdown."""
+def render_export(lines: Iterable[str], form: str) -> list[str]:
+    """Return an export for people: the one page of `html`, or the lines of `markdown`."""
     return [readable_export(lines)] if form == "html" else list(markdown_export(lines))

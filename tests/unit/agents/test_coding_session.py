@@ -274,10 +274,10 @@ async def test_a_write_that_fails_between_two_turns_stores_neither_twice(
         write(path, said(f"Lamp {number}."), answered(f"A{number}"))
     end, calls = TurnMemory.end, 0
 
-    async def fail_second(self: TurnMemory, keep: Any) -> bool:
+    async def fail_second(self: TurnMemory, *turn: Any) -> bool:
         nonlocal calls
         calls += 1
-        return calls != 2 and await end(self, keep)
+        return calls != 2 and await end(self, *turn)
 
     monkeypatch.setattr(TurnMemory, "end", fail_second)
     with pytest.raises(NotKeptError):

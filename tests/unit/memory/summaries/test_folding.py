@@ -59,7 +59,7 @@ async def test_every_summary_is_stored_with_its_level_and_sources() -> None:
     assert (higher.level, higher.covers, higher.source_ids) == ("2", 9, (first.id, second.id, third.id))
     assert all(summary.chain and summary.made_by == "ScriptedModel" for summary in await talk.summaries())
     assert shown_texts(model.prompts[0]) == said[:3]
-    assert (report.summarised, report.extractive, report.calls, report.problem) == (4, 0, 4, "")
+    assert (report.summarised, report.calls, report.problem) == (4, 4, "")
     # when it was said, not when it was summed up
     assert first.created_at == records[first.source_ids[-1]].created_at
 
@@ -406,7 +406,7 @@ async def test_the_fact_that_is_drawn_is_reported_beside_what_is_summed_up() -> 
     talk = Conversation(InMemoryStore())
     report = await talk.say(*facts(3))
     assert report.stored == facts(3)
-    assert (report.summarised, report.extractive) == (1, 1)
+    assert report.summarised == 1
 
 
 async def test_the_end_of_a_conversation_sums_up_what_is_due() -> None:
