@@ -9,7 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Literal
 
 from rich.text import Text
 
@@ -56,7 +56,7 @@ _LINES = 1_000
 
 _ANEW = "Nothing was written to the file; the same command begins anew."
 
-_ENDINGS = {".html": "html", ".htm": "html", ".json": "json"}
+_ENDINGS: dict[str, Literal["html", "json"]] = {".html": "html", ".htm": "html", ".json": "json"}
 
 
 async def run_memory(
@@ -229,7 +229,8 @@ class _Command:
 
     async def export(self, memory: MemoryFacade) -> int:
         """Write everything: as JSON Lines, as a page, or as Markdown; the first and the last can be imported."""
-        where, form = self.arguments.file, "html" if self.arguments.html else self.arguments.format
+        where = self.arguments.file
+        form: Literal["html", "jsonl", "markdown"] = "html" if self.arguments.html else self.arguments.format
         own = done = 0
         with Progress("Exporting", "records", quiet=self.arguments.quiet or self._out.as_json, go_on=_ANEW) as progress:
             lines: list[str] = []
@@ -258,7 +259,9 @@ class _Command:
     async def graph(self, memory: MemoryFacade) -> int:
         """Write the links between memories."""
         where = self.arguments.out
-        name = self.arguments.format or ("html" if where == "-" else _ENDINGS.get(PurePath(where).suffix.lower()))
+        name: Literal["html", "json"] | None = self.arguments.format or (
+            "html" if where == "-" else _ENDINGS.get(PurePath(where).suffix.lower())
+        )
         if name is None:
             raise MemoryCommandError(
                 f"the ending of {where!r} says nothing of what is to be written: say --format "
