@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 from react_mem.memory.graph.links import FOUNDS, STEPS, Direction, Edge, Link, LinkKind, Node
 from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, SKILL, SUMMARY, title_of
