@@ -19,8 +19,7 @@ from react_mem.graphs.model_call import timed
 from react_mem.graphs.schemas import AgentState, current_turn
 from react_mem.graphs.switching.switching import from_ahead
 from react_mem.memory import telemetry
-from react_mem.memory.context import from_tool, running_tool
-from react_mem.memory.runtime import without_secrets
+from react_mem.memory.context import from_tool, running_tool, without_secrets
 
 MAX_ERROR_CHARS = 4_000
 """Of the text of a tool's exception: what went wrong, not all that it was handed."""

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.asking import ModelQuestion as ModelQuestion
     from react_mem.memory.llm.budget import Capabilities as Capabilities
     from react_mem.memory.llm.budget import capabilities_of as capabilities_of
-    from react_mem.memory.llm.causes import without_secrets as without_secrets
     from react_mem.memory.maintenance.agent import AgentWork as AgentWork
     from react_mem.memory.maintenance.everything import MemoryHealth as MemoryHealth
     from react_mem.memory.maintenance.everything import check_health as check_health
@@ -62,7 +61,6 @@ if TYPE_CHECKING:
     from react_mem.memory.store.reembed import reembed as reembed
     from react_mem.memory.store.thread_owners import note_thread as note_thread
     from react_mem.memory.store.variable_names import misspelt as misspelt
-    from react_mem.memory.write.chain import Unfolded as Unfolded
     from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer as ChatSummarizer
     from react_mem.memory.write.chat_summary.summary_form import ChatSummary as ChatSummary
     from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest as ChatSummaryRequest

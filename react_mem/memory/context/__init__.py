@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.budget import Window as Window
     from react_mem.memory.llm.budget import count_tokens as count_tokens
     from react_mem.memory.llm.budget import tool_tokens as tool_tokens
+    from react_mem.memory.llm.causes import without_secrets as without_secrets
     from react_mem.memory.merging.foreign import by_other_agents as by_other_agents
     from react_mem.memory.merging.foreign import from_tool as from_tool
     from react_mem.memory.merging.foreign import is_delegated as is_delegated

@@ -51,7 +51,7 @@ class Graph:
     nodes: tuple[GraphNode, ...]
     links: tuple[Link, ...]
 
-    def written(self, form: Literal[html, json]) -> str:
+    def written(self, form: Literal["html", "json"]) -> str:
         """Return the graph as a page that draws it, or as JSON for other programs."""
         return to_html(self) if form == "html" else to_json(self)
 
