@@ -20,6 +20,8 @@ from react_mem.memory.reflect import entity_resolution
 from react_mem.memory.reflect.driver import Report, run
 from react_mem.memory.reflect.entity_resolution import EntityResolution
 from react_mem.memory.store.calibration import Calibration
+from react_mem.memory.store.capabilities import StoreCapabilities
+from react_mem.memory.store.embeddings import EmbeddingModel
 from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
 from tests.unit.concepts.facts import fact
@@ -44,18 +46,15 @@ class Same(Embeddings):
         return self.embed_documents([text])[0]
 
 
-class Scale:
+class Calibrated(InMemoryStore, StoreCapabilities):
+    """A store that knows its embedder and the meaning of its cosines, as the one on PostgreSQL does."""
+
+    __slots__ = ("embedding",)
     calibration = Calibration(points=((-1, 0), (0.5, 0.5), (0.9, 0.9), (1, 1)), separation={"en": 1.0})
-
-
-class Calibrated(InMemoryStore):
-    """A store that knows the scale of its embedder, as the one on PostgreSQL does."""
-
-    __slots__ = ("scale",)
 
     def __init__(self, meaning: str) -> None:
         super().__init__(index={"dims": 64, "embed": Same(meaning), "fields": ["text"]})
-        self.scale = Scale()
+        self.embedding = EmbeddingModel("words", 64, Same(meaning))
 
 
 def judge(same: list[str], different: list[str]) -> ScriptedModel:
