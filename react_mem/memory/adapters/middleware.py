@@ -264,6 +264,9 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         used, since = layout.get("used") or (), mark and mark["id"]
         # beside the question, what stands in the user's name is another's
         heard = [Origin.TOOL for message in turn[1:] if message.type == "human"][:1]
-        storing = turns.close(said, since, steps_of(thread), heard=heard, used=used, run_id=memory.run_id)
-        stored = await memory.end(turns, storing)
-        return done | {"memory_mark": mark_of(said)} if stored else done
+
+        async def storing() -> None:
+            # the steps of a thread that others write to are read under the guard too
+            await turns.close(said, since, steps_of(thread), heard=heard, used=used, run_id=memory.run_id)
+
+        return done | {"memory_mark": mark_of(said)} if await memory.end(turns, storing()) else done
