@@ -5,8 +5,7 @@ from __future__ import annotations
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.index.question import read_question
-from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.index.recall import Recall, RecallOp, read_question
 from react_mem.memory.model.interface import ALL_ARMS, Arm, MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import now

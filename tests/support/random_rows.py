@@ -9,8 +9,7 @@ from itertools import chain, combinations
 from typing import Any
 
 from react_mem.memory.index.entries import SPEAKS_OF_ITSELF, TELLS_WHEN, mark, marks_of, piece_name
-from react_mem.memory.index.question import Question
-from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.index.recall import Question, RecallOp
 from react_mem.memory.language.times import Period
 from react_mem.memory.model.interface import ALL_ARMS, Arm
 from tests.support.sql_recall import SPACE, IndexedRow

@@ -10,8 +10,7 @@ from typing import Any
 
 from langgraph.store.base import PutOp
 
-from react_mem.memory.index.question import read_question
-from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.index.recall import Recall, RecallOp, read_question
 from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore

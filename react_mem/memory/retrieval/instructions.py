@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from langgraph.store.base import Op
 
-from react_mem.memory.index.question import Question
-from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
+from react_mem.memory.index.recall import Question, Recall, RecallHit, RecallOp
 from react_mem.memory.language.comparison import Vocabulary
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.own_words import own_words_in

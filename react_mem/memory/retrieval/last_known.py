@@ -15,8 +15,7 @@ from typing import cast
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from react_mem.memory.graph.links import in_utc
-from react_mem.memory.index.question import Question
-from react_mem.memory.index.recall import Recall, RecallOp, is_over
+from react_mem.memory.index.recall import Question, Recall, RecallOp, is_over
 from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, FACT, MESSAGE, SUMMARY, kind_of
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace

@@ -14,8 +14,7 @@ from typing import Any
 
 from langgraph.store.base import Op, SearchOp
 
-from react_mem.memory.index.question import Question
-from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
+from react_mem.memory.index.recall import Question, Recall, RecallHit, RecallOp
 from react_mem.memory.language import denial_of, length
 from react_mem.memory.language.folding import fold, normalise
 from react_mem.memory.language.own_words import own_words_in

@@ -19,8 +19,7 @@ from langgraph.store.base import BaseStore, Item
 from pydantic import BaseModel
 
 from react_mem.memory.graph.links import links_of
-from react_mem.memory.index.question import Question, read_question
-from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.index.recall import Question, Recall, RecallOp, read_question
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.transcript import speakers_of

@@ -14,8 +14,7 @@ from typing import Any, get_args, overload
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import GetOp, Item, Op, SearchItem, SearchOp
 
-from react_mem.memory.index.question import Question
-from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
+from react_mem.memory.index.recall import Question, Recall, RecallHit, RecallOp
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.merging.blocks import kept_apart, led_apart

@@ -9,8 +9,7 @@ from typing import Any
 from langgraph.store.base import Op
 
 from react_mem.memory.graph.links import capped
-from react_mem.memory.index.question import Question
-from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.index.recall import Question, RecallOp
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.merging.episodes import episode_text, merged, same_episode
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope

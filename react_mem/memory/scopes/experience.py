@@ -10,8 +10,7 @@ from typing import Any, cast
 
 from langgraph.store.base import GetOp, Item, Op, SearchOp
 
-from react_mem.memory.index.question import Question
-from react_mem.memory.index.recall import RecallHit, RecallOp
+from react_mem.memory.index.recall import Question, RecallHit, RecallOp
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import EXPERIENCE, MESSAGE, OUTCOME

@@ -7,8 +7,7 @@ from typing import Any
 
 from langgraph.store.base import Op, SearchOp
 
-from react_mem.memory.index.question import Question
-from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.index.recall import Question, RecallOp
 from react_mem.memory.merging.skill_life import promise
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import SKILL

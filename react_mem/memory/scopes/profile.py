@@ -11,8 +11,7 @@ from typing import Any
 from langgraph.store.base import GetOp, Op
 
 from react_mem.memory.graph.links import origins_of
-from react_mem.memory.index.question import Question
-from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.index.recall import Question, RecallOp
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.origins import Origin, lowest

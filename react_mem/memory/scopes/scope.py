@@ -15,8 +15,7 @@ from pydantic import ValidationError
 
 from react_mem.memory.graph.links import capped
 from react_mem.memory.index.entries import matches, orders
-from react_mem.memory.index.question import Question, read_question
-from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, only
+from react_mem.memory.index.recall import Question, Recall, RecallHit, RecallOp, only, read_question
 from react_mem.memory.llm.checked_calls import checked_calls
 from react_mem.memory.merging.doubts import in_favour
 from react_mem.memory.merging.transcript import speakers_of

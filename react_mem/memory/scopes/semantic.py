@@ -11,8 +11,7 @@ from langchain_core.documents import Document as LangChainDocument
 from langgraph.store.base import Op
 
 from react_mem.memory.index.entries import orders
-from react_mem.memory.index.question import Question
-from react_mem.memory.index.recall import RecallOp, as_read, is_over, only
+from react_mem.memory.index.recall import Question, RecallOp, as_read, is_over, only
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent

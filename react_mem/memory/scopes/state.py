@@ -10,8 +10,7 @@ from langgraph.store.base import GetOp, Op
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from react_mem.memory.graph.links import capped
-from react_mem.memory.index.question import Question
-from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.index.recall import Question, RecallOp
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.llm.checked_calls import checked
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope

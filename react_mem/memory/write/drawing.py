@@ -14,8 +14,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, SearchOp
 from react_mem.errors import ExtractionError
 from react_mem.memory import telemetry
 from react_mem.memory.index.entries import whole_text
-from react_mem.memory.index.question import read_question
-from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.index.recall import Recall, RecallOp, read_question
 from react_mem.memory.language.folding import MAX_INDEXED_CHARS
 from react_mem.memory.language.statements import is_pleasantry, sentences
 from react_mem.memory.llm.causes import cause_of

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import GetOp
 
-from react_mem.memory.index import question
+from react_mem.memory.index import recall as question
 from react_mem.memory.index import weights as fusion
 from react_mem.memory.index.ranked_hits import KnownCosines, RankedHits
 from react_mem.memory.index.recall import Recall, RecallOp

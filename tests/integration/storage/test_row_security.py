@@ -20,8 +20,7 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
 
 from react_mem.errors import StorageError
-from react_mem.memory.index.question import read_question
-from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.index.recall import Recall, RecallOp, read_question
 from react_mem.memory.model.namespaces import WORK, meta_namespace
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings

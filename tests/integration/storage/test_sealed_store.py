@@ -12,8 +12,7 @@ from langgraph.store.base import GetOp, PutOp, SearchOp
 from psycopg.types.json import Jsonb
 
 from react_mem.errors import SealError
-from react_mem.memory.index.question import read_question
-from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.index.recall import Recall, RecallOp, read_question
 from react_mem.memory.model.interface import ALL_ARMS, Arm
 from react_mem.memory.store.keys.key_ring import KeyRing
 from react_mem.memory.store.postgres import MemoryStore

@@ -7,7 +7,7 @@ from datetime import datetime
 import pytest
 
 from react_mem.memory.index.entries import entries, says_i
-from react_mem.memory.index.question import read_question
+from react_mem.memory.index.recall import read_question
 from react_mem.memory.language import DEFAULT, denial_of, language_of, length
 from react_mem.memory.language.comparison import content_words, names
 from react_mem.memory.language.cues import asks_about_the_past

@@ -10,8 +10,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.index.question import read_question
-from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.index.recall import RecallOp, read_question
 from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.concepts import Alias, Concept
 from react_mem.memory.model.interface import Arm, MemoryQuery, MemoryResultItem, MemoryScope

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from react_mem.memory.index.entries import entries, mark
-from react_mem.memory.index.question import MAX_TERMS, Question, read_question
+from react_mem.memory.index.recall import MAX_TERMS, Question, read_question
 from react_mem.memory.language.terms import index_terms, index_words
 from react_mem.memory.language.times import Period
 

@@ -9,8 +9,7 @@ import pytest
 from langgraph.store.base import GetOp, Item, SearchItem, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.index.question import read_question
-from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.index.recall import Recall, RecallOp, read_question
 from react_mem.memory.model.interface import ALL_ARMS, Arm
 from react_mem.memory.retrieval.divided_store import recall
 from react_mem.memory.store.capabilities import StoreCapabilities

@@ -16,9 +16,8 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.index.question import read_question
 from react_mem.memory.index.ranked_hits import KnownCosines
-from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.index.recall import RecallOp, read_question
 from react_mem.memory.index.scorer import score_compared
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
