@@ -37,7 +37,7 @@ from react_mem.memory.store.room import make_room
 from react_mem.memory.store.stored_text import storable
 from react_mem.memory.write.chain import Unfolded, find_summary, unfold
 from react_mem.memory.write.drawing import related_facts
-from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out
+from react_mem.memory.write.extraction.proposal import are_linked, is_borne_out
 from react_mem.memory.write.gate import Support, may_be_lost, shows_something, support, wishes_to_forget
 from react_mem.memory.write.when import resolve
 

@@ -29,7 +29,7 @@ from react_mem.memory.language.statements import (
     statements_in,
 )
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out, without_user
+from react_mem.memory.write.extraction.proposal import are_linked, is_borne_out, without_user
 
 _ANSWER_WORDS = 4
 """Least words of a message that says something without its question."""

@@ -20,8 +20,7 @@ from react_mem.memory.model.operations import ExistingMemory, Extraction
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, MAX_EXISTING, Briefing
 from react_mem.memory.write.extraction.checks import check
-from react_mem.memory.write.extraction.evidence import without_user
-from react_mem.memory.write.extraction.proposal import FIELDS, MAX_FACTS
+from react_mem.memory.write.extraction.proposal import FIELDS, MAX_FACTS, without_user
 from react_mem.prompts import load_prompt
 from tests.support.labels import episode, fact, field, proposal
 from tests.unit.extraction.judging import judged, shown

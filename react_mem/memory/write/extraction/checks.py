@@ -23,7 +23,6 @@ from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.summaries.sources import Source, extract_sentences, shortened
 from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, Briefing
 from react_mem.memory.write.extraction.composing import Composer
-from react_mem.memory.write.extraction.evidence import are_linked, is_said, repeats_example
 from react_mem.memory.write.extraction.located import Locator, runs
 from react_mem.memory.write.extraction.proposal import (
     MAX_FACTS,
@@ -39,7 +38,10 @@ from react_mem.memory.write.extraction.proposal import (
     ProposedProfileChange,
     Refused,
     TopicalFact,
+    are_linked,
     bounded,
+    is_said,
+    repeats_example,
 )
 
 # Completion of an episode by code: the request that began it, and the snapshot by which a milestone is told.

@@ -19,16 +19,6 @@ from react_mem.memory.language.times import without_times
 from react_mem.memory.model.operations import Operation, Relation
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.write.extraction.briefing import Briefing, wordings
-from react_mem.memory.write.extraction.evidence import (
-    about_whom,
-    are_linked,
-    denies_instead,
-    is_borne_out,
-    names_instead,
-    own_dates,
-    repeats_example,
-    without_user,
-)
 from react_mem.memory.write.extraction.located import (
     CHANGING,
     ENDING,
@@ -39,7 +29,21 @@ from react_mem.memory.write.extraction.located import (
     shows,
 )
 from react_mem.memory.write.extraction.parting import after_answer, divided, repeats, without_asking
-from react_mem.memory.write.extraction.proposal import MAX_TEXT, MAX_TOPIC_WORDS, ProposedFact, Refused, TopicalFact
+from react_mem.memory.write.extraction.proposal import (
+    MAX_TEXT,
+    MAX_TOPIC_WORDS,
+    ProposedFact,
+    Refused,
+    TopicalFact,
+    about_whom,
+    are_linked,
+    denies_instead,
+    is_borne_out,
+    names_instead,
+    own_dates,
+    repeats_example,
+    without_user,
+)
 from react_mem.memory.write.gate import Support, answered, is_brief, may_ask_to_forget
 from react_mem.memory.write.when import over_by, resolve
 

@@ -15,7 +15,6 @@ from react_mem.memory.language.statements import is_question, is_request
 from react_mem.memory.model.operations import Relation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, Briefing, Numbered
-from react_mem.memory.write.extraction.evidence import about_whom, without_user
 from react_mem.memory.write.extraction.parting import (
     asks_again,
     before_question,
@@ -27,7 +26,15 @@ from react_mem.memory.write.extraction.parting import (
     says_nothing_of,
     speaks_of_user,
 )
-from react_mem.memory.write.extraction.proposal import MAX_FACTS, MAX_TEXT, ProposedFact, ProposedOther, Refused
+from react_mem.memory.write.extraction.proposal import (
+    MAX_FACTS,
+    MAX_TEXT,
+    ProposedFact,
+    ProposedOther,
+    Refused,
+    about_whom,
+    without_user,
+)
 from react_mem.memory.write.gate import is_brief
 
 ENDING: frozenset[Relation] = frozenset({"ends", "forget"})

@@ -23,7 +23,7 @@ from react_mem.memory.language.comparison import Vocabulary, content_words, may_
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.lowering import contrasts, ends_as_question, is_condition, is_supposed
 from react_mem.memory.language.shared import asks_from, joins
-from react_mem.memory.write.extraction.evidence import is_borne_out, without_user
+from react_mem.memory.write.extraction.proposal import is_borne_out, without_user
 
 _POINTS = " \t,;:.!?…、，；：。！？"
 """Punctuation between the parts of a clause."""

@@ -1,11 +1,9 @@
-"""The form the model fills in, as a tool's schema and as a strict JSON schema with this call's labels.
-
-Its size is paid in every turn, so it has no descriptions that the instructions give already.
-"""
+"""The form that the model fills in, as a JSON schema, and the evidence that each of its labels needs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from functools import cache
@@ -15,8 +13,14 @@ from typing import Annotated, Any, Literal
 from langchain_core.utils.json_schema import dereference_refs
 from pydantic import BaseModel, BeforeValidator, Field
 
+from react_mem.memory.language import denial_of
+from react_mem.memory.language.comparison import Vocabulary, content_words, linking_words, missing, names, share, words
+from react_mem.memory.language.hallucination import Told
+from react_mem.memory.language.lowering import is_of_oneself, is_oneself
+from react_mem.memory.language.statements import cue
 from react_mem.memory.llm.answers import strict
 from react_mem.memory.model.operations import Relation
+from react_mem.prompts import load_prompt
 
 # Bounds on what a model may send; those that a strict schema cannot hold are held by the checks.
 MAX_TEXT = 300
@@ -151,3 +155,132 @@ def bounded(text: str, limit: int, name: str) -> None:
         raise Refused(f"{name} is empty")
     if len(text) > limit:
         raise Refused(f"{name} is too long")
+
+
+# Evidence for a label: the user's own words first, a model's sentence only with words that support it.
+
+MAX_ABOUT = 80
+_NAMED = 0.8
+"""Share of a subject's words that were shown: "my aunt's son" may be named by his aunt and as a son."""
+
+_DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
+_QUOTED = re.compile(r'"([^"]+)"')
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LEAST = 0.6
+"""Share of an example's content words in a text that repeats the example."""
+
+_MAX_NOVEL = 2
+_MAX_NOVEL_SHARE = 0.34
+"""New content words that a sentence may add, such as "lives" for "I moved": two, or a third of its words."""
+
+
+def is_borne_out(sentence: str, sources: Sequence[str]) -> bool:
+    """Return true if texts support a sentence: no new number, no new name, hardly a new word.
+
+    >>> said = ["I moved to Rome"]
+    >>> is_borne_out("User lives in Rome.", said), is_borne_out("User lives in Milan.", said)
+    (True, False)
+    """
+    # a model's word for the user is not a name
+    told = without_user(sentence)
+    if not told.strip() or Told(sources).invented(told):
+        return False
+    novel = missing(told, sources)
+    wanted = len(set(content_words(told)))
+    return len(novel) <= max(_MAX_NOVEL, _MAX_NOVEL_SHARE * wanted) and len(novel) < max(wanted, 1)
+
+
+def denies_instead(words: str, known: str) -> bool:
+    """Return true if a text has all words of a known fact and the opposite polarity.
+
+    >>> denies_instead("I don't like tea", "I like tea"), denies_instead("I don't eat meat", "I'm vegetarian")
+    (True, False)
+    """
+    return {denial_of(words), denial_of(known)} == {True, False} and not missing(known, [words])
+
+
+def without_user(sentence: str) -> str:
+    """Return a sentence without the model's word for the user.
+
+    >>> without_user("Người dùng thích trà"), without_user("用户喜欢茶")
+    (' thích trà', '喜欢茶')
+    """
+    return _USER.sub("", sentence)
+
+
+_USER = cue("the_user")
+"""Words for "the user" in the languages a model is likely to answer in."""
+
+
+def are_linked(words: str, target: Iterable[str]) -> bool:
+    """Return true if a text names something that a known fact names."""
+    known = set[str]().union(*map(linking_words, target))
+    return bool(linking_words(words) & known)
+
+
+def names_instead(words: str, target: Iterable[str], others: Sequence[Sequence[str]]) -> bool:
+    """Return true if a text plainly speaks of another known fact than its target.
+
+    Args:
+        target: Wordings of the target.
+        others: Wordings of each other fact shown.
+    """
+    said = linking_words(words)
+    shared = len(said & set[str]().union(*map(linking_words, target)))
+    return not shared and any(len(said & set[str]().union(*map(linking_words, one))) >= _PLAINLY for one in others)
+
+
+_PLAINLY = 2
+"""Words in common with another fact that are no accident."""
+
+
+def about_whom(about: str, shown: Sequence[str], quote: str = "") -> str:
+    """Return the subject of a fact: "user", unless the texts name somebody and the quote does not begin with "I"."""
+    name = " ".join(about.split())
+    if not name or len(name) > MAX_ABOUT or name.casefold() == "user" or is_oneself(name):
+        return "user"
+    if is_of_oneself(quote) and share(name, [quote]) == 0:
+        return "user"
+    if content_words(name) and share(name, shown) < _NAMED:
+        return "user"
+    # "she" is not a name; "An" is one, though it is a word as well
+    is_named = content_words(name) or set(_LETTERS.findall(name)) <= set[str]().union(*map(names, shown))
+    return name if is_named else "user"
+
+
+def is_said(value: str, said: str) -> bool:
+    """Return true if a text has all words of a value, small ones too: "An" is a name."""
+    vocabulary = Vocabulary([said])
+    return all(word in vocabulary for word in words(value))
+
+
+def repeats_example(sentence: str, shown: Sequence[str]) -> bool:
+    """Return true if a model's sentence has words of an example in its instructions that nobody said.
+
+    >>> repeats_example("He lives in Oslo.", ["I like tea"]), repeats_example("He lives in Hue.", ["I moved to Hue"])
+    (True, False)
+    """
+    unsaid = " ".join(missing(sentence, shown))
+    return bool(unsaid) and any(
+        share(example, [sentence]) >= _LEAST and share(example, [unsaid]) > 0 for example in _sentences()
+    )
+
+
+def own_dates(proposed: str) -> str:
+    """Return the time a model proposes; empty if it holds a date of an example in the instructions.
+
+    >>> own_dates("2019-05.."), own_dates("1953-03-10")
+    ('2019-05..', '')
+    """
+    return "" if _dates().intersection(proposed.split("..")) else proposed
+
+
+@cache
+def _sentences() -> tuple[str, ...]:
+    quoted = _QUOTED.findall(load_prompt("extract_memories"))
+    return tuple(example for example in quoted if len(content_words(example)) > 1)
+
+
+@cache
+def _dates() -> frozenset[str]:
+    return frozenset(_DATE.findall(load_prompt("extract_memories")))
