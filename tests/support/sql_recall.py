@@ -24,7 +24,7 @@ from react_mem.memory.index.entries import (
     term_number,
 )
 from react_mem.memory.index.recall import RecallOp
-from react_mem.memory.index.segments import NO_PLACE, NO_TIME, TextColumns
+from react_mem.memory.index.texts import NO_PLACE, NO_TIME, TextColumns
 from react_mem.memory.index.weights import microseconds
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.store.calibration import Calibration

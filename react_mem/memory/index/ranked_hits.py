@@ -19,8 +19,7 @@ from react_mem.memory.index.half_precision import (
     products_between,
     squared_lengths,
 )
-from react_mem.memory.index.segments import NO_PLACE
-from react_mem.memory.index.texts import IndexedTexts
+from react_mem.memory.index.texts import NO_PLACE, IndexedTexts
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.model.records import Role
 

@@ -18,8 +18,7 @@ from react_mem.memory.index import weights as fusion
 from react_mem.memory.index.half_precision import Floats, Rows
 from react_mem.memory.index.ranked_hits import KnownCosines, Parts, RankedHits, VectorCosines, highest, lowest_unknown
 from react_mem.memory.index.recall import RecallOp
-from react_mem.memory.index.segments import NO_PLACE, NO_TIME
-from react_mem.memory.index.texts import IndexedTexts
+from react_mem.memory.index.texts import NO_PLACE, NO_TIME, IndexedTexts
 from react_mem.memory.index.weights import DAY, CosineScale, StandingWeight, Weights
 from react_mem.memory.model.interface import Arm
 

@@ -25,8 +25,7 @@ from react_mem.memory.index.entries import Entry, term_number
 from react_mem.memory.index.ranked_hits import KnownCosines
 from react_mem.memory.index.recall import PARTNER_FIELDS, HitsToShow, Recall, RecallHit, RecallOp, scored
 from react_mem.memory.index.scorer import score_compared
-from react_mem.memory.index.segments import NO_PLACE, NO_TIME, TextColumns
-from react_mem.memory.index.texts import IndexedTexts
+from react_mem.memory.index.texts import NO_PLACE, NO_TIME, IndexedTexts, TextColumns
 from react_mem.memory.index.weights import microseconds
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import Arm

@@ -22,7 +22,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from react_mem.memory import telemetry
 from react_mem.memory.index.entries import Entry, term_number
-from react_mem.memory.index.segments import NO_PLACE, NO_TIME, TextColumns
+from react_mem.memory.index.texts import NO_PLACE, NO_TIME, TextColumns
 from react_mem.memory.index.weights import microseconds
 from react_mem.memory.store.owner_texts import (
     COLUMNS,

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from psycopg.rows import DictRow
 
-from react_mem.memory.index.segments import NO_PLACE, NO_TIME, TextColumns
-from react_mem.memory.index.texts import IndexedTexts
+from react_mem.memory.index.texts import NO_PLACE, NO_TIME, IndexedTexts, TextColumns
 
 AT_ONCE = 20_000
 """Texts that are read as one value a column: 20 MB. More are read in parts, so that no value is copied for long."""

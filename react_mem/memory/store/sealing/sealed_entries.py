@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from react_mem.errors import SealError
-from react_mem.memory.index.segments import NO_TIME
+from react_mem.memory.index.texts import NO_TIME
 from react_mem.memory.index.weights import microseconds
 from react_mem.memory.model.namespaces import ROOT, WORK
 from react_mem.memory.store.keys.owner_key import OwnerKey

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from react_mem.memory.index.entries import term_number
 from react_mem.memory.index.ranked_hits import Hit, VectorCosines
 from react_mem.memory.index.scorer import nearest
-from react_mem.memory.index.segments import Segment
-from react_mem.memory.index.texts import IndexedTexts
+from react_mem.memory.index.texts import IndexedTexts, Segment
 from react_mem.memory.model.interface import Arm
 from tests.support.random_rows import FIRST, VOCABULARY, random_op, random_rows, random_vector, seeded
 from tests.support.same_recalls import score
