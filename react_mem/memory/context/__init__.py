@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from react_mem.memory.context.found_memory import profile_lines as profile_lines
     from react_mem.memory.context.found_memory import render_line as render_line
     from react_mem.memory.context.found_memory import render_message as render_message
-    from react_mem.memory.context.frame import Frame as Frame
+    from react_mem.memory.context.layout import Frame as Frame
     from react_mem.memory.context.layout import Layout as Layout
     from react_mem.memory.context.layout import followed_by as followed_by
     from react_mem.memory.context.layout import lay_out as lay_out

@@ -19,8 +19,7 @@ from react_mem.memory.context.dialogue import (
     visible,
 )
 from react_mem.memory.context.found_memory import FoundMemory, render_line
-from react_mem.memory.context.frame import MIN_MESSAGE_TOKENS, Frame
-from react_mem.memory.context.layout import Layout
+from react_mem.memory.context.layout import MIN_MESSAGE_TOKENS, Frame, Layout
 from react_mem.memory.context.memories import MemoryBlock, render_found, render_profile
 from react_mem.memory.context.outline_lines import OutlineBlock, outline_in, render_outline
 from react_mem.memory.language.folding import normalise

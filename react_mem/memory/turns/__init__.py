@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from react_mem.memory.context.found_memory import profile_lines as profile_lines
     from react_mem.memory.context.found_memory import render_beginning as render_beginning
     from react_mem.memory.context.found_memory import render_line as render_line
-    from react_mem.memory.context.frame import Frame as Frame
+    from react_mem.memory.context.layout import Frame as Frame
     from react_mem.memory.index.entries import whole_text as whole_text
     from react_mem.memory.language import standing_in as standing_in
     from react_mem.memory.llm.answers import block as block
