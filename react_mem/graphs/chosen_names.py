@@ -20,7 +20,8 @@ _NAMES = "__react_mem_names"
 
 def note_names(graph: CompiledStateGraph[Any, Any, Any, Any]) -> None:
     """Make a graph record the names in the contexts of its runs; the graph is changed."""
-    graph.__class__ = _NotingGraph
+    own = type(graph)
+    graph.__class__ = type(f"_Noting{own.__name__}", (_NotingGraph, own), {})
 
 
 def refuse_chosen(config: RunnableConfig | None) -> None:

@@ -18,7 +18,7 @@ from react_mem.graphs.reason import after_reason
 from react_mem.graphs.schemas import Schemas
 
 
-class RememberingGraph(CompiledStateGraph[Any, Any, Any, Any]):
+class _RememberingGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """Compiled graph in which a caller's `recursion_limit` allows as many calls of tools as it does under `react`."""
 
     def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> AsyncIterator[Any]:
@@ -64,5 +64,5 @@ def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> Comp
     graph.add_edge("extract", END)
 
     compiled = compile_graph(graph, schemas, agent, "react_mem", **options)
-    compiled.__class__ = RememberingGraph
+    compiled.__class__ = _RememberingGraph
     return compiled

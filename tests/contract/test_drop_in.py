@@ -22,6 +22,7 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import MOST_SUPERSTEPS, build_agent, resolve_agent
 from react_mem.errors import StateSchemaError
+from react_mem.graphs.client_errors import guard_clients
 from tests.contract.conftest import INLINE, Build, build_manager, memory_store
 from tests.contract.test_loop import ANN, ask, shape, thread, weather
 from tests.support.scripted_model import ScriptedModel, calls
@@ -263,17 +264,19 @@ async def test_a_tool_sees_a_limit_of_steps_that_does_not_end_the_turn(build_any
     assert shape(result)[2] == ("tool", str(MOST_SUPERSTEPS))
 
 
-@pytest.mark.parametrize("mode", ["ainvoke", "astream_events"])
+@pytest.mark.parametrize("mode", ["ainvoke", "astream_events", "served"])
 @pytest.mark.parametrize("limit", [2, 3, 6, 9, 12, 25])
 async def test_a_limit_of_the_caller_means_the_same_under_both_managers(limit: int, mode: str) -> None:
     def of(manager: str, rounds: int) -> Any:
-        return build_manager(manager, [*[LOOK] * rounds, "sunny"], [weather], store=memory_store())
+        graph = build_manager(manager, [*[LOOK] * rounds, "sunny"], [weather], store=memory_store())
+        # a server copies the graph for each run
+        return guard_clients(graph).copy() if mode == "served" else graph
 
     async def answers(graph: Any) -> bool:
         config = {**thread(), "recursion_limit": limit}
         given = {"messages": [("user", "How is it?")]}
         try:
-            if mode == "ainvoke":
+            if mode != "astream_events":
                 await graph.ainvoke(given, config, context=ANN)
             else:
                 async for _ in graph.astream_events(given, config, context=ANN, version="v2"):
