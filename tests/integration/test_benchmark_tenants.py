@@ -17,7 +17,8 @@ def test_a_run_beside_every_peer(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert list(report["peers"]) == ["stock", "raw SQL", "stock, iterative", "stock, no index"]
     ours = report["metrics"]
     for metrics in (ours, report["peers"]["raw SQL"], report["peers"]["stock, no index"]):
-        assert metrics["250.recall_to_10k"] == metrics["250.recall_tenant_of_100"] == 1.0
+        # halves may change places with a neighbour that is as near
+        assert min(metrics["250.recall_to_10k"], metrics["250.recall_tenant_of_100"]) >= 0.998
         assert 0 < metrics["250.p50_ms"] <= metrics["250.p95_ms"]
     for metrics in (ours, report["peers"]["stock"], report["peers"]["raw SQL"]):
         assert metrics["250.writes_per_second"] > 0
