@@ -14,7 +14,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
 import react_mem.memory.store
-from react_mem.memory.index import recall as fusion
+from react_mem.memory.index import weights as fusion
 from react_mem.memory.index.entries import (
     SPEAKS_OF_ITSELF,
     TELLS_WHEN,
