@@ -199,6 +199,9 @@ _ANGLE = re.compile(
     rf"(?:([^{_LESS}{_LIKE_LESS}{_MORE}›\n]{{0,200}})[{_MORE}])?"
 )
 _SQUARE = re.compile(r"[\[［﹇⁅⟦⟬⦋⦗❲〔【〖]([^\]\[［］﹇﹈]{1,60})[\]］﹈⁆⟧⟭⦌⦘❳〕】〗]")
+_OPENED = re.compile(r"[\[［﹇⁅⟦⟬⦋⦗❲〔【〖](?=\s*[|｜￨│∣ǀ❘¦])")
+"""Beginning of such a token that ends behind the text, as with the bracket of a label around it."""
+
 _TOKEN = re.compile(r"\s*(?:/?\s*[a-z]?[A-Z][A-Z0-9_]{2,}|\|.*\|)\s*")
 """Tokens between square brackets in chat templates: INST, /TOOL_RESULTS, gMASK, |user|."""
 
@@ -214,7 +217,7 @@ def fence(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return text
     text = _HIDDEN.sub(_seen, _BREAKS.sub(" ", text))
-    return _SQUARE.sub(_square, _ANGLE.sub(_angle, text))
+    return _OPENED.sub("‹", _SQUARE.sub(_square, _ANGLE.sub(_angle, text)))
 
 
 def flat(text: str, limit: int | None = None) -> str:

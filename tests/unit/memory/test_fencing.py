@@ -189,6 +189,8 @@ DOORS: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("door", DOORS)
+@example("[｜[｜")
+@example("[|user|")
 @given(st.lists(PIECES, min_size=1, max_size=6).map("".join))
 def test_every_door_has_the_fence(door: str, text: str) -> None:
     shown = DOORS[door](text)
