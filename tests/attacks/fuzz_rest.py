@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 
 import httpx
 
+from react_mem.memory.merging.transcript import record_named
 from tests.attacks.random_values import CANARY, VICTIM, changed, text, torn
 
 PREFIX = "/memory/v1"
@@ -108,8 +109,9 @@ async def sent(http: httpx.AsyncClient, asked: RestRequest, known: KnownIds) -> 
     if CANARY in answer.text and CANARY not in asked.said:
         raise AssertionError(f"{where} shows another owner's memory")
     # the id of a message follows from its conversation and the client's id: who sends both of them knows it
-    guessed = f"said-{VICTIM}" in asked.said or "said-again" in asked.said
-    shown = [one for one in known.victims if one in answer.text and one not in asked.said and not guessed]
+    named = (("monday", f"said-{VICTIM}"), ("wednesday", "said-again"))
+    guessed = {record_named(*one) for one in named if all(part in asked.said for part in one)}
+    shown = [one for one in known.victims if one in answer.text and one not in asked.said and one not in guessed]
     if answer.status_code < 400 and shown:
         raise AssertionError(f"{where} shows the id of another owner's memory")
     if answer.status_code == 201:
