@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.asking import ModelQuestion as ModelQuestion
     from react_mem.memory.llm.budget import Capabilities as Capabilities
     from react_mem.memory.llm.budget import capabilities_of as capabilities_of
+    from react_mem.memory.llm.calls import limited as limited
     from react_mem.memory.maintenance.agent import AgentWork as AgentWork
     from react_mem.memory.maintenance.everything import MemoryHealth as MemoryHealth
     from react_mem.memory.maintenance.everything import check_health as check_health
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from react_mem.memory.rights.saying import says as says
     from react_mem.memory.store.calibration import reference_questions as reference_questions
     from react_mem.memory.store.distribute import distribute as distribute
-    from react_mem.memory.store.embedded import has_cluster as has_cluster
     from react_mem.memory.store.embedded import has_embedded_server as has_embedded_server
     from react_mem.memory.store.embeddings import embedding_of as embedding_of
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model

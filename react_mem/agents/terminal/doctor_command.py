@@ -18,7 +18,7 @@ from react_mem.agents.models import EXTRACTIVE, explain_model_error, load_chat_m
 from react_mem.agents.terminal.output import Terminal, place_in_words, printable
 from react_mem.errors import MemoryCommandError, ReactMemError
 from react_mem.memory import StorageSettings
-from react_mem.memory.runtime import has_cluster, has_embedded_server, load_embedding_model, look_at, misspelt
+from react_mem.memory.runtime import has_embedded_server, limited, load_embedding_model, look_at, misspelt
 
 _PACKAGES = ("langgraph", "langchain-core", "psycopg")
 _NAMED = 10
@@ -30,7 +30,7 @@ def refuse_nothing(arguments: argparse.Namespace, settings: StorageSettings) -> 
     """Refuse a reading command where there is no database yet, in place of making one. Raises `MemoryCommandError`."""
     reads = arguments.reads and not getattr(arguments, "store", None)
     embedded = settings.database_url is None and has_embedded_server()
-    if reads and embedded and not has_cluster(settings.embedded_folder()):
+    if reads and embedded and not settings.has_cluster():
         raise MemoryCommandError(
             f"nothing is remembered in {place_in_words(settings)}: there is no database yet, and none was made. Where "
             "memories are elsewhere, name the folder by REACT_MEM_DATA_DIR, or the database by DATABASE_URL."
@@ -115,7 +115,7 @@ async def _database(settings: StorageSettings) -> dict[str, str]:
         "embedder": settings.embedding,
         "off": "; ".join(f"{what} ({why})" for what, why in off.items() if why) or "nothing",
     }
-    if settings.database_url is None and not await asyncio.to_thread(lambda: has_cluster(settings.embedded_folder())):
+    if settings.database_url is None and not await asyncio.to_thread(settings.has_cluster):
         return told | {"memories": "none: there is no database yet, and the first that is remembered makes it"}
     server, stored, people = await look_at(settings)
     told["database"] += f", PostgreSQL {server.version.split()[0]}, pgvector {server.pgvector or 'missing'}"
@@ -134,7 +134,7 @@ async def _silent(lines: dict[str, str]) -> list[str]:
         await model.embeddings.aembed_query("hello")
 
     async def answer(name: str) -> None:
-        await (await asyncio.to_thread(load_chat_model, name)).ainvoke("Say OK.")
+        await limited(await asyncio.to_thread(load_chat_model, name), 10).ainvoke("Say OK.")
 
     wrong = []
     for label, ask in (("embedder", embed), ("model", answer)):

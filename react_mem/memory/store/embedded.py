@@ -278,11 +278,6 @@ class _Cluster:
         return [*_script("unprivileged.py"), str(self._server_user.pw_uid), str(self._server_user.pw_gid), *command]
 
 
-def has_cluster(data_dir: Path) -> bool:
-    """Return true if a data folder has a database; nothing is created."""
-    return any(data_dir.expanduser().glob("pg*/cluster"))
-
-
 def has_embedded_server() -> bool:
     """Return true if the embedded server is installed."""
     return _installed_binaries() is not None

@@ -189,6 +189,10 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
         told = hashlib.sha256(os.fsencode(here)).hexdigest()[:8]
         return Path(os.path.expanduser(shared), "react-mem", f"{here.name[:40]}-{told}")
 
+    def has_cluster(self) -> bool:
+        """Return true if that folder has a database; nothing is created. Blocking likewise."""
+        return any(self.embedded_folder().glob("pg*/cluster"))
+
     def master_key(self) -> MasterKey | None:
         """Return the master key, or None if memory is not encrypted. Blocking: see `make_master_key`."""
         given = (self.encryption_key, self.encryption_key_former)
