@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -58,11 +59,16 @@ class WordEmbeddings(Embeddings):
     def _embed(self, text: str, prefix: str) -> list[float]:
         vector = [0.0] * self.dims
         for weight, word in [(0.1, f"{prefix}:"), *((1.0, word) for word in text.lower().split())]:
-            digest = hashlib.sha256((self._seed + word).encode()).digest()
+            digest = _digest(self._seed + word)
             for part in range(0, 8, 2):
                 vector[digest[part] % self.dims] += weight if digest[part + 1] % 2 else -weight
         norm = math.hypot(*vector) or 1.0
         return [part / norm for part in vector]
+
+
+@cache
+def _digest(word: str) -> bytes:
+    return hashlib.sha256(word.encode()).digest()
 
 
 def word_model(dims: int = 64, name: str = "test:words") -> EmbeddingModel:
