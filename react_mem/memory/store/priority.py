@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 from langgraph.store.base import GetOp, Item, SearchItem, SearchOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
@@ -21,6 +22,9 @@ from react_mem.memory.store.searches import check_filter
 
 _CROWD = 4
 """Turns at once above which work waits: both run on one event loop, however fast the database is."""
+
+_AT_ONCE = 8
+"""Turns that memory serves at once on an event loop; more would all be late, as they share its processor."""
 
 _PATIENCE = 10.0
 """Seconds that work waits for a crowd to pass. After that it goes on one item at a time, so that it never starves."""
@@ -43,6 +47,21 @@ class Front:
         self._lock = threading.Lock()
         self._served = 0
         self._crowded_since: float | None = None
+        self._places: WeakKeyDictionary[asyncio.AbstractEventLoop, _Places] = WeakKeyDictionary()
+
+    @asynccontextmanager
+    async def served(self, seconds: float) -> AsyncIterator[None]:
+        """Serve a turn within a time limit that begins when its place is free: admission control.
+
+        A crowd waits in line, and is not refused, as long as the turns before it get on.
+
+        Raises:
+            TimeoutError: If the turn is not served in time, or waits while no other turn gets on.
+        """
+        with self.turn():
+            async with self._places.setdefault(asyncio.get_running_loop(), _Places()).taken(seconds):
+                async with asyncio.timeout(seconds):
+                    yield
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -67,6 +86,38 @@ class Front:
         if since is None:
             return items
         return 1 if time.monotonic() - since >= _PATIENCE else 0
+
+
+class _Places:
+    """Places of the turns that are served at once on one event loop, given in the order of their requests."""
+
+    def __init__(self) -> None:
+        self._free = asyncio.Semaphore(_AT_ONCE)
+        self._got_on_at = 0.0
+
+    @asynccontextmanager
+    async def taken(self, seconds: float) -> AsyncIterator[None]:
+        """Hold a place; TimeoutError if it is not free and no turn has got on for some seconds."""
+        await self._take(seconds)
+        try:
+            yield
+            self._got_on_at = time.monotonic()
+        finally:
+            self._free.release()
+
+    async def _take(self, seconds: float) -> None:
+        if not self._free.locked():
+            await self._free.acquire()
+            return
+        taking = asyncio.ensure_future(self._free.acquire())
+        try:
+            while not (await asyncio.wait([taking], timeout=seconds))[0]:
+                if time.monotonic() - self._got_on_at > seconds:
+                    raise TimeoutError
+        except BaseException:
+            if not taking.cancel():
+                self._free.release()
+            raise
 
 
 FRONT = Front()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal
@@ -217,8 +217,8 @@ class TurnMemory:
         if not (query.scopes or thread):
             return Recalled()
         try:
-            with FRONT.turn(), acting(AuditActor.AGENT, AuditReason.TURN):
-                async with asyncio.timeout(self.agent.policy.recall.timeout):
+            with acting(AuditActor.AGENT, AuditReason.TURN):
+                async with FRONT.served(self.agent.policy.recall.timeout):
                     results, opened = await self._read(turns, query, thread, since)
         except Exception as error:
             known = turns.memory.last_known(query)
@@ -325,7 +325,7 @@ class TurnMemory:
         """Return the id of the last message of a thread that memory stores, where the next turn goes on from."""
         return last_id(thread)
 
-    async def end(self, turns: Turns, storing: Awaitable[object]) -> bool:
+    async def end(self, turns: Turns, storing: Coroutine[Any, Any, object]) -> bool:
         """Store the turn, and extract from it now if the policy says so; else a worker does.
 
         Args:
@@ -336,8 +336,8 @@ class TurnMemory:
             True if it is stored.
         """
         try:
-            with FRONT.turn(), acting(AuditActor.AGENT, AuditReason.TURN):
-                async with asyncio.timeout(self.agent.policy.recall.timeout):
+            with acting(AuditActor.AGENT, AuditReason.TURN):
+                async with FRONT.served(self.agent.policy.recall.timeout):
                     await storing
                     if self.identity is not None and self.identity.threaded:
                         await note_thread(turns.memory.store, turns.user_id, turns.session_id)
@@ -347,6 +347,8 @@ class TurnMemory:
         except Exception as error:
             self.degrade("store" if self.node else "extract", error)
             return False
+        finally:
+            storing.close()  # where there was no place for the turn, it has not begun
         if not self.node:
             await self._extract(turns)
         return True

@@ -6,7 +6,6 @@ each such failure, the log the first one until counting works again.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -103,9 +102,8 @@ class Metering:
         if not quotas.limits_days or self.user_id is None or self.store is None:
             return
         try:
-            with FRONT.turn():
-                async with asyncio.timeout(self.policy.recall.timeout):
-                    await take(self.store, self.user_id, quotas)
+            async with FRONT.served(self.policy.recall.timeout):
+                await take(self.store, self.user_id, quotas)
         except QuotaExceeded as refused:
             telemetry.count("quota.refused", quota=refused.quota)
             raise

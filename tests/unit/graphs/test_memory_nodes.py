@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -103,6 +104,44 @@ async def test_a_failing_store_costs_the_memory_not_the_answer() -> None:
     assert {"type": "answer", "text": "hello"} in seen
     assert memory_events(seen) == [("retrieve", "degraded"), ("extract", "degraded")]
     assert "the database is down" in seen[0]["message"]
+
+
+class BusyStore(InMemoryStore):
+    """A store that answers one request after the other, or none at all."""
+
+    hangs = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._busy = asyncio.Lock()
+
+    async def abatch(self, ops: Any) -> Any:
+        if self.hangs:
+            await asyncio.Event().wait()
+        async with self._busy:
+            await asyncio.sleep(0.004)
+            return await super().abatch(ops)
+
+
+async def crowd(store: BusyStore, seconds: float) -> set[tuple[str, str]]:
+    """Return what memory tells 60 users who ask at once."""
+    recall = MemoryPolicy().recall.model_copy(update={"timeout": seconds})
+    extraction = MemoryPolicy().extraction.model_copy(update={"mode": "off"})
+    graph = build(ScriptedModel(script=["hello"] * 60), store, recall=recall, extraction=extraction)
+    users = (events(graph, "hi", str(number), {"user_id": f"user-{number}"}) for number in range(60))
+    return {told for seen in await asyncio.gather(*users) for told in memory_events(seen)}
+
+
+async def test_a_crowd_waits_in_line_and_nobody_goes_without_memory() -> None:
+    assert ("retrieve", "ok") in (told := await crowd(BusyStore(), 1.5))
+    assert "degraded" not in {status for _, status in told}
+
+
+async def test_a_crowd_waits_no_longer_for_a_store_that_hangs_than_one_user() -> None:
+    store = BusyStore()
+    store.hangs = True
+    async with asyncio.timeout(30):
+        assert await crowd(store, 1) == {("retrieve", "degraded"), ("extract", "degraded")}
 
 
 async def test_what_a_failing_store_missed_is_stored_with_the_next_turn() -> None:
