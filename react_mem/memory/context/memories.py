@@ -82,7 +82,7 @@ class EvidenceOnce:
         if any(_repeats(memory, other) for other in kept):
             return True
         facts = [other for other in kept if other.part is BriefingPart.FACTS]
-        return bool(facts) and _only_asks(memory, facts) and not _ASKED.search(self._question)
+        return bool(facts) and not _ASKED.search(self._question) and _only_asks(memory, facts)
 
 
 class _ShownEvidence:
@@ -195,10 +195,12 @@ def _numbers(memory: FoundMemory) -> frozenset[str]:
 def _only_asks(memory: FoundMemory, facts: Sequence[FoundMemory]) -> bool:
     """Return true if a user message asks and states nothing, and its answer says no more than the facts."""
     is_short = memory.is_own and memory.part is BriefingPart.SAID and len(memory.text) <= _ASKING_CHARS
-    if not (is_short and is_question(memory.text)) or statements_in(memory.text):
+    if not (is_short and is_question(memory.text)):
         return False
-    answers = [frozenset(index_terms(answer[:MAX_PARTNER_CHARS])) for answer in memory.partners]
-    return all(any(fact.terms and fact.terms <= answer for fact in facts) for answer in answers)
+    answers = (frozenset(index_terms(answer[:MAX_PARTNER_CHARS])) for answer in memory.partners)
+    says_no_more = all(any(fact.terms and fact.terms <= answer for fact in facts) for answer in answers)
+    # statements take the longest to find
+    return says_no_more and not statements_in(memory.text)
 
 
 _MIN_CHARS = 40
