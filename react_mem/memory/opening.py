@@ -36,13 +36,12 @@ from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.checkpointer import ThreadSaver
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import KeyRing, Rewrapped, key_counts, rewrap
-from react_mem.memory.store.keys.master_key import master_key_from_env
 from react_mem.memory.store.migrations import StoredEmbedding, stored_embedding
 from react_mem.memory.store.postgres import MemoryStore, Pool
 from react_mem.memory.store.postgres_server import connected, open_database
 from react_mem.memory.store.sealing.resealing import Resealed, begin_rotation, end_rotation, renew_all, reseal
 from react_mem.memory.store.statistics import Holder, Server, holders, server_of
-from react_mem.memory.store.storage_settings import StorageSettings
+from react_mem.memory.store.storage_settings import StorageSettings, check_names
 from react_mem.server_exposure import refuse_exposed_server
 
 Count: TypeAlias = Callable[[int, int], None]
@@ -214,16 +213,17 @@ async def refuse_unfit_store(store: BaseStore, settings: StorageSettings | None 
     Raises:
         StorageError: If there is a key and the store does not seal with one, or it keeps no wanted log.
     """
-    master = await asyncio.to_thread(settings.master_key if settings is not None else master_key_from_env)
-    if master is not None and capabilities(store).keys is None:
+    if settings is None:
+        check_names(os.environ)
+        # not all of the environment: who brings a store may have named no database
+        wanted = ("MEMORY_ENCRYPTION_KEY", "MEMORY_AUDIT")
+        settings = StorageSettings.from_env({name: os.environ[name] for name in os.environ if name.startswith(wanted)})
+    if await asyncio.to_thread(settings.master_key) is not None and capabilities(store).keys is None:
         raise StorageError(
             f"A MEMORY_ENCRYPTION_KEY is set, and a {type(store).__name__} would keep memories in plain. Open the "
             "database by settings, without a store of your own, or unset the key."
         )
-    said = os.environ.get("MEMORY_AUDIT", "").strip()
-    # not all of the environment: who brings a store may have named no database
-    wanted = (settings or StorageSettings.model_validate({"audit": said} if said else {})).audit
-    if wanted and capabilities(store).audit is None:
+    if settings.audit and capabilities(store).audit is None:
         raise StorageError(
             f"MEMORY_AUDIT=1 is set, and a {type(store).__name__} keeps no audit log: nobody could say who did what. "
             "Open the database by settings, without a store of your own, or unset it."

@@ -22,7 +22,7 @@ from psycopg.sql import SQL, Identifier
 from react_mem.memory.store.distribution import distribute_tables
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import KeyRing
-from react_mem.memory.store.keys.master_key import MasterKey
+from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.pool import DatabasePool
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.row_security import raise_wall
@@ -31,7 +31,7 @@ from tests.support.citus import CITUS_URL, schema_on_all
 SEALED = bool(os.environ.get("TEST_SEALED"))
 """Whether stores seal what they store, where a test does not say: any test of a store can be run so."""
 
-MASTER_KEY = MasterKey.of_bytes(bytes(range(32)))
+MASTER_KEY = MasterKey(LocalMasterKey(bytes(range(32))))
 
 
 class WordEmbeddings(Embeddings):
