@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model
     from react_mem.memory.store.keys.master_key import new_master_key as new_master_key
     from react_mem.memory.store.reembed import reembed as reembed
+    from react_mem.memory.store.storage_settings import misspelt as misspelt
     from react_mem.memory.store.thread_owners import note_thread as note_thread
-    from react_mem.memory.store.variable_names import misspelt as misspelt
     from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer as ChatSummarizer
     from react_mem.memory.write.chat_summary.summary_form import ChatSummary as ChatSummary
     from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest as ChatSummaryRequest
