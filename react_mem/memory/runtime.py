@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from react_mem._lazy import door
 
 if TYPE_CHECKING:
-    from react_mem.memory.llm.asking import Asker as Asker
-    from react_mem.memory.llm.asking import ModelQuestion as ModelQuestion
     from react_mem.memory.llm.budget import Capabilities as Capabilities
     from react_mem.memory.llm.budget import capabilities_of as capabilities_of
+    from react_mem.memory.llm.calls import Asker as Asker
+    from react_mem.memory.llm.calls import ModelQuestion as ModelQuestion
     from react_mem.memory.llm.calls import limited as limited
     from react_mem.memory.maintenance.agent import AgentWork as AgentWork
     from react_mem.memory.maintenance.everything import MemoryHealth as MemoryHealth

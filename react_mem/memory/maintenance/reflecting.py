@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.llm.asking import Asker
+from react_mem.memory.llm.calls import Asker
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONVERSATION, MESSAGE
 from react_mem.memory.model.namespaces import owner_namespace, scope_namespace
