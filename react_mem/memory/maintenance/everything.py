@@ -15,8 +15,7 @@ from pydantic import BaseModel, Field
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.causes import cause_of, trace_of
-from react_mem.memory.maintenance.reflecting import maintain, repair
-from react_mem.memory.maintenance.runner import Runners
+from react_mem.memory.maintenance.runner import Runners, maintain, repair
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING

@@ -13,7 +13,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import ResolvedAgent, build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.maintenance.reflecting import Reflecting, reflect
+from react_mem.memory.maintenance.runner import Reflecting, reflect
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.merging.skill_life import load_knowledge
 from react_mem.memory.model.interface import MemoryScope
