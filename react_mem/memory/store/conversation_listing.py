@@ -15,8 +15,8 @@ from psycopg.rows import DictRow
 
 from react_mem.memory.model.namespaces import Namespace, owner_of
 from react_mem.memory.store.listing import UTC_TEXT
+from react_mem.memory.store.row_security import confined
 from react_mem.memory.store.sealing.sealed_entries import SEALED
-from react_mem.memory.store.wall import walled
 
 _FIRST = 3
 """First messages of a conversation among which its topic is looked for."""
@@ -122,7 +122,7 @@ async def read_conversations(
         "first": _FIRST,
         "summaries": _SUMMARIES,
     }
-    async with walled(conn, [owner]):
+    async with confined(conn, [owner]):
         found = await conn.execute(_CONVERSATIONS, asked)
     rows = await found.fetchall()
     return None if rows[0]["mixed"] else rows

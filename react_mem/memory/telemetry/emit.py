@@ -295,14 +295,14 @@ def _failures() -> Iterator[tuple[float, Attributes]]:
         yield stats.get("connections_lost", 0) + stats.get("returns_bad", 0), {"failure": "lost"}
 
 
-def _walls() -> Iterator[tuple[float, Attributes]]:
+def _secured() -> Iterator[tuple[float, Attributes]]:
     for pool in list(_pools):
         if not pool.closed:
-            yield bool(getattr(pool, "has_wall", False)), {}
+            yield bool(getattr(pool, "has_row_security", False)), {}
 
 
 observe("pool.connections", _connections)
 observe("pool.limit", lambda: ((stats.get("pool_max", 0), {}) for stats in _stats()))
 observe("pool.waiting", lambda: ((stats.get("requests_waiting", 0), {}) for stats in _stats()))
 observe("pool.failures", _failures)
-observe("pool.row_security", _walls)
+observe("pool.row_security", _secured)
