@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from react_mem.memory.model.shown import MemoryUsage as MemoryUsage
     from react_mem.memory.model.skills import StepExperience as StepExperience
     from react_mem.memory.opening import Storage as Storage
+    from react_mem.memory.opening import distribute as distribute
     from react_mem.memory.opening import look_at as look_at
     from react_mem.memory.opening import open_storage as open_storage
     from react_mem.memory.opening import receipt_key as receipt_key
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from react_mem.memory.rights.receipts import SignedReceipt as SignedReceipt
     from react_mem.memory.rights.saying import says as says
     from react_mem.memory.store.calibration import reference_questions as reference_questions
-    from react_mem.memory.store.distribute import distribute as distribute
     from react_mem.memory.store.embedded import has_embedded_server as has_embedded_server
     from react_mem.memory.store.embeddings import embedding_of as embedding_of
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model

@@ -21,13 +21,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True)
 class Answer:
-    """The values parsed from an answer.
-
-    Args:
-        payload: The parsed fields, as the model sent them.
-        leftovers: The number of unexpected or unreadable parts.
-        broken_off: True for a truncated answer.
-    """
+    """The fields parsed from an answer, and the number of its unexpected or unreadable parts."""
 
     payload: dict[str, Any]
     leftovers: int = 0
@@ -221,12 +215,7 @@ def fence(text: str) -> str:
 
 
 def flat(text: str, limit: int | None = None) -> str:
-    """Return text fenced and on one line, so that it cannot pass for a line of the block.
-
-    Args:
-        text: The text.
-        limit: The most characters; a cut text ends in an ellipsis.
-    """
+    """Return text fenced and on one line of at most `limit` characters, so that it cannot pass for another line."""
     head = text if limit is None else text[: _SPARE * limit]
     line = " ".join(fence(head).split())
     if limit is None or (len(line) <= limit and len(head) == len(text)):

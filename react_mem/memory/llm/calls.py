@@ -175,18 +175,9 @@ def _thoughts(model: BaseChatModel) -> int:
 async def say(
     model: BaseChatModel, prompt: Sequence[BaseMessage], *, purpose: str, run_name: str, seconds: float, max_tokens: int
 ) -> AIMessage:
-    """Ask a chat model once, in the background.
+    """Ask a chat model once, in the background; raise ExtractionError if it cannot be reached, refuses or is late.
 
-    Args:
-        model: The model.
-        prompt: The messages.
-        purpose: The label in telemetry.
-        run_name: The call's name in traces: no node's name, whose messages are streamed.
-        seconds: The time limit.
-        max_tokens: Of the answer.
-
-    Raises:
-        ExtractionError: If the model cannot be reached, refuses or is late.
+    `purpose` is the label in telemetry, `run_name` the call's name in traces: no node's, whose messages are streamed.
     """
     async with asking(purpose, model, seconds) as call:
         answer = await limited(model, max_tokens).ainvoke(list(prompt), _hidden(run_name))
@@ -196,13 +187,7 @@ async def say(
 
 @dataclass(frozen=True)
 class Filled:
-    """Answer of a model that fills in a JSON object.
-
-    Args:
-        text: The answer.
-        broken_off: True for a truncated answer.
-        usage: The provider's token counts.
-    """
+    """Answer of a model that fills in a JSON object, with the provider's token counts."""
 
     text: str
     broken_off: bool
@@ -363,11 +348,7 @@ class Asker:
         return await asyncio.to_thread(question.read, said)
 
     async def say(self, prompt: Sequence[BaseMessage], *, run_name: str, max_tokens: int) -> str:
-        """Return an answer in words.
-
-        Raises:
-            ExtractionError: If no model can be reached, or each refuses or is late.
-        """
+        """Return an answer in words; raise ExtractionError if no model can be reached, or each refuses or is late."""
 
         async def ask(model: BaseChatModel, seconds: float) -> str:
             answer = await say(

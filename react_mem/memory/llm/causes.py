@@ -206,13 +206,9 @@ def trace_of(error: BaseException) -> str:
 
 
 def scrub(said: BaseException | str, secrets: Sequence[str] = ()) -> str:
-    """Return a text on one bounded line, without secrets.
+    """Return a text, or that of an error, on one bounded line, without key-like texts, `secrets` and the environment's.
 
     For texts without content and statements, such as a wrong setting; otherwise `cause_of`.
-
-    Args:
-        said: The text, or an error with it.
-        secrets: Secrets to remove, beside key-like texts and the environment's secrets.
 
     >>> scrub(ValueError("no answer from https://ann:pw@host/v1, Bearer xyz"))
     'no answer from https://[hidden]@host/v1, Bearer [hidden]'
@@ -223,10 +219,7 @@ def scrub(said: BaseException | str, secrets: Sequence[str] = ()) -> str:
 
 
 def for_clients(error: ReactMemError) -> ReactMemError:
-    """Return an error for the clients of a server: without secrets, hosts and files.
-
-    Args:
-        error: The error; returned itself where it holds none of these.
+    """Return an error for the clients of a server: without secrets, hosts and files; itself where it holds none.
 
     >>> for_clients(ReactMemError("no answer from http://model.internal:8080/v1, see /srv/log/model.txt"))
     ReactMemError('no answer from [hidden], see [hidden]')

@@ -65,11 +65,7 @@ class AgentWork:
     async def running(
         self, store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None = None
     ) -> AsyncIterator[None]:
-        """Run a worker for the length of a context; none if no agent has memory.
-
-        Args:
-            checkpointer: Keeps the threads that retention deletes.
-        """
+        """Run a worker for the length of a context; none if no agent has memory."""
         if not self._runners:
             yield
             return

@@ -103,12 +103,10 @@ async def retain_all(
     between: Callable[[], Any] | None = None,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Retained:
-    """Apply retention to one user or to everybody; return the report.
+    """Apply retention to one user or to everybody; return the report. Without a checkpointer ended threads stay.
 
-    Args:
-        checkpointer: Keeps the threads; without it ended threads stay.
-        between: Awaited before each user; it may raise to end the round.
-        report: Progress: called before each user with the users done and their total.
+    `between` is awaited before each user, and may raise to end the round; `report` is called before each with the users
+    done and their total.
     """
     total = Retained()
     users = [user_id] if user_id is not None else await users_with(store, *MemoryScope, PENDING.place, META)
@@ -158,11 +156,7 @@ class RetentionRounds:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def make(self, policies: Mapping[str, RetentionSettings]) -> Retained | None:
-        """Run the round that is due; return None where none is, or another process runs it.
-
-        Args:
-            policies: The settings of agents with a retention limit.
-        """
+        """Run the round that is due for agents with a limit; return None where none is, or another process runs it."""
         held = {agent: mark for agent in policies if (mark := await self._claim(agent, policies[agent])) is not None}
         if not held:
             return None
@@ -258,11 +252,7 @@ class MemoryHealth(BaseModel):
 
 
 async def check_health(store: BaseStore, *, works: bool) -> MemoryHealth:
-    """Return the health of this process's memory. The embedder is asked for one vector.
-
-    Args:
-        works: Whether a worker of this process does the background work.
-    """
+    """Return the health of this process's memory, in which a worker runs or not. The embedder makes one vector."""
     told = "in this process" if works else "none in this process: `react-mem worker` may do its work"
     worker = PartHealth(ok=works, detail=told)
     if not isinstance(store, MemoryStore):

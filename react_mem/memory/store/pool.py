@@ -120,21 +120,16 @@ _PREPARED_AFTER = 2
 
 log = logging.getLogger(__name__)
 
-# A pooler that hands statements of one connection to several sessions tells a number of its own for the session.
+# Prepared statements need a server session of their own: a pooler that hands the statements of one connection to several
+# sessions tells a number of its own for the session.
 _IS_DIRECT: LiteralString = "SELECT pg_backend_pid() = %s"
 
 
 class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
-    """Connection pool of one database.
+    """Connection pool of one database, whose use raises `DatabaseUnavailable` if that is gone, full or read-only.
 
-    Any use of its connections raises `DatabaseUnavailable`, or a subclass, if the database is gone, full or
-    read-only.
-
-    Args:
-        revive: Starts the server if necessary before a connection is made; None for an external one.
-        has_row_security: Whether queries about owners run in the application role (see `row_security`).
-        check_row_security: Checks on a connection whether that is still possible; called after a refusal by the
-            database.
+    `revive` starts the server if necessary before a connection is made; None for an external one. `check_row_security`
+    is called after a refusal by the database, and returns true if row-level security can still be used.
     """
 
     def __init__(
@@ -259,7 +254,10 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
             if self._revive is not None:
                 await self._revive()
             conn = await connecting()
-            await _prepare_where_direct(conn)
+            async with conn.cursor(row_factory=scalar_row) as cursor:
+                # parsing and planning are two fifths of the server's work for a turn
+                if await (await cursor.execute(_IS_DIRECT, (conn.info.backend_pid,))).fetchone():
+                    conn.prepare_threshold = _PREPARED_AFTER
         except Exception as error:
             self._failure = error
             if not self._has_connections():
@@ -273,16 +271,6 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
 
     def _has_connections(self) -> bool:
         return any(not conn.closed for conn in self._made)
-
-
-async def _prepare_where_direct(conn: AsyncConnection[DictRow]) -> None:
-    """Enable prepared statements on a connection with a server session of its own, without a pooler between.
-
-    Parsing and planning are two fifths of the server's work for a turn.
-    """
-    async with conn.cursor(row_factory=scalar_row) as cursor:
-        if await (await cursor.execute(_IS_DIRECT, (conn.info.backend_pid,))).fetchone():
-            conn.prepare_threshold = _PREPARED_AFTER
 
 
 def _cancellations() -> int:

@@ -52,10 +52,8 @@ async def open_database(
 ) -> AsyncIterator[MemoryStore]:
     """Open the store on the configured database, with its tables up to date; the embedded one is started if necessary.
 
-    Args:
-        settings: The settings; by default those of the environment.
-        checkpoints: Whether to create the checkpointer's tables too.
-        move_to: The new model of a re-embedding, whatever model made the vectors.
+    The checkpointer's tables are created too if wanted; `move_to` is the new model of a re-embedding, whatever model
+    made the vectors.
     """
     settings = settings or StorageSettings.from_env()
 

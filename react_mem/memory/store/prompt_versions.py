@@ -56,13 +56,7 @@ log = logging.getLogger(__name__)
 
 
 class PromptVersion(BaseModel, frozen=True):
-    """One version of a prompt.
-
-    Args:
-        version: Its number, counted from 1; 0 is the file.
-        note: A note for people.
-        created_at: Time of creation; None for the file.
-    """
+    """One version of a prompt: its number, counted from 1 (0 is the file), and a note for people."""
 
     version: int = Field(ge=FILE)
     text: str
@@ -75,9 +69,7 @@ class PromptVersion(BaseModel, frozen=True):
 class Prompt:
     """Text of a prompt in use, to be filled in with `str.format` if the file is.
 
-    Args:
-        version: Its version; 0 for the file.
-        problem: Why it is not, or may not be, the active version; empty if it is.
+    `problem` is the reason why it is not, or may not be, the active version; empty if it is.
     """
 
     text: str
@@ -131,11 +123,7 @@ class PromptVersions:
         return prompt
 
     async def put(self, name: str, text: str, *, note: str = "", activate: bool = True) -> PromptVersion:
-        """Store a new version, activate it if wanted, and return it with its number.
-
-        Raises:
-            PromptError: If the text cannot replace the file, for example for want of a placeholder.
-        """
+        """Store a new version, activate it if wanted, and return it, or raise PromptError: see `problem_of`."""
         text = text.strip()
         if problem := problem_of(text, await _file(name)):
             raise PromptError(f"the prompt {name!r} cannot be replaced: {problem}")
@@ -172,11 +160,7 @@ class PromptVersions:
         return [*sorted(versions, key=lambda one: one.version, reverse=True), file]
 
     async def activate(self, name: str, version: int) -> PromptVersion:
-        """Use a version from now on; 0 is the file.
-
-        Raises:
-            PromptError: If there is no such version, or it can no longer replace the file.
-        """
+        """Use a version from now on; raise PromptError for none, or one that can no longer replace the file."""
         chosen = await self.get(name, version)
         if version != FILE and (problem := problem_of(chosen.text, await _file(name))):
             raise PromptError(f"version {version} of the prompt {name!r} cannot be used: {problem}")

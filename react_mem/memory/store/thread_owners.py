@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -30,14 +30,6 @@ _KIND = "thread"
 _MOST = 10_000
 _FRESH_SECONDS = 600.0
 """Seconds that a process does not record a thread again: another may have forgotten its user meanwhile."""
-
-
-@runtime_checkable
-class OwnedThreads(Protocol):
-    """A checkpointer that looks up threads by owner."""
-
-    async def athreads_of(self, user_id: str, thread_id: str | None = None) -> list[str]:
-        """Return the threads, or the given one, that name a user in their metadata."""
 
 
 class NotedThreads(OrderedDict[tuple[str, str], float]):
@@ -75,8 +67,9 @@ async def threads_of(
 
     None if the checkpointer cannot list threads.
     """
-    if isinstance(checkpointer, OwnedThreads):
-        return await checkpointer.athreads_of(user_id, thread_id)
+    if (looked_up := getattr(checkpointer, "athreads_of", None)) is not None:
+        threads: list[str] = await looked_up(user_id, thread_id)
+        return threads
     where: RunnableConfig | None = {"configurable": {"thread_id": thread_id}} if thread_id is not None else None
     found: dict[str, None] = {}
     try:

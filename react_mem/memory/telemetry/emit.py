@@ -121,12 +121,7 @@ _own_tracers: list[Tracer] = []
 
 @contextmanager
 def listen(meters: MeterProvider | None = None, tracers: TracerProvider | None = None) -> Iterator[None]:
-    """Listen to everything for the length of a context, besides the global OpenTelemetry providers.
-
-    Args:
-        meters: Receives counts and values.
-        tracers: Receives the spans, in place of the global provider.
-    """
+    """Send counts and values to `meters` too for the length of a context, and spans to `tracers` instead."""
     meter = meters.get_meter(SCOPE) if meters else None
     tracer = tracers.get_tracer(SCOPE) if tracers else None
     if meter is not None:
@@ -157,12 +152,7 @@ def record(name: str, value: float, /, **labels: str) -> None:
 def observe(name: str, source: Callable[[], Observed]) -> Callable[[], None]:
     """Make a gauge ask for its value whenever it is read; the values of several sources add up.
 
-    Args:
-        name: A gauge of the catalogue.
-        source: Returns values and labels, from memory: it must not block.
-
-    Returns:
-        A function that ends the observation.
+    `source` returns values and labels, and must not block. Returned is a function that ends the observation.
     """
     return _RECORDERS[name].observe(source)
 
@@ -184,10 +174,6 @@ class span:  # noqa: N801 - reads as the function that it is used as
         with telemetry.span("web_engine", engine="searxng") as measured:
             found = await ask()
             measured.set(results=len(found))
-
-    Args:
-        name: An operation of the catalogue.
-        labels: Its labels.
     """
 
     __slots__ = ("_labels", "_name", "_numbers", "_started", "_trace", "_tracing")

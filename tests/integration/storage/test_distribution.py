@@ -16,9 +16,8 @@ from psycopg.sql import SQL, Identifier
 
 from react_mem.agents.cli import main
 from react_mem.errors import StorageError
-from react_mem.memory.opening import open_storage
+from react_mem.memory.opening import distribute, open_storage
 from react_mem.memory.store import StorageSettings, distribution, migrations, row_security
-from react_mem.memory.store.distribute import distribute
 from react_mem.memory.store.distribution import TABLES, distribute_tables, is_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.group_commit import GroupCommit, Statements

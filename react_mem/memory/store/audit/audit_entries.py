@@ -55,16 +55,9 @@ class AuditReason(StrEnum):
 
 
 class AuditEntry(NamedTuple):
-    """Entry of the log: one action.
+    """Entry of the log: one action, with the hash of the owner (empty for none) and the kind or scope of the records.
 
-    Args:
-        at: Time of the action.
-        subject: Hash of the owner; empty if there is no owner.
-        actor: Actor.
-        action: Action.
-        kind: Kind or scope of the records; `all` for every kind, `other` for any other.
-        records: Number of records.
-        why: Reason.
+    The kind is `all` for every kind, and `other` for any other.
     """
 
     at: datetime
@@ -77,7 +70,6 @@ class AuditEntry(NamedTuple):
 
 
 ALL = "all"
-OTHER = "other"
 
 _PLACES = frozenset({ALL, *map(str, MemoryScope)})
 """Kinds in entries about records of several kinds: of removed records only the scope is known."""
@@ -89,12 +81,7 @@ _acting: ContextVar[tuple[AuditActor, AuditReason]] = ContextVar(
 
 @contextmanager
 def acting(actor: AuditActor, why: AuditReason) -> Iterator[None]:
-    """Attribute every action within the context to an actor.
-
-    Args:
-        actor: The actor.
-        why: The reason.
-    """
+    """Attribute every action within the context to an actor, with a reason."""
     token = _acting.set((actor, why))
     try:
         yield
@@ -109,7 +96,7 @@ def who_acts() -> tuple[AuditActor, AuditReason]:
 
 def kind_in_log(kind: object) -> str:
     """Return the name of a kind in the log: `other` for an application's own, since such a name may hold content."""
-    return kind if isinstance(kind, str) and (kind in KINDS or kind in _PLACES) else OTHER
+    return kind if isinstance(kind, str) and (kind in KINDS or kind in _PLACES) else "other"
 
 
 def link(before: bytes, seq: int, entry: AuditEntry, key: bytes | None) -> bytes:

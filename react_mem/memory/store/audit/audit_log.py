@@ -11,7 +11,6 @@ import hmac
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, LiteralString, NamedTuple
 
@@ -96,14 +95,6 @@ class _Alike(NamedTuple):
     why: AuditReason
 
 
-@dataclass
-class _WaitingEntry:
-    """Buffered entry: time of the first action and number of records."""
-
-    at: datetime
-    count: int
-
-
 class AuditLog:
     """Writer and reader of the audit log of one database, in one process.
 
@@ -113,7 +104,7 @@ class AuditLog:
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], key: bytes | None) -> None:
         self._pool = pool
         self._key = key
-        self._waiting: dict[_Alike, _WaitingEntry] = {}
+        self._waiting: dict[_Alike, tuple[datetime, int]] = {}  # time of the first action, number of records
         self._dropped = 0
         self._writing = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -126,10 +117,9 @@ class AuditLog:
         actor, why = who_acts()
         for kind, count in counts.items():
             alike = _Alike(owner, actor, action, kind_in_log(kind), why)
-            if (waiting := self._waiting.get(alike)) is not None:
-                waiting.count += count
-            elif len(self._waiting) < MOST_WAITING:
-                self._waiting[alike] = _WaitingEntry(datetime.now(UTC), count)
+            if alike in self._waiting or len(self._waiting) < MOST_WAITING:
+                at, before = self._waiting.get(alike, (datetime.now(UTC), 0))
+                self._waiting[alike] = at, before + count
             else:
                 self._dropped += 1
                 telemetry.count("audit.dropped")
@@ -147,10 +137,8 @@ class AuditLog:
                 await self._append(waiting, dropped)
             except BaseException:
                 self._dropped += dropped
-                for alike, one in waiting.items():
-                    if (later := self._waiting.get(alike)) is not None:
-                        one.count += later.count
-                    self._waiting[alike] = one
+                for alike, (at, count) in waiting.items():
+                    self._waiting[alike] = at, count + self._waiting.get(alike, (at, 0))[1]
                 raise
 
     async def close(self) -> None:
@@ -162,7 +150,7 @@ class AuditLog:
         try:
             await self.flush()
         except Exception as error:
-            count = sum(one.count for one in self._waiting.values())
+            count = sum(count for _, count in self._waiting.values())
             log.error("the audit log lost %d entries of this process: %s", count, cause_of(error))
 
     async def head(self) -> AuditHead:
@@ -194,23 +182,20 @@ class AuditLog:
     ) -> AuditHead:
         """Verify that no entry was changed, inserted or removed, and return the head of the chain.
 
+        An AuditBroken names the first wrong entry.
+
         Args:
             known: A head kept elsewhere. Without it, an attacker with write access to the log and the key can replace
                 the whole chain.
             after: A head up to which the log was verified before; earlier entries are not read.
             report: Called after each page with the verified head and the number of all entries.
-
-        Raises:
-            AuditBroken: If the chain is broken; the message names the first wrong entry.
         """
         head = await self.head()
         ends = [end for end in (known, after) if end is not None and end.seq]
-        begin = _Chain(0, b"", keyed=False)
-        if after is not None and after.seq:
-            # the entry itself is read once more, for it says whether it has the key
-            begin = _Chain(after.seq - 1, None, keyed=False)
-        chain, seen = begin, {end for end in ends if end.seq <= begin.seq}
-        async for rows in self._pages(None, None, begin.seq):
+        # the entry `after` itself is read once more, for it says whether it has the key
+        chain = _Chain(after.seq - 1, None, keyed=False) if after and after.seq else _Chain(0, b"", keyed=False)
+        seen = {end for end in ends if end.seq <= chain.seq}
+        async for rows in self._pages(None, None, chain.seq):
             wanted = [row for row in rows if row["seq"] <= head.seq]  # others were written meanwhile
             chain = await asyncio.to_thread(self._followed, chain, wanted, ends)
             seen |= {end for end in ends if end.seq <= chain.seq}
@@ -254,25 +239,16 @@ class AuditLog:
                 failed = True
         self._task = None
 
-    async def _append(self, waiting: Mapping[_Alike, _WaitingEntry], dropped: int) -> None:
+    async def _append(self, waiting: Mapping[_Alike, tuple[datetime, int]], dropped: int) -> None:
         async with self._pool.connection() as conn, conn.transaction():
             head = await _one(conn, _HEAD)
             entries = [
-                AuditEntry(
-                    one.at,
-                    self._subject(head["salt"], alike.owner),
-                    alike.actor,
-                    alike.action,
-                    alike.kind,
-                    one.count,
-                    alike.why,
-                )
-                for alike, one in waiting.items()
+                AuditEntry(at, self._subject(head["salt"], owner), actor, action, kind, count, why)
+                for (owner, actor, action, kind, why), (at, count) in waiting.items()
             ]
             if dropped:
-                now = datetime.now(UTC)
                 overflow = (AuditActor.LOG, AuditAction.DROPPED, ALL, dropped, AuditReason.OVERFLOW)
-                entries.append(AuditEntry(now, "", *overflow))
+                entries.append(AuditEntry(datetime.now(UTC), "", *overflow))
             rows = await asyncio.to_thread(self._linked, head["seq"], bytes(head["hash"]), entries)
             async with conn.cursor() as cursor:
                 await cursor.executemany(_ADD, rows)
@@ -310,14 +286,7 @@ def note(store: BaseStore, owner: str, action: AuditAction, counts: Mapping[str,
 
 
 def note_action(store: BaseStore, user_id: str, action: AuditAction, counts: Mapping[str, int]) -> None:
-    """Record an action on a user's memory with a store's audit log, if there is one.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        action: The action.
-        counts: The number of records by kind.
-    """
+    """Record an action on a user's memory, with the number of records by kind, with a store's audit log if any."""
     note(store, owner_of(meta_namespace(user_id)), action, counts)
 
 
@@ -345,14 +314,7 @@ async def _one(conn: AsyncConnection[DictRow], statement: LiteralString) -> Dict
 
 def _entry(row: DictRow) -> AuditEntry:
     try:
-        return AuditEntry(
-            row["at"],
-            row["subject"],
-            AuditActor(row["actor"]),
-            AuditAction(row["action"]),
-            row["kind"],
-            row["records"],
-            AuditReason(row["why"]),
-        )
+        actor, action, why = AuditActor(row["actor"]), AuditAction(row["action"]), AuditReason(row["why"])
+        return AuditEntry(row["at"], row["subject"], actor, action, row["kind"], row["records"], why)
     except ValueError:
         raise AuditBroken(f"The audit log is broken: entry {row['seq']} is none of this version's.") from None

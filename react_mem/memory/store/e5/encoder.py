@@ -34,25 +34,15 @@ bits make; the weights have four, so that nothing is lost by it: the cosine to t
 
 
 class WordPieces(NamedTuple):
-    """A vocabulary.
-
-    Args:
-        pieces: All pieces, concatenated.
-        ends: Byte offsets in `pieces`: the start of each piece, and the end of the last.
-        scores: Log probabilities.
-        unknown: Id of the piece for unknown text.
-        begin: Id of the start of a text.
-        end: Id of the end of a text.
-        replaced: Normalisation of characters, by code point.
-    """
+    """A vocabulary: all pieces, concatenated, with their log probabilities, and the ids of special ones."""
 
     pieces: bytes
-    ends: NDArray[np.uint32]
+    ends: NDArray[np.uint32]  # byte offsets: the start of each piece, and the end of the last
     scores: Floats
     unknown: int
     begin: int
     end: int
-    replaced: dict[int, str]
+    replaced: dict[int, str]  # normalisation of characters, by code point
 
 
 class _Tensor(NamedTuple):
@@ -313,7 +303,9 @@ def open_session(weights: PackedWeights, graph: bytes | None = None, *, in_float
     """Load the graph, by default the shipped one in eight bits, with its weights; pass on errors of ONNX Runtime."""
     runtime: Any = importlib.import_module("onnxruntime")  # it has no type hints
     options = runtime.SessionOptions()
-    options.intra_op_num_threads = min(_MOST_THREADS, _cores())
+    # the cores of a container, if the system tells
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    options.intra_op_num_threads = min(_MOST_THREADS, cores)
     # spinning threads take the cores from working ones
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.enable_cpu_mem_arena = False  # it never returns memory, and is no faster
@@ -323,11 +315,6 @@ def open_session(weights: PackedWeights, graph: bytes | None = None, *, in_float
     options.add_external_initializers(list(given), values)
     source = graph if graph is not None else _GRAPH_FILE.read_bytes()
     return runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
-
-
-def _cores() -> int:
-    # the cores of a container, if the system tells
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _given(weights: PackedWeights, in_floats: bool) -> Iterator[tuple[str, Any]]:
@@ -374,8 +361,6 @@ def load_engine() -> Encode:
 
 def onnx_engine() -> Encode:
     """Load the model in ONNX Runtime, and pass on its errors."""
-    # where it is not installed, or not used, numpy's and its own start-up are not paid for
-
     weights = PackedWeights(packed_file())
     return OnnxEncoder(weights, open_session(weights)).encode
 

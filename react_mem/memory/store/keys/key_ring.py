@@ -75,8 +75,8 @@ class KeyRing:
         found = {owner: known for owner in owners if (known := self._at_hand(owner)) is not None}
         if missing := [owner for owner in owners if owner not in found]:
             async with self._pool.connection() if conn is None else nullcontext(conn) as reading:
-                rows = await (await reading.execute(_READ, (missing,))).fetchall()
-            for owner, key in (await _owner_keys(rows, self.master)).items():
+                keys = await read_keys(reading, self.master, missing)
+            for owner, key in keys.items():
                 found[owner] = self._known[owner] = key
                 while len(self._known) > _KEPT:
                     self._known.popitem(last=False)
@@ -115,13 +115,8 @@ class KeyRing:
 
 async def read_keys(conn: AsyncConnection[DictRow], master: MasterKey, owners: Collection[str]) -> dict[str, OwnerKey]:
     """Return the existing keys of owners, read with one connection and without the cache."""
-    rows = await (await conn.execute(_READ, (sorted(owners),))).fetchall()
-    return await _owner_keys(rows, master)
-
-
-async def _owner_keys(rows: Iterable[DictRow], master: MasterKey) -> dict[str, OwnerKey]:
     keys: dict[str, list[DataKey]] = {}
-    for row in rows:
+    for row in await (await conn.execute(_READ, (sorted(owners),))).fetchall():
         keys.setdefault(row["owner"], []).append(await _unwrapped(row, master))
     return {owner: OwnerKey(owner, data_keys) for owner, data_keys in keys.items()}
 
@@ -179,13 +174,7 @@ _REWRAP = """
 
 
 class KeyCounts(NamedTuple):
-    """Numbers of data keys in a database.
-
-    Args:
-        in_use: Keys that seal, one for each owner.
-        former: Keys that only open old values.
-        wrapped_by: Number of both by id of the master key.
-    """
+    """Numbers of data keys: one in use for each owner, former ones that only open, and both by id of the master key."""
 
     in_use: int
     former: int
