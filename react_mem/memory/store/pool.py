@@ -120,8 +120,8 @@ _PREPARED_AFTER = 2
 
 log = logging.getLogger(__name__)
 
-# Prepared statements need a server session of their own: a pooler that hands the statements of one connection to several
-# sessions tells a number of its own for the session.
+# Prepared statements need a server session of their own: a pooler that hands the statements of one connection to
+# several sessions tells a number of its own for the session.
 _IS_DIRECT: LiteralString = "SELECT pg_backend_pid() = %s"
 
 
