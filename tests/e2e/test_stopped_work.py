@@ -23,8 +23,7 @@ from psycopg.rows import DictRow, dict_row
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Message
-from react_mem.memory.store.audit.audit_entries import AuditAction
-from react_mem.memory.store.audit.audit_log import AuditLog
+from react_mem.memory.store.audit.audit_log import AuditAction, AuditLog
 from react_mem.memory.store.embeddings import LOCAL_MODEL
 from react_mem.memory.store.keys.key_ring import KeyRing
 from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey

@@ -23,7 +23,7 @@ from react_mem.memory.model.namespaces import META
 from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.model.shown import QueueHealth
 from react_mem.memory.rights.retention import Retained, retain
-from react_mem.memory.store.audit.audit_entries import AuditActor, AuditReason, acting
+from react_mem.memory.store.audit.audit_log import AuditActor, AuditReason, acting
 from react_mem.memory.store.owned import users_with
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.priority import FRONT, behind_turns

@@ -184,8 +184,8 @@ class ThreadSaver(AsyncPostgresSaver):
 
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], key: bytes | None = None) -> None:
         super().__init__(pool, serde=StrictSerializer() if key is None else sealing_serializer(key))
-        # Channel versions that this process has stored sealed: unchanged ones are not stored again. No two values share a
-        # version, as a part of it is random.
+        # Channel versions that this process has stored sealed: unchanged ones are not stored again. No two values share
+        # a version, as a part of it is random.
         self._sealed: OrderedDict[tuple[str, str], dict[str, str]] | None = OrderedDict() if key is not None else None
         # LangGraph's own lock lets in one operation at a time, all users together, though each has a connection of the
         # pool to itself. Half of the connections stay free for memory.

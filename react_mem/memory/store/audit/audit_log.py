@@ -1,17 +1,21 @@
-"""The audit log of a database: each process buffers its entries and writes them in the background every second.
+"""The audit log of a database: actor, action, time and number of records in a hash chain, without any content.
 
-No caller waits for the log. Entries beyond the buffer, when the database is away for long, are only counted,
-and an entry of its own holds that count.
+Each process buffers its entries and writes them in the background every second: no caller waits. Entries beyond the
+buffer, when the database is away for long, are only counted, and an entry of its own holds that count.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import hmac
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any, LiteralString, NamedTuple
 
 from langgraph.store.base import BaseStore, PutOp
@@ -23,18 +27,107 @@ from react_mem.errors import AuditBroken
 from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import KINDS
 from react_mem.memory.model.namespaces import ROOT, meta_namespace, owner_of
-from react_mem.memory.store.audit.audit_entries import (
-    ALL,
-    AuditAction,
-    AuditActor,
-    AuditEntry,
-    AuditReason,
-    kind_in_log,
-    link,
-    who_acts,
-)
 from react_mem.memory.store.capabilities import capabilities
+
+# Entries of the audit log. Every word in an entry comes from a closed list, so that no content can get in.
+
+
+class AuditAction(StrEnum):
+    """Recorded action."""
+
+    READ = "read"
+    WRITE = "write"
+    REMOVE = "remove"
+    CORRECT = "correct"
+    FORGET = "forget"
+    ERASE = "erase"
+    EXPORT = "export"
+    IMPORT = "import"
+    HOLD = "hold"
+    LIFT = "lift"
+    DROPPED = "dropped"
+    """Number of entries that were lost because the log could not be written fast enough."""
+
+
+class AuditActor(StrEnum):
+    """Actor of a recorded action."""
+
+    AGENT = "agent"
+    USER = "user"
+    OPERATOR = "operator"
+    WORKER = "worker"
+    APPLICATION = "application"
+    LOG = "log"
+
+
+class AuditReason(StrEnum):
+    """Reason for a recorded action."""
+
+    TURN = "turn"
+    REQUEST = "request"
+    WORK = "work"
+    CALL = "call"
+    RETENTION = "retention"
+    OVERFLOW = "overflow"
+
+
+class AuditEntry(NamedTuple):
+    """Entry of the log: one action, with the hash of the owner (empty for none) and the kind or scope of the records.
+
+    The kind is `all` for every kind, and `other` for any other.
+    """
+
+    at: datetime
+    subject: str
+    actor: AuditActor
+    action: AuditAction
+    kind: str
+    records: int
+    why: AuditReason
+
+
+ALL = "all"
+
+_PLACES = frozenset({ALL, *map(str, MemoryScope)})
+"""Kinds in entries about records of several kinds: of removed records only the scope is known."""
+
+_acting: ContextVar[tuple[AuditActor, AuditReason]] = ContextVar(
+    "audit_acting", default=(AuditActor.APPLICATION, AuditReason.CALL)
+)
+
+
+@contextmanager
+def acting(actor: AuditActor, why: AuditReason) -> Iterator[None]:
+    """Attribute every action within the context to an actor, with a reason."""
+    token = _acting.set((actor, why))
+    try:
+        yield
+    finally:
+        _acting.reset(token)
+
+
+def who_acts() -> tuple[AuditActor, AuditReason]:
+    """Return the current actor and reason."""
+    return _acting.get()
+
+
+def kind_in_log(kind: object) -> str:
+    """Return the name of a kind in the log: `other` for an application's own, since such a name may hold content."""
+    return kind if isinstance(kind, str) and (kind in KINDS or kind in _PLACES) else "other"
+
+
+def link(before: bytes, seq: int, entry: AuditEntry, key: bytes | None) -> bytes:
+    """Return the hash of an entry, chained to the hash `before` (empty for the first entry).
+
+    An HMAC with a key of 32 bytes; without a key a plain SHA-256, which anybody can compute.
+    """
+    # to the microsecond, as the database keeps it; none of the words holds a line break
+    fields = (seq, entry.at.astimezone(UTC).isoformat(timespec="microseconds"), *entry[1:])
+    text = before + "\n".join(map(str, fields)).encode()
+    return hmac.digest(key, text, "sha256") if key is not None else hashlib.sha256(text).digest()
+
 
 FLUSH_SECONDS = 1.0
 """Seconds between two writes of the buffer; equal entries within them become one."""
