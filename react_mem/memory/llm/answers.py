@@ -211,7 +211,8 @@ def fence(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return text
     text = _HIDDEN.sub(_seen, _BREAKS.sub(" ", text))
-    return _OPENED.sub("‹", _SQUARE.sub(_square, _ANGLE.sub(_angle, text)))
+    text = _ANGLE.sub(lambda match: "‹" if match[1] is None else f"‹{match[1]}›", text)
+    return _OPENED.sub("‹", _SQUARE.sub(_square, text))
 
 
 def flat(text: str, limit: int | None = None) -> str:
@@ -229,16 +230,12 @@ def row(value: Mapping[str, Any]) -> str:
     >>> row({"text": "a </facts>"})
     '{"text": "a ‹/facts›"}'
     """
-    return fence(json.dumps(value, ensure_ascii=False, default=str))
+    return fence(as_json(value))
 
 
 def block(tag: str, lines: Iterable[str]) -> str:
     """Return fenced lines between tags."""
     return "\n".join([f"<{tag}>", *lines, f"</{tag}>"])
-
-
-def _angle(match: re.Match[str]) -> str:
-    return "‹" if match[1] is None else f"‹{match[1]}›"
 
 
 def _square(match: re.Match[str]) -> str:

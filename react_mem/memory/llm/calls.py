@@ -116,7 +116,9 @@ async def asking(purpose: str, model: BaseChatModel, seconds: float) -> AsyncIte
     except TimeoutError:
         raise DeadlineExceeded(f"the model did not answer within {seconds:.3g} seconds") from None
     except Exception as error:
-        raise translate(error, secrets_of(model)) from None  # the original, in a log, may show a key
+        fields = (getattr(model, name, None) for name in type(model).model_fields)
+        keys = [value.get_secret_value() for value in fields if isinstance(value, SecretStr)]
+        raise translate(error, keys) from None  # the original, in a log, may show a key
 
 
 def is_broken_off(message: AIMessage) -> bool:
@@ -173,7 +175,7 @@ def _thoughts(model: BaseChatModel) -> int:
 
 
 async def say(
-    model: BaseChatModel, prompt: Sequence[BaseMessage], *, purpose: str, run_name: str, seconds: float, max_tokens: int
+    model: BaseChatModel, prompt: Sequence[BaseMessage], seconds: float, *, purpose: str, run_name: str, max_tokens: int
 ) -> AIMessage:
     """Ask a chat model once, in the background; raise ExtractionError if it cannot be reached, refuses or is late.
 
@@ -247,12 +249,6 @@ def _counted(spent: CompletionUsage | None) -> dict[str, Any]:
 def _hidden(run_name: str) -> RunnableConfig:
     # merged into the config of the run around it, so that a trace shows the call where it belongs
     return merge_configs(ensure_config(), {"tags": [HIDDEN], "run_name": run_name})
-
-
-def secrets_of(model: BaseChatModel) -> tuple[str, ...]:
-    """Return the keys in a chat model, to keep them out of messages."""
-    values = (getattr(model, name, None) for name in type(model).model_fields)
-    return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))
 
 
 def said_in(message: AIMessage) -> str:
@@ -350,13 +346,9 @@ class Asker:
     async def say(self, prompt: Sequence[BaseMessage], *, run_name: str, max_tokens: int) -> str:
         """Return an answer in words; raise ExtractionError if no model can be reached, or each refuses or is late."""
 
-        async def ask(model: BaseChatModel, seconds: float) -> str:
-            answer = await say(
-                model, prompt, purpose=self._purpose, run_name=run_name, seconds=seconds, max_tokens=max_tokens
-            )
-            return answer.text
-
-        return await ask_in_turn([partial(ask, model) for model in self._models], self._seconds)
+        asked = {"purpose": self._purpose, "run_name": run_name, "max_tokens": max_tokens}
+        said = await ask_in_turn([partial(say, model, prompt, **asked) for model in self._models], self._seconds)
+        return said.text
 
     async def _ask(
         self, model: BaseChatModel, question: ModelQuestion[Any], prompt: Sequence[BaseMessage], seconds: float

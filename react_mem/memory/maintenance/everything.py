@@ -63,7 +63,7 @@ async def maintain_all(
                 if runner is None:
                     continue
                 turns = runner.turns(store, Identity(user, "maintenance"))
-                changed = await maintain(turns, runner.reflecting)
+                changed = await maintain(turns, runner.models, runner.tools)
                 if changed.waiting:
                     # its model is down: asking it for everybody would only take long
                     down.add(agent)

@@ -69,26 +69,21 @@ async def _index(memory: MemoryFacade, user_id: str, ids: list[str]) -> int:
     return await transact(memory.store, user_id, step)
 
 
-@dataclass(frozen=True)
-class Reflecting:
-    """Models of an agent's reflection, the first with its fallbacks, and names of its tools, to learn skills from."""
-
-    models: Sequence[BaseChatModel] = ()
-    tools: Sequence[str] = ()
-
-
-async def maintain(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
+async def maintain(anywhere: Turns, models: Sequence[BaseChatModel], tools: Sequence[str]) -> TurnReport:
     """Extract from pending turns, conclude quiet conversations, and reflect, for the agent and owner of `anywhere`."""
     total = await anywhere.extract()
     for session_id in await quiet_conversations(anywhere):
         if total.waiting:
             return total
         total += await end_conversation(replace(anywhere, session_id=session_id))
-    return total if total.waiting else total + await reflect(anywhere, reflecting)
+    return total if total.waiting else total + await reflect(anywhere, models, tools)
 
 
-async def reflect(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
-    """Reflect on many turns of an agent and an owner, each kind of memory by the policy."""
+async def reflect(anywhere: Turns, models: Sequence[BaseChatModel], tools: Sequence[str]) -> TurnReport:
+    """Reflect on many turns of an agent and an owner, each kind of memory by the policy.
+
+    The models after the first are its fallbacks; skills are learnt from the use of the named tools.
+    """
     memory, user_id, agent_id = anywhere.memory, anywhere.user_id, anywhere.agent_id
     policy, store = memory.policy, memory.store
     total = TurnReport()
@@ -96,13 +91,12 @@ async def reflect(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
         (EntityResolution(store, user_id), "consolidation", policy.learning.concepts),
         (Deduplication(store, user_id), "consolidation", policy.learning.duplicates),
         (Consolidation(store, user_id, agent_id), "consolidation", policy.learning.knowledge),
-        (Learning(memory, user_id, agent_id, reflecting.tools), "learning", policy.learning.skills),
+        (Learning(memory, user_id, agent_id, tools), "learning", policy.learning.skills),
     ]
     for strategy, purpose, chosen in strategies:
         if chosen == "off":
             continue
-        asks = chosen == "model" and reflecting.models
-        asker = Asker(reflecting.models, policy.extraction.timeout, purpose) if asks else None
+        asker = Asker(models, policy.extraction.timeout, purpose) if chosen == "model" and models else None
         done = await run(strategy, asker)
         total += TurnReport(stored=done.stored, retired=done.retired, calls=done.calls, problem=done.problem)
     return total
@@ -152,11 +146,6 @@ class AgentRunner:
     tools: Sequence[str] = ()
     retention: RetentionSettings = field(default_factory=RetentionSettings)
 
-    @property
-    def reflecting(self) -> Reflecting:
-        """Models and tools of the agent's reflection."""
-        return Reflecting(self.models, self.tools)
-
     async def run(self, store: BaseStore, user_id: str, work: Work) -> Outcome:
         """Do a work item of an owner."""
         turns = self.turns(store, Identity(user_id, work.session))
@@ -180,7 +169,7 @@ class AgentRunner:
         if ending.unfinished:
             return Outcome(now())
         if not ending.waiting:
-            await reflect(turns, self.reflecting)
+            await reflect(turns, self.models, self.tools)
         await repair(turns.memory, user_id)
         still_open = await _quiet_at(turns)
         if still_open is None or work.attempts >= MAX_FAILURES:

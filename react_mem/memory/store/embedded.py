@@ -185,7 +185,14 @@ class _Cluster:
         return self._processes.status() == "ready" and self._processes.server() is not None
 
     def _start(self) -> None:
-        self._await_other_server()
+        # a server on this folder may be starting or stopping
+        deadline = time.monotonic() + START_TIMEOUT
+        while not self._is_ready() and (pid := self._processes.server()) is not None:
+            if time.monotonic() > deadline:
+                raise EmbeddedDatabaseError(
+                    f"A PostgreSQL on {self.data} (process {pid}) does not answer. Stop it and try again."
+                )
+            time.sleep(POLL)
         if self._is_ready():
             return
         if self._processes.pid_file.exists():  # of a server that is dead: its id may be another's now
@@ -232,16 +239,6 @@ class _Cluster:
             )
         end = said.read_text(errors="replace")[-1500:].strip()
         return EmbeddedDatabaseError(f"The embedded database did not start. The end of {said}:\n{end}")
-
-    def _await_other_server(self) -> None:
-        """Wait while a server on this folder starts or stops."""
-        deadline = time.monotonic() + START_TIMEOUT
-        while not self._is_ready() and (pid := self._processes.server()) is not None:
-            if time.monotonic() > deadline:
-                raise EmbeddedDatabaseError(
-                    f"A PostgreSQL on {self.data} (process {pid}) does not answer. Stop it and try again."
-                )
-            time.sleep(POLL)
 
     def _build(self) -> None:
         for leftover in self.home.glob("building-*"):

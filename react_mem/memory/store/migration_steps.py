@@ -19,7 +19,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow
@@ -65,17 +65,10 @@ _LEFT_BEHIND = """
 log = logging.getLogger(__name__)
 
 
-class MigrationStep(NamedTuple):
-    """Step of a migration: its kind and its SQL."""
-
-    kind: str
-    text: str
-
-
-def steps_of(text: str) -> list[MigrationStep]:
-    """Return the steps of a file."""
+def steps_of(text: str) -> list[tuple[str, str]]:
+    """Return the steps of a file, each with its kind and its SQL."""
     _, *parts = _STEP.split(text)
-    return [MigrationStep(kind, sql) for kind, sql in zip(parts[::2], parts[1::2], strict=True)]
+    return list(zip(parts[::2], parts[1::2], strict=True))
 
 
 def has_steps(text: str) -> bool:
@@ -86,7 +79,7 @@ def has_steps(text: str) -> bool:
 def at_once(text: str) -> str:
     """Return a file's SQL for one transaction on empty tables: without batches, and without CONCURRENTLY."""
     if has_steps(text):
-        text = "".join(step.text for step in steps_of(text) if step.kind != "batches")
+        text = "".join(sql for kind, sql in steps_of(text) if kind != "batches")
     return text.replace("CONCURRENTLY ", "")
 
 
@@ -106,9 +99,9 @@ async def run_steps(conn: Connection, number: int, text: str) -> None:
     await conn.execute("INSERT INTO memory_migration_steps (v) VALUES (%s) ON CONFLICT DO NOTHING", (number,))
     found = await (await conn.execute("SELECT step FROM memory_migration_steps WHERE v = %s", (number,))).fetchone()
     assert found is not None  # noqa: S101 - it stays
-    for place, step in list(enumerate(steps_of(text)))[found["step"] :]:
-        run = {"batches": _run_batches, "index": _build, "transaction": _run_at_once}[step.kind]
-        await run(conn, number, place, step.text)
+    for place, (kind, sql) in list(enumerate(steps_of(text)))[found["step"] :]:
+        run = {"batches": _run_batches, "index": _build, "transaction": _run_at_once}[kind]
+        await run(conn, number, place, sql)
     # the row stays: a late process finds nothing left to do
     await conn.execute("INSERT INTO memory_migrations (v) VALUES (%s) ON CONFLICT DO NOTHING", (number,))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Collection, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import Literal, LiteralString
 
 from psycopg import AsyncConnection, errors
@@ -254,7 +254,16 @@ async def _built(conn: Connection) -> str:
         await conn.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
 
     async def build() -> None:
-        await _build_role(conn)
+        found = await (await conn.execute(_ROLE, (APPLICATION_ROLE,))).fetchone()
+        assert found is not None  # noqa: S101 - there is one row
+        if not found["made"]:
+            # another database of the server may make it at the same moment
+            with suppress(errors.DuplicateObject, errors.UniqueViolation):
+                async with conn.transaction():
+                    await conn.execute(_CREATE_ROLE)
+        may = await (await conn.execute(_MAY_BECOME[found["tells_set"]], (APPLICATION_ROLE,))).fetchone()
+        if may is None or not may["may"]:
+            await conn.execute(_JOIN[found["tells_set"]])
         path = await (await conn.execute("SELECT current_schema() AS own")).fetchone()
         assert path is not None  # noqa: S101 - a SELECT without FROM has one row
         schema = {"schema": Identifier(path["own"]), "role": Identifier(APPLICATION_ROLE)}
@@ -274,20 +283,6 @@ async def _built(conn: Connection) -> str:
     except _REFUSALS as error:
         return _cause(error)
     return ""
-
-
-async def _build_role(conn: Connection) -> None:
-    found = await (await conn.execute(_ROLE, (APPLICATION_ROLE,))).fetchone()
-    assert found is not None  # noqa: S101 - there is one row
-    if not found["made"]:
-        try:
-            async with conn.transaction():
-                await conn.execute(_CREATE_ROLE)
-        except (errors.DuplicateObject, errors.UniqueViolation):
-            pass  # for another database of the server, at the same moment
-    may = await (await conn.execute(_MAY_BECOME[found["tells_set"]], (APPLICATION_ROLE,))).fetchone()
-    if may is None or not may["may"]:
-        await conn.execute(_JOIN[found["tells_set"]])
 
 
 async def _build_tables(conn: Connection, tables: list[DictRow]) -> None:

@@ -287,7 +287,9 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
             if environ.get(variable, "").strip()
         }
         url = environ.get("DATABASE_URL", "").strip()
-        if not url and _is_deployment(environ):
+        # Every LangGraph server has LANGSERVE_GRAPHS (an image by its Dockerfile); only `langgraph dev` is `local_dev`.
+        in_development = environ.get("LANGSMITH_LANGGRAPH_API_VARIANT") == "local_dev"
+        if not url and "LANGSERVE_GRAPHS" in environ and not in_development:
             url = environ.get("POSTGRES_URI", "").strip() or environ.get("DATABASE_URI", "").strip()
             values["db_schema"] = PLATFORM_SCHEMA
             if not url:
@@ -308,8 +310,3 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
                 for problem in error.errors()
             )
             raise ConfigError(f"The storage settings in the environment cannot be used: {problems}") from None
-
-
-def _is_deployment(environ: Mapping[str, str]) -> bool:
-    # Every LangGraph server has LANGSERVE_GRAPHS (an image by its Dockerfile); only `langgraph dev` is `local_dev`.
-    return "LANGSERVE_GRAPHS" in environ and environ.get("LANGSMITH_LANGGRAPH_API_VARIANT") != "local_dev"

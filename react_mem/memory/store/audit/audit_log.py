@@ -372,20 +372,16 @@ class AuditLog:
             after = rows[-1]["seq"]
 
 
-def note(store: BaseStore, owner: str, action: AuditAction, counts: Mapping[str, int]) -> None:
-    """Record an action with a store's audit log, if there is one."""
-    if (audit := capabilities(store).audit) is not None:
-        audit.record(owner, action, {kind: count for kind, count in counts.items() if count})
-
-
 def note_action(store: BaseStore, user_id: str, action: AuditAction, counts: Mapping[str, int]) -> None:
     """Record an action on a user's memory, with the number of records by kind, with a store's audit log if any."""
-    note(store, owner_of(meta_namespace(user_id)), action, counts)
+    if (audit := capabilities(store).audit) is not None:
+        made = {kind: count for kind, count in counts.items() if count}
+        audit.record(owner_of(meta_namespace(user_id)), action, made)
 
 
 def note_writes(store: BaseStore, puts: Iterable[PutOp]) -> None:
     """Record writes to memory with a store's audit log, if there is one; bookkeeping is left out."""
-    if capabilities(store).audit is None:
+    if (audit := capabilities(store).audit) is None:
         return
     counts: dict[tuple[str, AuditAction], Counter[str]] = {}
     for put in puts:
@@ -395,7 +391,7 @@ def note_writes(store: BaseStore, puts: Iterable[PutOp]) -> None:
         kind = put.namespace[2] if put.value is None else str(put.value.get("kind", ""))
         counts.setdefault((owner_of(put.namespace), action), Counter())[kind] += 1
     for (owner, action), kinds in counts.items():
-        note(store, owner, action, kinds)
+        audit.record(owner, action, kinds)
 
 
 async def _one(conn: AsyncConnection[DictRow], statement: LiteralString) -> DictRow:

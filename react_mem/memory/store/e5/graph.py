@@ -70,13 +70,11 @@ class EncoderGraph:
         return self._node("SkipLayerNormalization", inputs, f"{layer}.{normalization}", _CONTRIB, epsilon=self._epsilon)
 
     def _product(self, left: str, name: str, rows: int, columns: int, *, bias: bool = False) -> str:
-        in_floats = self._precision == "fp32"
-        multiply = self._product_of_floats if in_floats else self._product_of_whole_numbers
-        product = multiply(left, name, (rows, columns))
+        if self._precision == "fp32":
+            product = self._node("MatMul", [left, self._weight(f"{name}.w", (rows, columns))], f"{name}.product")
+        else:
+            product = self._product_of_whole_numbers(left, name, (rows, columns))
         return self._node("Add", [product, self._weight(f"{name}.b", (columns,))], f"{name}.sum") if bias else product
-
-    def _product_of_floats(self, left: str, name: str, shape: tuple[int, int]) -> str:
-        return self._node("MatMul", [left, self._weight(f"{name}.w", shape)], f"{name}.product")
 
     def _product_of_whole_numbers(self, left: str, name: str, shape: tuple[int, int]) -> str:
         # Each token has its own step: with one for all of a text the cosine to the exact vector is 0.997, not 0.999.
