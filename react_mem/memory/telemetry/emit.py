@@ -45,7 +45,7 @@ class _Recorder:
         self._labels = {label.name: label for label in instrument.labels}
         self._admitted: dict[tuple[tuple[str, object], ...], Attributes] = {}
         self._kept: dict[tuple[tuple[str, str], ...], float] = {}
-        self._sources: list[Callable[[], Observed]] = []
+        self.sources: list[Callable[[], Observed]] = []
 
     def emit(self, value: float, labels: Mapping[str, object]) -> None:
         try:
@@ -59,10 +59,6 @@ class _Recorder:
                 listener(value, attributes)
         except Exception as error:  # whatever an exporter raises
             _refuse(f"{self.instrument.name}: {type(error).__name__}")
-
-    def observe(self, source: Callable[[], Observed]) -> Callable[[], None]:
-        self._sources.append(source)
-        return lambda: self._sources.remove(source)
 
     def attributes(self, labels: Mapping[str, object]) -> Attributes:
         try:
@@ -101,7 +97,7 @@ class _Recorder:
 
     def _observations(self, _: CallbackOptions) -> Iterator[Observation]:
         totals = self._kept.copy()
-        for source in list(self._sources):
+        for source in list(self.sources):
             for value, labels in source():
                 attributes = tuple(sorted(self.attributes(labels).items()))
                 totals[attributes] = totals.get(attributes, 0) + value
@@ -149,12 +145,9 @@ def record(name: str, value: float, /, **labels: str) -> None:
     _emit(name, value, labels, Metric.HISTOGRAM, Metric.GAUGE)
 
 
-def observe(name: str, source: Callable[[], Observed]) -> Callable[[], None]:
-    """Make a gauge ask for its value whenever it is read; the values of several sources add up.
-
-    `source` returns values and labels, and must not block. Returned is a function that ends the observation.
-    """
-    return _RECORDERS[name].observe(source)
+def observe(name: str, source: Callable[[], Observed]) -> None:
+    """Make a gauge ask for values and labels whenever it is read, without blocking; several sources add up."""
+    _RECORDERS[name].sources.append(source)
 
 
 def _emit(name: str, value: float, labels: Mapping[str, object], *kinds: Metric) -> None:
