@@ -198,7 +198,7 @@ class _Cluster:
         if self._is_ready():
             return
         if self._pid_file.exists():  # of a server that is dead: its id may be another's now
-            # A new server must not run beside children of the dead one, of which a computing one does not end by itself.
+            # No new server may run beside children of the dead one, of which a computing one does not end by itself.
             deadline = time.monotonic() + STOP_TIMEOUT
             while orphans := list(self._orphans()):
                 if time.monotonic() > deadline:
