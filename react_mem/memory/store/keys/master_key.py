@@ -9,11 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import importlib
 import inspect
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Protocol, runtime_checkable
 
 from cryptography.exceptions import InvalidTag, UnsupportedAlgorithm
@@ -202,15 +202,11 @@ def _local(name: str, text: str) -> LocalMasterKey:
 
 
 def _service(name: str, path: str) -> KeyService:
-    module, colon, attribute = path.partition(":")
     wanted = f"{name}: {path!r} has to be the path package.module:function of what returns a key service"
-    if not colon:
+    if ":" not in path:
         raise EncryptionKeyError(f"{wanted}.")
     try:
-        make: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            make = getattr(make, part)
-        service = make()
+        service = resolve_name(path)()
     except Exception as error:  # any error of the user's module
         raise EncryptionKeyError(f"{wanted}; it fails with {type(error).__name__}.") from error
     if not isinstance(service, KeyService) or not all(
