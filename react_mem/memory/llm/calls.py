@@ -346,9 +346,11 @@ class Asker:
     async def say(self, prompt: Sequence[BaseMessage], *, run_name: str, max_tokens: int) -> str:
         """Return an answer in words; raise ExtractionError if no model can be reached, or each refuses or is late."""
 
-        asked = {"purpose": self._purpose, "run_name": run_name, "max_tokens": max_tokens}
-        said = await ask_in_turn([partial(say, model, prompt, **asked) for model in self._models], self._seconds)
-        return said.text
+        asks = [
+            partial(say, model, prompt, purpose=self._purpose, run_name=run_name, max_tokens=max_tokens)
+            for model in self._models
+        ]
+        return (await ask_in_turn(asks, self._seconds)).text
 
     async def _ask(
         self, model: BaseChatModel, question: ModelQuestion[Any], prompt: Sequence[BaseMessage], seconds: float

@@ -12,7 +12,7 @@ import contextvars
 import logging
 import random
 import weakref
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -85,24 +85,24 @@ class Worker:
         self._poll_seconds = poll_seconds
         self._name = worker_name()
         self._bell = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._known = KnownWork()
         self._urgent: dict[Place, str] = {}
         self._jobs: dict[Place, tuple[str, asyncio.Task[None]]] = {}
         self._failing = False
         self._closing = False
         self._more = False
-        self._look_at = self._loop.time()
-        self._wanted_at = self._loop.time()
+        self._look_at = self.loop.time()
+        self._wanted_at = self.loop.time()
         self._unusable: set[str] = set()
         self._end_listening = listen(self._hear)
         # not within the run that happened to start it: its callbacks, its stream and its trace are not ours
-        self._task = self._loop.create_task(self._serve(), name="memory:worker", context=contextvars.Context())
+        self._task = self.loop.create_task(self._serve(), name="memory:worker", context=contextvars.Context())
         rounds = RetentionRounds(store, runners, checkpointer, self._name)
         # one that ends by itself is there for what its own process has written
         served = [] if until_idle else [rounds.serve()]
         self._rounds = [
-            self._loop.create_task(one, name="memory:retention", context=contextvars.Context()) for one in served
+            self.loop.create_task(one, name="memory:retention", context=contextvars.Context()) for one in served
         ]
         _running.add(self)
 
@@ -115,14 +115,9 @@ class Worker:
         """True while the worker looks for work."""
         return not self._task.done()
 
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """Event loop of the worker."""
-        return self._loop
-
     def want(self) -> None:
         """Announce that work is about to be written, so that an idle worker stays."""
-        self._wanted_at = self._loop.time()
+        self._wanted_at = self.loop.time()
 
     async def drain(self, within: float) -> bool:
         """Do this process's extraction work within some seconds, not waiting for quiet; return true if all was done.
@@ -159,11 +154,11 @@ class Worker:
     # Being told of work
 
     def _hear(self, works: Sequence[tuple[str, Work]]) -> None:
-        if _loop_here() is self._loop:
+        if _loop_here() is self.loop:
             self._heard(works)
             return
         try:
-            self._loop.call_soon_threadsafe(self._heard, works)
+            self.loop.call_soon_threadsafe(self._heard, works)
         except RuntimeError:
             # its event loop was closed under it
             self._end_listening()
@@ -198,7 +193,7 @@ class Worker:
                 self._end_listening()
 
     def _is_idle(self) -> bool:
-        lately = self._loop.time() - self._wanted_at < _IDLE_SECONDS
+        lately = self.loop.time() - self._wanted_at < _IDLE_SECONDS
         return not self._known and not self._jobs and not lately
 
     async def _begin(self) -> None:
@@ -216,16 +211,16 @@ class Worker:
         at = self._queue.now()
         try:
             all_begun = await self._begin_due(at)
-            if self._loop.time() >= self._look_at or (self._more and all_begun):
-                self._look_at = self._loop.time() + poll
+            if self.loop.time() >= self._look_at or (self._more and all_begun):
+                self._look_at = self.loop.time() + poll
                 await self._find_due()
                 await self._begin_due(at)
             self._failing = False
         except Exception as error:
             self._store_failed(error)
-            self._look_at, self._more = self._loop.time() + min(_LONGEST_POLL, poll * 4), False
-            return self._look_at - self._loop.time()
-        waits = self._look_at - self._loop.time()
+            self._look_at, self._more = self.loop.time() + min(_LONGEST_POLL, poll * 4), False
+            return self._look_at - self.loop.time()
+        waits = self._look_at - self.loop.time()
         if FRONT.room_for_work(self._concurrency) < self._concurrency:
             waits = min(waits, _PAUSE)
         soonest = self._known.next_due()
@@ -387,11 +382,7 @@ async def drain(within: float, stores: Sequence[BaseStore] | None = None) -> boo
     return all(await asyncio.gather(*(worker.drain(within) for worker in there)))
 
 
-def _items_of_work() -> Iterator[tuple[float, dict[str, str]]]:
-    yield sum(map(len, list(_running))), {}
-
-
-telemetry.observe("background.jobs", _items_of_work)
+telemetry.observe("background.jobs", lambda: [(sum(map(len, list(_running))), {})])
 
 
 # Background work of one agent in this process: its runner and the workers started for it.
@@ -422,7 +413,7 @@ class AgentWork:
 
     async def get(self, agent: str) -> AgentRunner | None:
         """Return the runner of an agent, for a worker."""
-        return self.runner(agent)
+        return self._runners.get(agent)
 
     def ensure(self, store: BaseStore) -> None:
         """Start a worker in this event loop, unless there is one; it ends when the work of this process is done."""
