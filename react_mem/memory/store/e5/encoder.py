@@ -299,8 +299,8 @@ class OnnxEncoder:
         return mean
 
 
-def open_session(weights: PackedWeights, graph: bytes | None = None, *, in_floats: bool = False) -> Any:
-    """Load the graph, by default the shipped one in eight bits, with its weights; pass on errors of ONNX Runtime."""
+def open_session(weights: PackedWeights) -> Any:
+    """Load the graph with its weights, and pass on errors of ONNX Runtime."""
     runtime: Any = importlib.import_module("onnxruntime")  # it has no type hints
     options = runtime.SessionOptions()
     # the cores of a container, if the system tells
@@ -310,27 +310,22 @@ def open_session(weights: PackedWeights, graph: bytes | None = None, *, in_float
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.enable_cpu_mem_arena = False  # it never returns memory, and is no faster
     options.log_severity_level = 3  # its warnings do not concern a user of the memory
-    given = dict(_given(weights, in_floats))
+    given = dict(_given(weights))
     values = [runtime.OrtValue.ortvalue_from_numpy(value) for value in given.values()]
     options.add_external_initializers(list(given), values)
-    source = graph if graph is not None else _GRAPH_FILE.read_bytes()
-    return runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+    return runtime.InferenceSession(_GRAPH_FILE.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
-def _given(weights: PackedWeights, in_floats: bool) -> Iterator[tuple[str, Any]]:
+def _given(weights: PackedWeights) -> Iterator[tuple[str, Any]]:
     """Yield the weights under their names in the graph."""
     for name in ("emb.ln.w", "emb.ln.b"):
         yield name, weights.numbers(name)
     for layer in (f"l{number}" for number in range(weights.layers)):
         for name, parts in _MATRICES.items():
             rows = weights.inner if name == "fi" else weights.width
-            matrix = weights.matrix([f"{layer}.{part}.w" for part in parts], rows)
-            if in_floats:
-                yield f"{layer}.{name}.w", matrix
-            else:
-                whole, scales = in_eight_bits(matrix)
-                yield f"{layer}.{name}.w", whole
-                yield f"{layer}.{name}.scales", scales
+            whole, scales = in_eight_bits(weights.matrix([f"{layer}.{part}.w" for part in parts], rows))
+            yield f"{layer}.{name}.w", whole
+            yield f"{layer}.{name}.scales", scales
             yield f"{layer}.{name}.b", np.concatenate([weights.numbers(f"{layer}.{part}.b") for part in parts])
         for name in ("aln.w", "aln.b", "oln.w", "oln.b"):
             yield f"{layer}.{name}", weights.numbers(f"{layer}.{name}")

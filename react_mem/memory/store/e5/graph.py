@@ -7,13 +7,11 @@ given when it is loaded (see `OnnxEncoder`); so the file has ten kilobytes and n
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 GRAPH_FILE = Path(__file__).with_name("encoder.onnx")
-
-Precision = Literal["int8", "fp32"]
 
 _OPSET, _IR = 18, 9
 _CONTRIB = "com.microsoft"
@@ -23,11 +21,10 @@ _CONTRIB = "com.microsoft"
 class EncoderGraph:
     """Builder of the graph: layers of attention and a feed-forward network over a text's vectors, and their mean.
 
-    The matrix products are of integers of eight bits, with the activations quantised on the fly, or of floats.
+    The matrix products are of integers of eight bits, with the activations quantised on the fly.
     """
 
-    def __init__(self, precision: Precision, width: int, layers: int, heads: int, inner: int, epsilon: float) -> None:
-        self._precision = precision
+    def __init__(self, width: int, layers: int, heads: int, inner: int, epsilon: float) -> None:
         self._width, self._layers, self._heads, self._inner = width, layers, heads, inner
         self._epsilon = epsilon
         self._nodes: list[NodeProto] = []
@@ -70,13 +67,6 @@ class EncoderGraph:
         return self._node("SkipLayerNormalization", inputs, f"{layer}.{normalization}", _CONTRIB, epsilon=self._epsilon)
 
     def _product(self, left: str, name: str, rows: int, columns: int, *, bias: bool = False) -> str:
-        if self._precision == "fp32":
-            product = self._node("MatMul", [left, self._weight(f"{name}.w", (rows, columns))], f"{name}.product")
-        else:
-            product = self._product_of_whole_numbers(left, name, (rows, columns))
-        return self._node("Add", [product, self._weight(f"{name}.b", (columns,))], f"{name}.sum") if bias else product
-
-    def _product_of_whole_numbers(self, left: str, name: str, shape: tuple[int, int]) -> str:
         # Each token has its own step: with one for all of a text the cosine to the exact vector is 0.997, not 0.999.
         largest = self._node(
             "ReduceMax", [self._node("Abs", [left], f"{name}.abs"), self._constant("last", [-1])], f"{name}.largest"
@@ -88,13 +78,14 @@ class EncoderGraph:
         whole = self._node("Cast", [shifted], f"{name}.whole", to=TensorProto.UINT8)
         inputs = [
             whole,
-            self._weight(f"{name}.w", shape, TensorProto.INT8),
+            self._weight(f"{name}.w", (rows, columns), TensorProto.INT8),
             self._constant("one", 1.0),
-            self._weight(f"{name}.scales", shape[1:]),
+            self._weight(f"{name}.scales", (columns,)),
             self._constant("zero", 128, TensorProto.UINT8),
         ]
-        product = self._node("MatMulIntegerToFloat", inputs, f"{name}.in_steps", _CONTRIB)
-        return self._node("Mul", [product, step], f"{name}.product")
+        in_steps = self._node("MatMulIntegerToFloat", inputs, f"{name}.in_steps", _CONTRIB)
+        product = self._node("Mul", [in_steps, step], f"{name}.product")
+        return self._node("Add", [product, self._weight(f"{name}.b", (columns,))], f"{name}.sum") if bias else product
 
     def _node(self, kind: str, inputs: list[str], output: str, domain: str = "", **attributes: Any) -> str:
         self._nodes.append(helper.make_node(kind, inputs, [output], domain=domain, **attributes))
@@ -115,10 +106,10 @@ class EncoderGraph:
         return name
 
 
-def graph(precision: Precision) -> ModelProto:
+def graph() -> ModelProto:
     """Return the graph of multilingual-e5-small."""
-    return EncoderGraph(precision, width=384, layers=12, heads=12, inner=1536, epsilon=1e-12).model()
+    return EncoderGraph(width=384, layers=12, heads=12, inner=1536, epsilon=1e-12).model()
 
 
 if __name__ == "__main__":
-    GRAPH_FILE.write_bytes(graph("int8").SerializeToString(deterministic=True))
+    GRAPH_FILE.write_bytes(graph().SerializeToString(deterministic=True))
