@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -25,6 +24,7 @@ from itertools import chain, count
 from typing import Any, Self, cast
 from weakref import WeakKeyDictionary
 
+from cachetools import LRUCache
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     ChannelVersions,
@@ -186,7 +186,7 @@ class ThreadSaver(AsyncPostgresSaver):
         super().__init__(pool, serde=StrictSerializer() if key is None else sealing_serializer(key))
         # Channel versions that this process has stored sealed: unchanged ones are not stored again. No two values share
         # a version, as a part of it is random.
-        self._sealed: OrderedDict[tuple[str, str], dict[str, str]] | None = OrderedDict() if key is not None else None
+        self._sealed: LRUCache[tuple[str, str], dict[str, str]] | None = LRUCache(_THREADS_KEPT) if key else None
         # LangGraph's own lock lets in one operation at a time, all users together, though each has a connection of the
         # pool to itself. Half of the connections stay free for memory.
         self.lock = asyncio.Semaphore(max(1, pool.max_size // 2))  # type: ignore[assignment]
@@ -214,9 +214,6 @@ class ThreadSaver(AsyncPostgresSaver):
         checkpoint = {**checkpoint, "channel_values": {**values, **sealed}}
         stored = await super().aput(config, checkpoint, metadata, new_versions)
         self._sealed[thread] = of_sealed
-        self._sealed.move_to_end(thread)
-        while len(self._sealed) > _THREADS_KEPT:
-            self._sealed.popitem(last=False)
         return stored
 
     async def adelete_thread(self, thread_id: str) -> None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from contextlib import nullcontext
 from typing import LiteralString, NamedTuple
 
+from cachetools import LRUCache
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
@@ -52,11 +53,11 @@ class KeyRing:
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], master: MasterKey) -> None:
         self._pool = pool
         self.master = master
-        self._known: OrderedDict[str, OwnerKey] = OrderedDict()
+        self._known: LRUCache[str, OwnerKey] = LRUCache(_KEPT)
 
     async def of(self, owner: str) -> OwnerKey:
         """Return the key of an owner, made if absent; concurrent callers in any process get the same key."""
-        if (known := self._at_hand(owner)) is not None:
+        if (known := self._known.get(owner)) is not None:
             return known
         async with lock_of(("memory_keys",), owner):
             found = await self.find([owner])
@@ -72,14 +73,12 @@ class KeyRing:
 
         An owner without a key has no sealed row.
         """
-        found = {owner: known for owner in owners if (known := self._at_hand(owner)) is not None}
+        found = {owner: known for owner in owners if (known := self._known.get(owner)) is not None}
         if missing := [owner for owner in owners if owner not in found]:
             async with self._pool.connection() if conn is None else nullcontext(conn) as reading:
                 keys = await read_keys(reading, self.master, missing)
-            for owner, key in keys.items():
-                found[owner] = self._known[owner] = key
-                while len(self._known) > _KEPT:
-                    self._known.popitem(last=False)
+            self._known.update(keys)
+            found.update(keys)
         return found
 
     async def wrapped(self, owner: str, key: DataKey) -> tuple[str, int, bytes, str]:
@@ -106,11 +105,6 @@ class KeyRing:
         if row is not None:
             await _unwrapped(row, self.master)
         await self.of(_CHECK)
-
-    def _at_hand(self, owner: str) -> OwnerKey | None:
-        if (known := self._known.get(owner)) is not None:
-            self._known.move_to_end(owner)
-        return known
 
 
 async def read_keys(conn: AsyncConnection[DictRow], master: MasterKey, owners: Collection[str]) -> dict[str, OwnerKey]:
