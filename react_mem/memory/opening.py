@@ -147,7 +147,7 @@ class DatabaseView(NamedTuple):
 
 
 async def look_at(settings: StorageSettings) -> DatabaseView:
-    """Return a view of a database by one connection, which migrates nothing."""
+    """Return a view of a database by one connection, which migrates nothing; raise StorageError without a connection."""
     async with connected(settings) as conn:
         return DatabaseView(await server_of(conn), await stored_embedding(conn), await holders(conn))
 
@@ -193,7 +193,11 @@ async def _searched(store: MemoryStore, settings: StorageSettings | None) -> Bas
 
 
 async def refuse_unfit_store(store: BaseStore, settings: StorageSettings | None = None) -> None:
-    """Refuse a foreign store without the encryption or the audit log of the settings (by default the environment's)."""
+    """Refuse a foreign store without the encryption or the audit log of the settings (by default the environment's).
+
+    Raises:
+        StorageError: If there is a key and the store does not seal with one, or it keeps no wanted log.
+    """
     if settings is None:
         check_names(os.environ)
         # not all of the environment: who brings a store may have named no database

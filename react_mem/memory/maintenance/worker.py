@@ -183,7 +183,8 @@ class Worker:
                 while not self._closing:
                     self._bell.clear()
                     wait = await self._look()
-                    if self._until_idle and self._is_idle():
+                    lately = self.loop.time() - self._wanted_at < _IDLE_SECONDS
+                    if self._until_idle and not (self._known or self._jobs or lately):
                         return
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(wait):
@@ -191,10 +192,6 @@ class Worker:
         finally:
             if self._until_idle:
                 self._end_listening()
-
-    def _is_idle(self) -> bool:
-        lately = self.loop.time() - self._wanted_at < _IDLE_SECONDS
-        return not self._known and not self._jobs and not lately
 
     async def _begin(self) -> None:
         try:

@@ -191,7 +191,11 @@ async def distribute_tables(conn: Connection, report: Report, count: Count = lam
         await _drop_what_one_server_has(conn, report)
         await _distribute(conn, report, count)
         await _send_functions(conn, report)
-        await _give_back(conn, report)
+        for name in [table.name for table in await _tables(conn) if table.left_behind]:
+            async with conn.transaction():
+                await _queue(conn)
+                await conn.execute("SELECT truncate_local_data_after_distributing_table(%s::regclass)", (name,))
+            report(f"{name}: the coordinator's disk given back")
         if sampled := await drop_samples(conn):
             report(f"no samples are kept of {', '.join(sampled)}")
     except (errors.FeatureNotSupported, errors.InsufficientPrivilege, errors.LockNotAvailable) as error:
@@ -284,14 +288,6 @@ async def _send_functions(conn: Connection, report: Report) -> None:
             sent.append(name)
     for name in sent:
         report(f"{name}: run where the owner's rows are")
-
-
-async def _give_back(conn: Connection, report: Report) -> None:
-    for name in [table.name for table in await _tables(conn) if table.left_behind]:
-        async with conn.transaction():
-            await _queue(conn)
-            await conn.execute("SELECT truncate_local_data_after_distributing_table(%s::regclass)", (name,))
-        report(f"{name}: the coordinator's disk given back")
 
 
 # Removal of row-level security: a cluster has no policies, and its nodes do not have the application role.

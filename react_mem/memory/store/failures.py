@@ -18,17 +18,8 @@ from psycopg_pool import PoolClosed
 from react_mem.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable, StorageError
 from react_mem.memory.llm.causes import scrub
 
-_LOST = (
-    errors.AdminShutdown,
-    errors.CrashShutdown,
-    errors.CannotConnectNow,
-    errors.DatabaseDropped,
-    errors.IdleSessionTimeout,
-    errors.ConnectionException,
-    errors.ConnectionDoesNotExist,
-    errors.ConnectionFailure,
-    errors.TooManyConnections,
-)
+_LOST = ("57P0", "08000", "08003", "08006", "53300")
+"""SQLSTATEs, or prefixes: the server stops or starts, the connection is broken, there are too many connections."""
 _CHECK_IT = "Check that it runs and that DATABASE_URL is right, or unset DATABASE_URL to use the embedded database."
 
 
@@ -119,7 +110,7 @@ def _meaning_of(error: psycopg.Error, place: str) -> DatabaseUnavailable | None:
         )
     # Without a code the driver itself speaks: the server is gone and has said nothing.
     gone = isinstance(error, psycopg.OperationalError) and error.sqlstate is None
-    if isinstance(error, _LOST) or (gone and not isinstance(error, errors.PipelineAborted)):
+    if (error.sqlstate or "").startswith(_LOST) or (gone and not isinstance(error, errors.PipelineAborted)):
         return DatabaseUnavailable(
             f"The connection to the database at {place} was lost ({_says(error)}). What was being written may not be "
             "stored, all before it is. The next attempt connects again; if it fails too, check that the database runs."

@@ -144,7 +144,7 @@ class PromptVersions:
         number = head.active if version is None else version
         if number == FILE:
             return PromptVersion(version=FILE, text=default, note="the file", active=head.active == FILE)
-        item = await self._store.aget(_namespace(name), _key(number)) if number > 0 else None
+        item = await self._store.aget((ROOT, name), _key(number)) if number > 0 else None
         if item is None:
             raise PromptError(
                 f"the prompt {name!r} has no version {number}; the latest is {head.latest}, 0 is the file"
@@ -155,7 +155,7 @@ class PromptVersions:
         """Return all versions of a prompt, the latest first, the file last."""
         file = await self.get(name, FILE)
         head = await self._head(name)
-        found = await self._store.asearch(_namespace(name), limit=_MAX_VERSIONS)
+        found = await self._store.asearch((ROOT, name), limit=_MAX_VERSIONS)
         versions = [_version(item.value, head) for item in found if item.key != _HEAD]
         return [*sorted(versions, key=lambda one: one.version, reverse=True), file]
 
@@ -183,7 +183,7 @@ class PromptVersions:
         head = await self._head(name)
         if head.active == FILE:
             return Prompt(default)
-        item = await self._store.aget(_namespace(name), _key(head.active))
+        item = await self._store.aget((ROOT, name), _key(head.active))
         text = str(item.value.get("text", "")) if item is not None else ""
         # a stored version may be older than the file, and the code fills in the file's placeholders
         if problem := problem_of(text, default):
@@ -192,14 +192,14 @@ class PromptVersions:
         return Prompt(text, head.active)
 
     async def _head(self, name: str) -> _Head:
-        item = await self._store.aget(_namespace(name), _HEAD)
+        item = await self._store.aget((ROOT, name), _HEAD)
         return _Head.model_validate(item.value) if item is not None else _Head()
 
     async def _change(
         self, name: str, step: Callable[[_Head], tuple[_Head, Sequence[PromptVersion]]]
     ) -> tuple[_Head, Sequence[PromptVersion]]:
         """Change a prompt's state and add versions, in one transaction."""
-        namespace = _namespace(name)
+        namespace = (ROOT, name)
 
         async def change(before: dict[str, Any] | None) -> tuple[tuple[_Head, Sequence[PromptVersion]], list[PutOp]]:
             head, added = step(_Head.model_validate(before or {}))
@@ -251,12 +251,7 @@ def problem_of(text: str, default: str) -> str:
 
 
 async def _file(name: str) -> str:
-    # the first time it reads a file
     return await asyncio.to_thread(load_prompt, name)
-
-
-def _namespace(name: str) -> tuple[str, ...]:
-    return (ROOT, name)
 
 
 def _key(version: int) -> str:

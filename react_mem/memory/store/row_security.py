@@ -268,7 +268,14 @@ async def _built(conn: Connection) -> str:
         assert path is not None  # noqa: S101 - a SELECT without FROM has one row
         schema = {"schema": Identifier(path["own"]), "role": Identifier(APPLICATION_ROLE)}
         await conn.execute(SQL("GRANT USAGE ON SCHEMA {schema} TO {role}").format(**schema))
-        await _build_tables(conn, await _tables(conn))
+        for table in await _tables(conn):
+            named = {"table": Identifier(table["name"]), "role": schema["role"]}
+            if table["name"] in OWNED_TABLES and not table["confined"]:
+                policies = {"everybody": Identifier(EVERYBODY), "owned": Identifier(OWNED)}
+                for statement in _POLICIES:
+                    await conn.execute(statement.format(**named, **policies))
+            granted = SQL(", ").join(map(SQL, _TABLES[table["name"]]))
+            await conn.execute(SQL("GRANT {granted} ON {table} TO {role}").format(**named, granted=granted))
         for name in _LINKED:
             within = Identifier(f"{name}_within")
             await conn.execute(_LINKED_WITHIN.format(function=Identifier(name), within=within, **schema))
@@ -283,18 +290,6 @@ async def _built(conn: Connection) -> str:
     except _REFUSALS as error:
         return _cause(error)
     return ""
-
-
-async def _build_tables(conn: Connection, tables: list[DictRow]) -> None:
-    role = Identifier(APPLICATION_ROLE)
-    for table in tables:
-        named = {"table": Identifier(table["name"]), "role": role}
-        if table["name"] in OWNED_TABLES and not table["confined"]:
-            policies = {"everybody": Identifier(EVERYBODY), "owned": Identifier(OWNED)}
-            for statement in _POLICIES:
-                await conn.execute(statement.format(**named, **policies))
-        granted = SQL(", ").join(map(SQL, _TABLES[table["name"]]))
-        await conn.execute(SQL("GRANT {granted} ON {table} TO {role}").format(**named, granted=granted))
 
 
 def _cause(error: errors.Error) -> str:

@@ -254,10 +254,12 @@ def watch_pool(pool: AsyncConnectionPool[Any]) -> None:
     _pools.add(pool)
 
 
-def _stats() -> Iterator[dict[str, int]]:
-    for pool in list(_pools):
-        if not pool.closed:
-            yield pool.get_stats()
+def _open_pools() -> list[AsyncConnectionPool[Any]]:
+    return [pool for pool in list(_pools) if not pool.closed]
+
+
+def _stats() -> list[dict[str, int]]:
+    return [pool.get_stats() for pool in _open_pools()]
 
 
 def _connections() -> Iterator[tuple[float, Attributes]]:
@@ -274,14 +276,8 @@ def _failures() -> Iterator[tuple[float, Attributes]]:
         yield stats.get("connections_lost", 0) + stats.get("returns_bad", 0), {"failure": "lost"}
 
 
-def _secured() -> Iterator[tuple[float, Attributes]]:
-    for pool in list(_pools):
-        if not pool.closed:
-            yield bool(getattr(pool, "has_row_security", False)), {}
-
-
 observe("pool.connections", _connections)
 observe("pool.limit", lambda: ((stats.get("pool_max", 0), {}) for stats in _stats()))
 observe("pool.waiting", lambda: ((stats.get("requests_waiting", 0), {}) for stats in _stats()))
 observe("pool.failures", _failures)
-observe("pool.row_security", _secured)
+observe("pool.row_security", lambda: ((getattr(pool, "has_row_security", False), {}) for pool in _open_pools()))

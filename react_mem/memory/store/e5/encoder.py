@@ -76,15 +76,11 @@ class PackedWeights:
 
     def word_vectors(self, ids: Sequence[int]) -> Floats:
         """Return the vectors of tokens, one per row."""
-        rows = self._blocks("emb.word", self._words)[np.asarray(ids)]
-        scales = np.ascontiguousarray(rows[:, :, :2]).view("<f2").astype(np.float32)
-        return (_unpacked(rows) * scales).reshape(len(ids), self.width)
+        return _unpacked(self._blocks("emb.word", self._words)[np.asarray(ids)])
 
     def matrix(self, names: Sequence[str], rows: int) -> Floats:
         """Return packed matrices of `rows` rows each, side by side and transposed, ready to multiply a text's rows."""
-        packed = np.concatenate([self._blocks(name, rows) for name in names])
-        scales = np.ascontiguousarray(packed[:, :, :2]).view("<f2").astype(np.float32)
-        return np.ascontiguousarray((_unpacked(packed) * scales).reshape(len(packed), -1).T)
+        return np.ascontiguousarray(_unpacked(np.concatenate([self._blocks(name, rows) for name in names])).T)
 
     def _blocks(self, name: str, rows: int) -> NDArray[np.uint8]:
         tensor = self._tensor(name, _PACKED)
@@ -117,9 +113,11 @@ def in_eight_bits(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:
 
 
 def _unpacked(blocks: NDArray[np.uint8]) -> Floats:
-    """Return the unscaled weights of blocks: the first half is in the low four bits, the second in the high."""
+    """Return the weights of rows of blocks: the first half is in the low four bits, the second in the high."""
+    scales = np.ascontiguousarray(blocks[:, :, :2]).view("<f2").astype(np.float32)
     halves = blocks[:, :, 2:]
-    return np.concatenate([halves & 15, halves >> 4], axis=2).astype(np.float32) - 8
+    weights = np.concatenate([halves & 15, halves >> 4], axis=2).astype(np.float32) - 8
+    return (weights * scales).reshape(len(blocks), -1)
 
 
 class _Fields:
