@@ -147,7 +147,7 @@ class DatabaseView(NamedTuple):
 
 
 async def look_at(settings: StorageSettings) -> DatabaseView:
-    """Return a view of a database by one connection, which migrates nothing; raise StorageError without a connection."""
+    """Return a view of a database by one connection, which migrates nothing; raise StorageError without one."""
     async with connected(settings) as conn:
         return DatabaseView(await server_of(conn), await stored_embedding(conn), await holders(conn))
 
