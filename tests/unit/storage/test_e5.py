@@ -31,7 +31,7 @@ from react_mem.memory.store.e5.encoder import (
     onnx_engine,
     packed_file,
 )
-from react_mem.memory.store.e5.graph import GRAPH_FILE, graph
+from react_mem.memory.store.e5.graph import GRAPH_FILE, EncoderGraph
 from react_mem.memory.store.embedding_queue import Encode
 
 LOG = "react_mem.memory.store.e5.encoder"
@@ -124,7 +124,7 @@ class TestVectors:
 
 class TestGraph:
     def test_the_shipped_file_is_what_the_module_writes(self) -> None:
-        shipped, built = onnx.load(GRAPH_FILE, load_external_data=False), graph()
+        shipped, built = onnx.load(GRAPH_FILE, load_external_data=False), EncoderGraph().model()
         assert shipped.graph == built.graph
         assert list(shipped.opset_import) == list(built.opset_import)
 

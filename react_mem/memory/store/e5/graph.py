@@ -13,6 +13,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper
 
 GRAPH_FILE = Path(__file__).with_name("encoder.onnx")
 
+_WIDTH, _LAYERS, _HEADS, _INNER, _EPSILON = 384, 12, 12, 1536, 1e-12
 _OPSET, _IR = 18, 9
 _CONTRIB = "com.microsoft"
 """Operators of ONNX Runtime that do in one step what the standard has several for."""
@@ -24,47 +25,43 @@ class EncoderGraph:
     The matrix products are of integers of eight bits, with the activations quantised on the fly.
     """
 
-    def __init__(self, width: int, layers: int, heads: int, inner: int, epsilon: float) -> None:
-        self._width, self._layers, self._heads, self._inner = width, layers, heads, inner
-        self._epsilon = epsilon
+    def __init__(self) -> None:
         self._nodes: list[NodeProto] = []
         self._weights: list[TensorProto] = []
         self._constants: dict[str, TensorProto] = {}
 
     def model(self) -> ModelProto:
         """Return the graph: `tokens` (1, number, width) in, `mean` (1, width) out."""
-        scale, shift = (self._weight(name, (self._width,)) for name in ("emb.ln.w", "emb.ln.b"))
-        hidden = self._node("LayerNormalization", ["tokens", scale, shift], "embedded", epsilon=self._epsilon)
-        for layer in range(self._layers):
+        scale, shift = (self._weight(name, (_WIDTH,)) for name in ("emb.ln.w", "emb.ln.b"))
+        hidden = self._node("LayerNormalization", ["tokens", scale, shift], "embedded", epsilon=_EPSILON)
+        for layer in range(_LAYERS):
             hidden = self._layer(f"l{layer}", hidden)
         self._node("ReduceMean", [hidden, self._constant("of_tokens", [1])], "mean", keepdims=0)
         graph = helper.make_graph(
             self._nodes,
             "multilingual-e5-small",
-            [helper.make_tensor_value_info("tokens", TensorProto.FLOAT, [1, "number", self._width])],
-            [helper.make_tensor_value_info("mean", TensorProto.FLOAT, [1, self._width])],
+            [helper.make_tensor_value_info("tokens", TensorProto.FLOAT, [1, "number", _WIDTH])],
+            [helper.make_tensor_value_info("mean", TensorProto.FLOAT, [1, _WIDTH])],
             [*self._weights, *self._constants.values()],
         )
         versions = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_CONTRIB, 1)]
         return helper.make_model(graph, opset_imports=versions, ir_version=_IR, producer_name="")
 
     def _layer(self, name: str, hidden: str) -> str:
-        joined = self._product(hidden, f"{name}.qkv", self._width, 3 * self._width, bias=True)
+        joined = self._product(hidden, f"{name}.qkv", _WIDTH, 3 * _WIDTH, bias=True)
         parts = [f"{name}.{part}" for part in "qkv"]
         self._nodes.append(helper.make_node("Split", [joined], parts, axis=-1, num_outputs=3))
-        attended = self._node("MultiHeadAttention", parts, f"{name}.attended", _CONTRIB, num_heads=self._heads)
-        mixed = self._product(attended, f"{name}.ao", self._width, self._width)
+        attended = self._node("MultiHeadAttention", parts, f"{name}.attended", _CONTRIB, num_heads=_HEADS)
+        mixed = self._product(attended, f"{name}.ao", _WIDTH, _WIDTH)
         after = self._added(mixed, hidden, name, "ao.b", "aln")
-        inner = self._product(after, f"{name}.fi", self._width, self._inner)
-        active = self._node(
-            "BiasGelu", [inner, self._weight(f"{name}.fi.b", (self._inner,))], f"{name}.active", _CONTRIB
-        )
-        return self._added(self._product(active, f"{name}.fo", self._inner, self._width), after, name, "fo.b", "oln")
+        inner = self._product(after, f"{name}.fi", _WIDTH, _INNER)
+        active = self._node("BiasGelu", [inner, self._weight(f"{name}.fi.b", (_INNER,))], f"{name}.active", _CONTRIB)
+        return self._added(self._product(active, f"{name}.fo", _INNER, _WIDTH), after, name, "fo.b", "oln")
 
     def _added(self, made: str, before: str, layer: str, bias: str, normalization: str) -> str:
         weights = [f"{layer}.{normalization}.w", f"{layer}.{normalization}.b", f"{layer}.{bias}"]
-        inputs = [made, before, *(self._weight(name, (self._width,)) for name in weights)]
-        return self._node("SkipLayerNormalization", inputs, f"{layer}.{normalization}", _CONTRIB, epsilon=self._epsilon)
+        inputs = [made, before, *(self._weight(name, (_WIDTH,)) for name in weights)]
+        return self._node("SkipLayerNormalization", inputs, f"{layer}.{normalization}", _CONTRIB, epsilon=_EPSILON)
 
     def _product(self, left: str, name: str, rows: int, columns: int, *, bias: bool = False) -> str:
         # Each token has its own step: with one for all of a text the cosine to the exact vector is 0.997, not 0.999.
@@ -106,10 +103,5 @@ class EncoderGraph:
         return name
 
 
-def graph() -> ModelProto:
-    """Return the graph of multilingual-e5-small."""
-    return EncoderGraph(width=384, layers=12, heads=12, inner=1536, epsilon=1e-12).model()
-
-
 if __name__ == "__main__":
-    GRAPH_FILE.write_bytes(graph().SerializeToString(deterministic=True))
+    GRAPH_FILE.write_bytes(EncoderGraph().model().SerializeToString(deterministic=True))
