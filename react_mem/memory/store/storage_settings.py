@@ -18,36 +18,41 @@ from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validat
 from react_mem.errors import ConfigError, EncryptionKeyError, StorageError, StorageNotConfigured
 from react_mem.memory.model.setting_names import in_place
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
-from react_mem.memory.store.keys.master_key import (
-    FILE,
-    FORMER,
-    FUNCTION,
-    KEY,
-    RECEIPT_KEY,
-    RECEIPT_KEY_FILE,
-    MasterKey,
-    make_master_key,
-    make_receipt_key,
-)
+from react_mem.memory.store.keys.master_key import MasterKey, make_master_key, make_receipt_key
 
 # Names of the environment variables, and detection of misspelt ones: a misnamed key would encrypt nothing.
 
-_GUARDS = """
-    MEMORY_AUDIT MEMORY_ENCRYPTION_KEY MEMORY_ENCRYPTION_KEY_FILE MEMORY_ENCRYPTION_KEY_FORMER
-    MEMORY_ENCRYPTION_KEY_FUNCTION MEMORY_RECEIPT_KEY MEMORY_RECEIPT_KEY_FILE MEMORY_ROW_SECURITY
-"""
-"""Variables that protect memory."""
+_GUARDS = {
+    f"MEMORY_{field.upper()}": field
+    for field in (
+        *("audit", "row_security", "receipt_key", "receipt_key_file", "encryption_key", "encryption_key_file"),
+        *("encryption_key_function", "encryption_key_former"),
+    )
+}
+"""Variables that protect memory, with their settings."""
+
+_FIELDS_BY_VARIABLE = {
+    "REACT_MEM_DATA_DIR": "data_dir",
+    "EMBEDDING_MODEL": "embedding",
+    "DATABASE_POOL_MIN": "pool_min",
+    "DATABASE_POOL_MAX": "pool_max",
+    "VECTOR_STORE": "vector_store",
+    "INDEX_FIELDS": "index_fields",
+    "MEMORY_INDEX_BYTES": "index_bytes",
+    "MEMORY_INDEX_LIMIT": "index_limit",
+    "MEMORY_QUESTION_CACHE_BYTES": "question_cache_bytes",
+    "MEMORY_SEARCH_CACHE_BYTES": "search_cache_bytes",
+    "MEMORY_ATTACHMENT_BYTES": "attachment_bytes",
+    **_GUARDS,
+}
 
 _MORE = """
     AUTH_ADMINS AUTH_API_KEYS_FILE AUTH_JWT_ALGORITHMS AUTH_JWT_AUDIENCE AUTH_JWT_IDENTITY_CLAIM AUTH_JWT_ISSUER
-    AUTH_JWT_JWKS_URL AUTH_JWT_LEEWAY AUTH_JWT_SECRET CHAT_MODEL DATABASE_POOL_MAX DATABASE_POOL_MIN DATABASE_URL
-    EMBEDDING_MODEL INDEX_FIELDS MEMORY_ATTACHMENT_BYTES MEMORY_INDEX_BYTES MEMORY_INDEX_LIMIT
-    MEMORY_QUESTION_CACHE_BYTES MEMORY_SEARCH_CACHE_BYTES METRICS_TOKEN REACT_MEM_AGENTS
-    REACT_MEM_ALLOW_ANONYMOUS REACT_MEM_CUSTOMER_LOOKUP REACT_MEM_DATA_DIR REACT_MEM_DEV_USER
-    VECTOR_STORE
+    AUTH_JWT_JWKS_URL AUTH_JWT_LEEWAY AUTH_JWT_SECRET CHAT_MODEL DATABASE_URL METRICS_TOKEN REACT_MEM_AGENTS
+    REACT_MEM_ALLOW_ANONYMOUS REACT_MEM_CUSTOMER_LOOKUP REACT_MEM_DEV_USER
 """
 
-VARIABLES = frozenset((_GUARDS + _MORE).split())
+VARIABLES = frozenset((*_FIELDS_BY_VARIABLE, *_MORE.split()))
 """All variables of this project alone, as listed in docs/configuration.md."""
 
 _OTHERS = frozenset({"DATABASE_URI"})
@@ -74,7 +79,7 @@ def misspelt(environ: Mapping[str, str]) -> dict[str, str]:
 def check_names(environ: Mapping[str, str]) -> None:
     """Raise StorageError for a misspelt variable that protects memory without the correct one; warn of any other."""
     for name, meant in misspelt(environ).items():
-        if meant in _GUARDS.split() and not environ.get(meant, "").strip():
+        if meant in _GUARDS and not environ.get(meant, "").strip():
             kind = EncryptionKeyError if "ENCRYPTION" in meant else StorageError
             raise kind(
                 f"{name} is set, and nothing reads it: is {meant} meant? Memory would be kept without it. Rename the "
@@ -100,28 +105,6 @@ CACHE_BYTES = 4 * 2**20
 
 _VECTOR_STORE = frozenset({"factory", "options", "scopes"})
 """Keys of `vector_store`, validated by `VectorIndexSettings` when it is opened."""
-
-_FIELDS_BY_VARIABLE = {
-    "REACT_MEM_DATA_DIR": "data_dir",
-    "EMBEDDING_MODEL": "embedding",
-    "DATABASE_POOL_MIN": "pool_min",
-    "DATABASE_POOL_MAX": "pool_max",
-    "VECTOR_STORE": "vector_store",
-    "INDEX_FIELDS": "index_fields",
-    "MEMORY_INDEX_BYTES": "index_bytes",
-    "MEMORY_INDEX_LIMIT": "index_limit",
-    "MEMORY_QUESTION_CACHE_BYTES": "question_cache_bytes",
-    "MEMORY_SEARCH_CACHE_BYTES": "search_cache_bytes",
-    "MEMORY_ATTACHMENT_BYTES": "attachment_bytes",
-    "MEMORY_AUDIT": "audit",
-    "MEMORY_ROW_SECURITY": "row_security",
-    KEY: "encryption_key",
-    FILE: "encryption_key_file",
-    FUNCTION: "encryption_key_function",
-    FORMER: "encryption_key_former",
-    RECEIPT_KEY: "receipt_key",
-    RECEIPT_KEY_FILE: "receipt_key_file",
-}
 
 
 class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_errors=True):
