@@ -173,16 +173,7 @@ def embedding_of(store: BaseStore, spec: str = "auto") -> str | None:
     """Return the name of a store's embedding model, or `spec` where it means that model; None if unknown."""
     model = capabilities(store).embedding
     name = model.name if model is not None else None
-    return spec if means_same_embedding(spec, name) else name
-
-
-def means_same_embedding(spec: str, name: str | None) -> bool:
-    """Return true if a spec other than `auto` names this model.
-
-    >>> means_same_embedding("local", LOCAL_MODEL), means_same_embedding("openai:text-embedding-3-small", LOCAL_MODEL)
-    (True, False)
-    """
-    return (LOCAL_MODEL if spec == "local" else spec) == name
+    return spec if (LOCAL_MODEL if spec == "local" else spec) == name else name
 
 
 def _local_is_installed() -> bool:

@@ -194,7 +194,9 @@ class span:  # noqa: N801 - reads as the function that it is used as
         self._labels["error_type"] = type(error).__name__
 
     def __enter__(self) -> Self:
-        tracer = _tracer()
+        # without a tracer of ours, and without one of the deployment's, nothing is traced
+        is_configured = not isinstance(trace.get_tracer_provider(), ProxyTracerProvider)
+        tracer = _own_tracers[-1] if _own_tracers else _global_tracer if is_configured else None
         if tracer is not None:
             self._tracing = tracer.start_as_current_span(PREFIX + self._name)
             self._trace = self._tracing.__enter__()
@@ -221,13 +223,6 @@ class span:  # noqa: N801 - reads as the function that it is used as
         if self._tracing is not None:
             # not told of the exception, which it would record with its text
             self._tracing.__exit__(None, None, None)
-
-
-def _tracer() -> Tracer | None:
-    """Return the tracer; None where the deployment has configured none."""
-    if _own_tracers:
-        return _own_tracers[-1]
-    return None if isinstance(trace.get_tracer_provider(), ProxyTracerProvider) else _global_tracer
 
 
 def _refuse(what: str) -> None:
