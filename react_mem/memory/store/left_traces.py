@@ -92,11 +92,6 @@ class Traces:
     said: tuple[str, ...]
     whole: bool
 
-    @property
-    def named(self) -> list[str]:
-        """Return the ids that no value may equal."""
-        return [*self.threads, *self.keys, *([self.owner, self.user_id] if self.whole else [])]
-
     def patterns(self) -> list[str]:
         """Return the LIKE patterns that no row without an owner may match: the user as JSON, and removed texts."""
         plain = [
@@ -174,8 +169,9 @@ async def _nobodys_threads(
 
 async def _in_statistics(conn: AsyncConnection[DictRow], traces: Traces) -> list[TracesFound]:
     """Search the planner's statistics, and renew those with traces."""
-    asked = {"exact": traces.named, "patterns": _patterns(phrases(traces.said))}
+    asked = {"exact": [*traces.threads, *traces.keys], "patterns": _patterns(phrases(traces.said))}
     if traces.whole:
+        asked["exact"] += [traces.owner, traces.user_id]
         asked["patterns"].append(f"%memory.{_escaped(traces.owner)}.%")
     try:
         for row in await _rows(conn, SQL(_STATISTICS), asked):
