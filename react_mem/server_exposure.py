@@ -31,11 +31,7 @@ log = logging.getLogger(__name__)
 def refuse_exposed_server(environ: Mapping[str, str] = os.environ) -> None:
     """Stop a server that would serve everybody's memories to anybody; outside a server it does nothing.
 
-    Args:
-        environ: The environment, where the server's own configuration is.
-
-    Raises:
-        ExposedServerError: If it authenticates nobody, others than this machine reach it, and nobody has allowed it.
+    It authenticates nobody, others than this machine reach it, and nobody has allowed that.
     """
     if not environ.get("LANGSERVE_GRAPHS") or authenticates(environ) or is_development(environ):
         return
@@ -45,11 +41,7 @@ def refuse_exposed_server(environ: Mapping[str, str] = os.environ) -> None:
 
 
 def authenticates(environ: Mapping[str, str] = os.environ) -> bool:
-    """Return whether the server looks who calls.
-
-    Args:
-        environ: The environment, where the server's own configuration is.
-    """
+    """Return true if the server authenticates its callers; the environment has its configuration."""
     if environ.get("LANGGRAPH_AUTH_TYPE") == "langsmith":
         return True
     try:
@@ -60,21 +52,14 @@ def authenticates(environ: Mapping[str, str] = os.environ) -> bool:
 
 
 def is_development(environ: Mapping[str, str] = os.environ) -> bool:
-    """Return whether this is `langgraph dev` that listens on the loopback interface alone, without a tunnel.
-
-    Args:
-        environ: The environment, where the server's own configuration is.
-    """
+    """Return true for `langgraph dev` that listens on the loopback interface alone, without a tunnel."""
     local = environ.get("LANGSMITH_LANGGRAPH_API_VARIANT") == "local_dev"
     # with a tunnel it is the tunnel's address
     return local and is_loopback(urlsplit(environ.get("LANGGRAPH_API_URL", "")).hostname or "")
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host's name or address is this machine's own, for itself alone.
-
-    Args:
-        host: The name or address, without a port.
+    """Return true if a host's name or address, without a port, is this machine's own, for itself alone.
 
     >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
     (True, True, True, False)

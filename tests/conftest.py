@@ -16,11 +16,11 @@ from xdist.workermanage import WorkerController
 
 from react_mem.memory.opening import Storage, open_storage
 from react_mem.memory.store import StorageSettings
-from react_mem.memory.store.embedded import embedded_database
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.citus import CITUS_URL, database_on_all
 from tests.support.databases import distribute_for, forget_durability, fresh_database, fresh_memory_store, word_model
+from tests.support.embedded import embedded_database
 from tests.support.openai_server import openai_server
 
 __all__ = ["openai_server"]

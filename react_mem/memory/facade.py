@@ -82,8 +82,7 @@ from react_mem.memory.scopes import (
 from react_mem.memory.scopes.bound import BoundMemory
 from react_mem.memory.scopes.scope import question_of
 from react_mem.memory.store.attachments import bytes_of, read_attachment
-from react_mem.memory.store.audit.audit_entries import ALL, AuditAction
-from react_mem.memory.store.audit.audit_log import note_action
+from react_mem.memory.store.audit.audit_log import ALL, AuditAction, note_action
 from react_mem.memory.store.listing import latest_first, revision_of
 from react_mem.memory.store.owned import WHOLE, everything
 

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, TypeAlias
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.store.base import BaseStore
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
 
 from react_mem.errors import StorageError
 from react_mem.memory.facade import MemoryFacade
@@ -30,19 +32,18 @@ from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.rights.holds import all_holds
 from react_mem.memory.rights.receipts import public_half, public_key
 from react_mem.memory.rights.retention import Retained
-from react_mem.memory.store.audit.audit_entries import AuditEntry
-from react_mem.memory.store.audit.audit_log import AuditHead
+from react_mem.memory.store.audit.audit_log import AuditEntry, AuditHead
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.checkpointer import ThreadSaver
+from react_mem.memory.store.distribution import distribute_tables
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import KeyRing, Rewrapped, key_counts, rewrap
-from react_mem.memory.store.keys.master_key import master_key_from_env
-from react_mem.memory.store.migrations import StoredEmbedding, stored_embedding
+from react_mem.memory.store.migrations import StoredEmbedding, stored_embedding, upgrade
 from react_mem.memory.store.postgres import MemoryStore, Pool
 from react_mem.memory.store.postgres_server import connected, open_database
 from react_mem.memory.store.sealing.resealing import Resealed, begin_rotation, end_rotation, renew_all, reseal
 from react_mem.memory.store.statistics import Holder, Server, holders, server_of
-from react_mem.memory.store.storage_settings import StorageSettings
+from react_mem.memory.store.storage_settings import StorageSettings, check_names
 from react_mem.server_exposure import refuse_exposed_server
 
 Count: TypeAlias = Callable[[int, int], None]
@@ -51,14 +52,9 @@ Count: TypeAlias = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Storage:
-    """Open storage.
+    """Open storage: the store, the same for graphs and the facade (`memory`), and the threads.
 
-    Args:
-        store: Long-term memory.
-        memory: The same for graphs and the facade: searched in another vector store, where one is set.
-        checkpointer: The threads.
-        pool: Connections of both.
-        embedding: Embedding model of the store.
+    `memory` is searched in another vector store, where one is set.
     """
 
     store: MemoryStore
@@ -143,13 +139,7 @@ async def open_storage(settings: StorageSettings | None = None) -> AsyncIterator
 
 
 class DatabaseView(NamedTuple):
-    """A look at a database.
-
-    Args:
-        server: PostgreSQL, and pgvector in it.
-        embedding: The model of its vectors; None without vectors.
-        holders: The users with memories, the latest first.
-    """
+    """A look at a database: its server, the model of its vectors, and the users with memories, the latest first."""
 
     server: Server
     embedding: StoredEmbedding | None
@@ -157,11 +147,7 @@ class DatabaseView(NamedTuple):
 
 
 async def look_at(settings: StorageSettings) -> DatabaseView:
-    """Return a view of a database by one connection, which migrates nothing.
-
-    Raises:
-        StorageError: If it cannot be reached.
-    """
+    """Return a view of a database by one connection, which migrates nothing; raise StorageError without one."""
     async with connected(settings) as conn:
         return DatabaseView(await server_of(conn), await stored_embedding(conn), await holders(conn))
 
@@ -180,9 +166,7 @@ async def receipt_key(settings: StorageSettings) -> str:
 async def open_store() -> AsyncIterator[BaseStore]:
     """Open the store alone, as a LangGraph server does, which brings its own checkpointer.
 
-    Raises:
-        ExposedServerError: If the server would serve everybody's memories to anybody.
-        StorageError: If it cannot be opened; the message names the cause and the fix.
+    An ExposedServerError says that the server would serve everybody's memories to anybody.
     """
     refuse_exposed_server()
     async with open_database(None, checkpoints=False) as store:
@@ -214,16 +198,17 @@ async def refuse_unfit_store(store: BaseStore, settings: StorageSettings | None 
     Raises:
         StorageError: If there is a key and the store does not seal with one, or it keeps no wanted log.
     """
-    master = await asyncio.to_thread(settings.master_key if settings is not None else master_key_from_env)
-    if master is not None and capabilities(store).keys is None:
+    if settings is None:
+        check_names(os.environ)
+        # not all of the environment: who brings a store may have named no database
+        wanted = ("MEMORY_ENCRYPTION_KEY", "MEMORY_AUDIT")
+        settings = StorageSettings.from_env({name: os.environ[name] for name in os.environ if name.startswith(wanted)})
+    if await asyncio.to_thread(settings.master_key) is not None and capabilities(store).keys is None:
         raise StorageError(
             f"A MEMORY_ENCRYPTION_KEY is set, and a {type(store).__name__} would keep memories in plain. Open the "
             "database by settings, without a store of your own, or unset the key."
         )
-    said = os.environ.get("MEMORY_AUDIT", "").strip()
-    # not all of the environment: who brings a store may have named no database
-    wanted = (settings or StorageSettings.model_validate({"audit": said} if said else {})).audit
-    if wanted and capabilities(store).audit is None:
+    if settings.audit and capabilities(store).audit is None:
         raise StorageError(
             f"MEMORY_AUDIT=1 is set, and a {type(store).__name__} keeps no audit log: nobody could say who did what. "
             "Open the database by settings, without a store of your own, or unset it."
@@ -293,3 +278,78 @@ async def open_memory(
             yield OpenedMemory(store, policy, checkpointer=checkpointer)
         finally:
             await close_workers(store, CLOSING_SECONDS)
+
+
+# Distribution of a database over a Citus cluster, on command.
+
+_OLDEST_CITUS = (13, 0)
+"""The first version for PostgreSQL 17."""
+
+_CLUSTER = """
+    SELECT (SELECT groupid FROM pg_dist_local_group) AS own,
+        (SELECT count(*) FROM pg_dist_node WHERE isactive AND shouldhaveshards AND noderole = 'primary') AS nodes
+"""
+_WITHOUT_VECTORS = """
+    SELECT nodename || ':' || nodeport AS node, CASE WHEN success THEN 'has no pgvector' ELSE result END AS reason
+    FROM run_command_on_workers('SELECT count(*) FROM pg_available_extensions WHERE name = ''vector''')
+        JOIN pg_dist_node USING (nodename, nodeport)
+    WHERE NOT success OR result <> '1'
+"""
+
+
+async def distribute(
+    settings: StorageSettings, report: Callable[[str], None], count: Count = lambda done, total: None
+) -> None:
+    """Distribute the memories and threads of a database over the nodes of its Citus cluster. Idempotent and resumable.
+
+    `report` is called with each step that was necessary, `count` with the number of distributed tables and of all.
+    A StorageError names the reason why it is not possible, and the cure.
+    """
+    if settings.database_url is None:
+        raise StorageError(
+            "The embedded database is one server. To distribute memories, set DATABASE_URL to the coordinator of a "
+            "Citus cluster."
+        )
+    async with connected(settings) as conn:
+        await _check_cluster(conn)
+        if settings.row_security == "on":
+            raise StorageError(
+                "MEMORY_ROW_SECURITY=on is set, and the tables of a cluster have no policies. To distribute memories "
+                "without, set it to auto, and start every process with that."
+            )
+        stored = await stored_embedding(conn)
+        if stored is None:
+            raise StorageError(
+                "The database has no tables for memories yet. Start what remembers in it once, such as `react-mem "
+                "chat`, and run this again."
+            )
+        await upgrade(conn, stored.dims)
+        await distribute_tables(conn, report, count)
+
+
+async def _check_cluster(conn: AsyncConnection[DictRow]) -> None:
+    row = await (await conn.execute("SELECT extversion FROM pg_extension WHERE extname = 'citus'")).fetchone()
+    if row is None:
+        raise StorageError(
+            "The database has no Citus. Install it on every server (shared_preload_libraries = 'citus'), run in this "
+            "database on each: CREATE EXTENSION citus; CREATE EXTENSION vector; and on the coordinator SELECT "
+            "citus_add_node(host, port) for each worker."
+        )
+    version = row["extversion"].partition("-")[0]
+    if tuple(map(int, version.split("."))) < _OLDEST_CITUS:
+        raise StorageError(f"The database has Citus {version}, and {'.'.join(map(str, _OLDEST_CITUS))} is needed.")
+    cluster = await (await conn.execute(_CLUSTER)).fetchone()
+    assert cluster is not None  # noqa: S101 - a SELECT without FROM has one row
+    if cluster["own"] != 0:
+        raise StorageError(
+            "This server is a worker of the cluster. Set DATABASE_URL to the coordinator for this command."
+        )
+    if not cluster["nodes"]:
+        raise StorageError(
+            "The cluster has no node that keeps data. On the coordinator, run for each worker: SELECT "
+            "citus_add_node(host, port)"
+        )
+    lacking = await (await conn.execute(_WITHOUT_VECTORS)).fetchall()
+    if lacking:
+        named = "; ".join(f"{row['node']}: {row['reason']}" for row in lacking)
+        raise StorageError(f"Not every node can keep vectors: {named}. pgvector has to be installed on each.")

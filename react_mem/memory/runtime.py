@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from react_mem._lazy import door
 
 if TYPE_CHECKING:
-    from react_mem.memory.llm.asking import Asker as Asker
-    from react_mem.memory.llm.asking import ModelQuestion as ModelQuestion
     from react_mem.memory.llm.budget import Capabilities as Capabilities
     from react_mem.memory.llm.budget import capabilities_of as capabilities_of
+    from react_mem.memory.llm.calls import Asker as Asker
+    from react_mem.memory.llm.calls import ModelQuestion as ModelQuestion
     from react_mem.memory.llm.calls import limited as limited
-    from react_mem.memory.maintenance.agent import AgentWork as AgentWork
     from react_mem.memory.maintenance.everything import MemoryHealth as MemoryHealth
     from react_mem.memory.maintenance.everything import check_health as check_health
     from react_mem.memory.maintenance.everything import maintain_all as maintain_all
     from react_mem.memory.maintenance.runner import AgentRunner as AgentRunner
+    from react_mem.memory.maintenance.worker import AgentWork as AgentWork
     from react_mem.memory.maintenance.worker import Worker as Worker
     from react_mem.memory.merging.skill_life import withhold as withhold
     from react_mem.memory.model.external import ModelChoice as ModelChoice
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from react_mem.memory.model.shown import MemoryUsage as MemoryUsage
     from react_mem.memory.model.skills import StepExperience as StepExperience
     from react_mem.memory.opening import Storage as Storage
+    from react_mem.memory.opening import distribute as distribute
     from react_mem.memory.opening import look_at as look_at
     from react_mem.memory.opening import open_storage as open_storage
     from react_mem.memory.opening import receipt_key as receipt_key
@@ -53,14 +54,13 @@ if TYPE_CHECKING:
     from react_mem.memory.rights.receipts import SignedReceipt as SignedReceipt
     from react_mem.memory.rights.saying import says as says
     from react_mem.memory.store.calibration import reference_questions as reference_questions
-    from react_mem.memory.store.distribute import distribute as distribute
     from react_mem.memory.store.embedded import has_embedded_server as has_embedded_server
     from react_mem.memory.store.embeddings import embedding_of as embedding_of
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model
     from react_mem.memory.store.keys.master_key import new_master_key as new_master_key
     from react_mem.memory.store.reembed import reembed as reembed
+    from react_mem.memory.store.storage_settings import misspelt as misspelt
     from react_mem.memory.store.thread_owners import note_thread as note_thread
-    from react_mem.memory.store.variable_names import misspelt as misspelt
     from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer as ChatSummarizer
     from react_mem.memory.write.chat_summary.summary_form import ChatSummary as ChatSummary
     from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest as ChatSummaryRequest

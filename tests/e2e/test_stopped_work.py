@@ -23,11 +23,10 @@ from psycopg.rows import DictRow, dict_row
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Message
-from react_mem.memory.store.audit.audit_entries import AuditAction
-from react_mem.memory.store.audit.audit_log import AuditLog
+from react_mem.memory.store.audit.audit_log import AuditAction, AuditLog
 from react_mem.memory.store.embeddings import LOCAL_MODEL
 from react_mem.memory.store.keys.key_ring import KeyRing
-from react_mem.memory.store.keys.master_key import MasterKey
+from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey
 from tests.e2e.test_terminal import REACT_MEM, Environment, environment, on_server
 from tests.support.databases import open_memory_store, word_model
 from tests.support.interrupts import hear_interrupts
@@ -194,7 +193,7 @@ async def test_sealing(how: signal.Signals, command: Command, database_url: str)
 
 async def test_wrapping_data_keys_anew(command: Command, database_url: str) -> None:
     async with open_memory_store(database_url, MODEL) as store:
-        ring = KeyRing(store.pool, MasterKey.of_bytes(KEY))
+        ring = KeyRing(store.pool, MasterKey(LocalMasterKey(KEY)))
         for number in range(510):
             await ring.of(f"user{number:03}")
     master = {"MEMORY_ENCRYPTION_KEY": NEW_KEY.hex(), "MEMORY_ENCRYPTION_KEY_FORMER": KEY.hex()}
@@ -206,7 +205,9 @@ async def test_wrapping_data_keys_anew(command: Command, database_url: str) -> N
     again = await command.run("keys", "rotate")
     assert (again.code, again.err) == (0, "")
     assert re.match(r"\d+ data keys of owners are wrapped anew", again.out)
-    assert await asked(database_url, "SELECT DISTINCT wrapped_by FROM memory_keys") == [MasterKey.of_bytes(NEW_KEY).id]
+    assert await asked(database_url, "SELECT DISTINCT wrapped_by FROM memory_keys") == [
+        MasterKey(LocalMasterKey(NEW_KEY)).id
+    ]
 
 
 @STOPS

@@ -19,19 +19,19 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
 
-from react_mem.memory.store.distribution import distribute_tables
+from react_mem.memory.store.distribution import distribute_tables, is_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import KeyRing
-from react_mem.memory.store.keys.master_key import MasterKey
+from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.pool import DatabasePool
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.row_security import raise_wall
+from react_mem.memory.store.row_security import enable_row_security
 from tests.support.citus import CITUS_URL, schema_on_all
 
 SEALED = bool(os.environ.get("TEST_SEALED"))
 """Whether stores seal what they store, where a test does not say: any test of a store can be run so."""
 
-MASTER_KEY = MasterKey.of_bytes(bytes(range(32)))
+MASTER_KEY = MasterKey(LocalMasterKey(bytes(range(32))))
 
 
 class WordEmbeddings(Embeddings):
@@ -175,7 +175,7 @@ async def open_memory_store(
         store = MemoryStore(pool, model, keys=keys, **options)
         await store.setup()
         async with pool.connection() as conn:
-            pool.has_wall = await raise_wall(conn, "auto")
+            pool.has_row_security = await enable_row_security(conn, "auto", distributed=await is_distributed(conn))
         if CITUS_URL:
             await distribute_for(pool)
         yield store
@@ -185,7 +185,7 @@ async def distribute_for(pool: Any) -> None:
     """Distribute a database's tables, of which a pool has connections, as if it was opened after that."""
     async with pool.connection() as conn:
         await distribute_tables(conn, lambda done: None)
-        pool.has_wall = await raise_wall(conn, "auto")
+        pool.has_row_security = await enable_row_security(conn, "auto", distributed=await is_distributed(conn))
 
 
 @asynccontextmanager

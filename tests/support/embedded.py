@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import psutil
 
+from react_mem.memory.store.embedded import embedded_server
+
 STOP_SECONDS = 30
+
+
+@asynccontextmanager
+async def embedded_database(data_dir: Path) -> AsyncIterator[str]:
+    """Run the PostgreSQL of a folder, and yield its URL."""
+    async with embedded_server(data_dir) as running:
+        yield running.url
 
 
 def servers(data_dir: Path) -> list[psutil.Process]:

@@ -20,8 +20,8 @@ from langgraph.store.base import BaseStore
 from playwright.sync_api import Browser, Page, expect
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.store.embedded import embedded_database
 from tests.support.browser import opened_browser
+from tests.support.embedded import embedded_database
 from tests.support.linking import record, store_records
 from tests.support.page_server import page_server
 from tests.support.telling import tell

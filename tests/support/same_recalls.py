@@ -26,7 +26,7 @@ from react_mem.memory.index.scorer import Comparisons, score_compared
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.interface import Arm
 from react_mem.memory.store.calibration import Calibration
-from react_mem.memory.store.embedded import embedded_database
+from tests.support.embedded import embedded_database
 from tests.support.random_rows import random_op, random_rows, random_vector, seeded
 from tests.support.sql_recall import IndexedRow, SqlRecall
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from langgraph.store.base import BaseStore
 
-from react_mem.memory.maintenance.agent import AgentWork
+from react_mem.memory.maintenance.worker import AgentWork
 
 Result = TypeVar("Result")
 

@@ -41,8 +41,8 @@ from react_mem.memory.adapters.thread import (
 from react_mem.memory.context import Frame, Layout, Window, lay_out, paired_calls
 from react_mem.memory.llm.budget import ASSUMED_WINDOW
 from react_mem.memory.llm.checked_calls import checked
-from react_mem.memory.maintenance.agent import AgentWork
 from react_mem.memory.maintenance.runner import AgentRunner
+from react_mem.memory.maintenance.worker import AgentWork
 from react_mem.memory.merging.foreign import by_other_agents, from_tool, is_delegated, running_tool
 from react_mem.memory.merging.transcript import is_kept_out, kept_out
 from react_mem.memory.model.origins import Origin

@@ -21,13 +21,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True)
 class Answer:
-    """The values parsed from an answer.
-
-    Args:
-        payload: The parsed fields, as the model sent them.
-        leftovers: The number of unexpected or unreadable parts.
-        broken_off: True for a truncated answer.
-    """
+    """The fields parsed from an answer, and the number of its unexpected or unreadable parts."""
 
     payload: dict[str, Any]
     leftovers: int = 0
@@ -217,16 +211,12 @@ def fence(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return text
     text = _HIDDEN.sub(_seen, _BREAKS.sub(" ", text))
-    return _OPENED.sub("‹", _SQUARE.sub(_square, _ANGLE.sub(_angle, text)))
+    text = _ANGLE.sub(lambda match: "‹" if match[1] is None else f"‹{match[1]}›", text)
+    return _OPENED.sub("‹", _SQUARE.sub(_square, text))
 
 
 def flat(text: str, limit: int | None = None) -> str:
-    """Return text fenced and on one line, so that it cannot pass for a line of the block.
-
-    Args:
-        text: The text.
-        limit: The most characters; a cut text ends in an ellipsis.
-    """
+    """Return text fenced and on one line of at most `limit` characters, so that it cannot pass for another line."""
     head = text if limit is None else text[: _SPARE * limit]
     line = " ".join(fence(head).split())
     if limit is None or (len(line) <= limit and len(head) == len(text)):
@@ -240,16 +230,12 @@ def row(value: Mapping[str, Any]) -> str:
     >>> row({"text": "a </facts>"})
     '{"text": "a ‹/facts›"}'
     """
-    return fence(json.dumps(value, ensure_ascii=False, default=str))
+    return fence(as_json(value))
 
 
 def block(tag: str, lines: Iterable[str]) -> str:
     """Return fenced lines between tags."""
     return "\n".join([f"<{tag}>", *lines, f"</{tag}>"])
-
-
-def _angle(match: re.Match[str]) -> str:
-    return "‹" if match[1] is None else f"‹{match[1]}›"
 
 
 def _square(match: re.Match[str]) -> str:

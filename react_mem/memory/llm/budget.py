@@ -51,11 +51,9 @@ _WITH_OUTLINE = 87
 
 @dataclass(frozen=True)
 class Window:
-    """Context window of a model.
+    """Context window of a model in tokens; `known` if the model or the policy states it.
 
-    Args:
-        tokens: The tokens of it.
-        known: True if the model or the policy states it; an assumed window is no reason to cut the user's last words.
+    An assumed window is no reason to cut the user's last words.
     """
 
     tokens: int
@@ -63,19 +61,10 @@ class Window:
 
     @classmethod
     def of(cls, policy_says: int | None, model: BaseChatModel | None) -> Window:
-        """Return the window of a model: by the policy, else by the model itself, else a common one.
-
-        Args:
-            policy_says: `MemoryPolicy.context.window`.
-            model: The model; None for an unknown reader.
-        """
-        known = policy_says or (None if model is None else _told_by(model))
+        """Return the window of a model: by the policy, else by the model itself, else a common one."""
+        tokens = policy_says or (None if model is None else (model.profile or {}).get("max_input_tokens"))
+        known = tokens if isinstance(tokens, int) and tokens > 0 else None
         return cls(known or ASSUMED_WINDOW, known is not None)
-
-
-def _told_by(model: BaseChatModel) -> int | None:
-    tokens = (model.profile or {}).get("max_input_tokens")
-    return tokens if isinstance(tokens, int) and tokens > 0 else None
 
 
 def allocate(room: int, wanted: Mapping[Section, int]) -> dict[Section, int]:
@@ -172,9 +161,6 @@ def count_tokens(text: str) -> int:
 
     The parts of a text never take less than the whole, so a sum of lines stays within a budget.
 
-    Args:
-        text: The text.
-
     >>> count_tokens("")
     0
     >>> count_tokens("The quick brown fox jumps over the lazy dog.")
@@ -263,11 +249,7 @@ def _block_tokens(block: str | dict[Any, Any]) -> int:
 
 
 def tool_tokens(tools: Sequence[BaseTool]) -> int:
-    """Return the tokens of tool descriptions in every prompt.
-
-    Args:
-        tools: The tools.
-    """
+    """Return the tokens of tool descriptions in every prompt."""
     return sum(count_tokens(json.dumps(convert_to_openai_tool(tool), ensure_ascii=False)) for tool in tools)
 
 

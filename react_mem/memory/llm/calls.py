@@ -9,23 +9,24 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from langchain_core.exceptions import ModelError
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 from pydantic import SecretStr
 
 from react_mem.errors import DeadlineExceeded, ExtractionError, InvalidOutput, ModelRejected, ModelUnavailable
 from react_mem.memory import telemetry
-from react_mem.memory.llm.answers import as_json
+from react_mem.memory.llm.answers import as_json, block, first_object, row
 from react_mem.memory.llm.causes import cause_of, scrub, unquoted
 from react_mem.memory.model.records import now
+from react_mem.prompts import load_prompt
 
 if TYPE_CHECKING:
     from openai.types import CompletionUsage
@@ -115,7 +116,9 @@ async def asking(purpose: str, model: BaseChatModel, seconds: float) -> AsyncIte
     except TimeoutError:
         raise DeadlineExceeded(f"the model did not answer within {seconds:.3g} seconds") from None
     except Exception as error:
-        raise translate(error, secrets_of(model)) from None  # the original, in a log, may show a key
+        fields = (getattr(model, name, None) for name in type(model).model_fields)
+        keys = [value.get_secret_value() for value in fields if isinstance(value, SecretStr)]
+        raise translate(error, keys) from None  # the original, in a log, may show a key
 
 
 def is_broken_off(message: AIMessage) -> bool:
@@ -172,20 +175,11 @@ def _thoughts(model: BaseChatModel) -> int:
 
 
 async def say(
-    model: BaseChatModel, prompt: Sequence[BaseMessage], *, purpose: str, run_name: str, seconds: float, max_tokens: int
+    model: BaseChatModel, prompt: Sequence[BaseMessage], seconds: float, *, purpose: str, run_name: str, max_tokens: int
 ) -> AIMessage:
-    """Ask a chat model once, in the background.
+    """Ask a chat model once, in the background; raise ExtractionError if it cannot be reached, refuses or is late.
 
-    Args:
-        model: The model.
-        prompt: The messages.
-        purpose: The label in telemetry.
-        run_name: The call's name in traces: no node's name, whose messages are streamed.
-        seconds: The time limit.
-        max_tokens: Of the answer.
-
-    Raises:
-        ExtractionError: If the model cannot be reached, refuses or is late.
+    `purpose` is the label in telemetry, `run_name` the call's name in traces: no node's, whose messages are streamed.
     """
     async with asking(purpose, model, seconds) as call:
         answer = await limited(model, max_tokens).ainvoke(list(prompt), _hidden(run_name))
@@ -195,13 +189,7 @@ async def say(
 
 @dataclass(frozen=True)
 class Filled:
-    """Answer of a model that fills in a JSON object.
-
-    Args:
-        text: The answer.
-        broken_off: True for a truncated answer.
-        usage: The provider's token counts.
-    """
+    """Answer of a model that fills in a JSON object, with the provider's token counts."""
 
     text: str
     broken_off: bool
@@ -263,12 +251,6 @@ def _hidden(run_name: str) -> RunnableConfig:
     return merge_configs(ensure_config(), {"tags": [HIDDEN], "run_name": run_name})
 
 
-def secrets_of(model: BaseChatModel) -> tuple[str, ...]:
-    """Return the keys in a chat model, to keep them out of messages."""
-    values = (getattr(model, name, None) for name in type(model).model_fields)
-    return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))
-
-
 def said_in(message: AIMessage) -> str:
     """Return the text of a model's answer.
 
@@ -308,3 +290,96 @@ async def ask_in_turn(asks: Sequence[Callable[[float], Awaitable[T]]], seconds: 
                 cause = error if isinstance(error, ExtractionError) else type(error).__name__
                 log.warning("the next model is asked, since one has failed: %s", cause)
     raise next((error for error in failures if getattr(error, "retryable", False)), failures[0])
+
+
+# Questions to a model, each answered by a JSON object.
+
+_MAX_TOKENS = 4_000
+"""Of an answer: twenty steps of a plan, or a consolidated group of memories, take a quarter of them."""
+
+
+@dataclass(frozen=True)
+class ModelQuestion(Generic[T]):
+    """One call of a model.
+
+    Args:
+        prompt: The name of the prompt, and of the call in traces; no node's name, since a run called as its node is
+            streamed to the user.
+        data: The content of the question.
+        schema: The schema of the answer.
+        read: Reads and checks the answer, off the event loop; raises `InvalidOutput` for a useless one.
+        fields: Values for the braces of the prompt.
+    """
+
+    prompt: str
+    data: str
+    schema: Mapping[str, Any]
+    read: Callable[[Mapping[str, Any]], T]
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Asker:
+    """Asks models, one call a question, hidden from the stream, within `seconds` for all models together.
+
+    The models after the first are fallbacks. Each fills a schema by `with_structured_output`; copies of them are used,
+    without retries and streaming.
+    """
+
+    def __init__(self, models: Sequence[BaseChatModel], seconds: float, purpose: str = "consolidation") -> None:
+        self.name = telemetry.model_name(models[0])
+        self._models = list(map(without_retries, models))
+        self._seconds = seconds
+        self._purpose = purpose
+
+    async def ask(self, question: ModelQuestion[T], seconds: float | None = None) -> T:
+        """Return the checked answer to a question, within `seconds` in place of the usual limit.
+
+        Raises `ExtractionError` if each model is unreachable, refuses, is late or returns nothing readable.
+        """
+        text = await asyncio.to_thread(load_prompt, question.prompt)
+        instructions = text.format(**question.fields) if question.fields else text
+        prompt = [SystemMessage(instructions), HumanMessage(question.data)]
+        asks = [partial(self._ask, model, question, prompt) for model in self._models]
+        said = await ask_in_turn(asks, self._seconds if seconds is None else seconds)
+        return await asyncio.to_thread(question.read, said)
+
+    async def say(self, prompt: Sequence[BaseMessage], *, run_name: str, max_tokens: int) -> str:
+        """Return an answer in words; raise ExtractionError if no model can be reached, or each refuses or is late."""
+
+        asks = [
+            partial(say, model, prompt, purpose=self._purpose, run_name=run_name, max_tokens=max_tokens)
+            for model in self._models
+        ]
+        return (await ask_in_turn(asks, self._seconds)).text
+
+    async def _ask(
+        self, model: BaseChatModel, question: ModelQuestion[Any], prompt: Sequence[BaseMessage], seconds: float
+    ) -> Mapping[str, Any]:
+        said = await fill(
+            model,
+            question.schema,
+            prompt,
+            purpose=self._purpose,
+            run_name=question.prompt,
+            seconds=seconds,
+            max_tokens=_MAX_TOKENS,
+        )
+        found = first_object(said.text)
+        if found is None:
+            raise InvalidOutput("the model's answer could not be used: it holds no JSON object", raw=said.text)
+        return found
+
+
+def as_lines(tag: str, values: Sequence[Mapping[str, Any]]) -> str:
+    """Return data for a model: a JSON object a line, between tags that nothing in the data can close."""
+    return block(tag, map(row, values))
+
+
+def objects(value: Any) -> list[Mapping[str, Any]]:
+    """Return the objects of a model's list; nothing for another value."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def strings(value: Any) -> list[str]:
+    """Return the strings of a model's list; nothing for another value."""
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []

@@ -103,27 +103,10 @@ def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
     return text
 
 
-def holds_secret(text: str, known: Sequence[str] = ()) -> bool:
-    """Return true if a text holds a secret, by its form in any Unicode spelling, or one of the `known`."""
-    text = unicodedata.normalize("NFKC", text)
-    return any(one in text for one in known) or any(
-        pattern.sub(replacement, text) != text for pattern, replacement in _patterns_for(text)
-    )
-
-
 def _patterns_for(text: str) -> Sequence[tuple[re.Pattern[str], str]]:
     """Return the patterns that may match: few texts name a password, and looking for a name first is faster."""
     lowered = text.casefold()
     return (*_SECRETS, *_TOLD) if any(name in lowered for name in _NAMES) else _SECRETS
-
-
-def names_secret(name: str) -> bool:
-    """Return true for the name of a field that holds a secret.
-
-    >>> names_secret("client_secret"), names_secret("apiKey"), names_secret("max_tokens")
-    (True, True, False)
-    """
-    return _NAME.fullmatch(name) is not None
 
 
 def secrets_of_the_environment() -> list[str]:
@@ -143,15 +126,21 @@ def secret_finder() -> Callable[[str, str], bool]:
     """Return a predicate of a field's name and text that detects secrets by form, name or environment.
 
     >>> finds = secret_finder()
-    >>> finds("api_key", "hunter2!"), finds("text", "I live in Hue")
-    (True, False)
+    >>> finds("client_secret", "hunter2!"), finds("apiKey", "hunter2!"), finds("max_tokens", "hunter2!")
+    (True, True, False)
+    >>> finds("text", "I live in Hue")
+    False
     """
     known = secrets_of_the_environment()
 
     def finds(name: str, text: str) -> bool:
-        if names_secret(name) and text != HIDDEN and _SAYING.search(text):
+        if _NAME.fullmatch(name) and text != HIDDEN and _SAYING.search(text):
             return True
-        return _ID.fullmatch(text) is None and holds_secret(text, known)
+        if _ID.fullmatch(text):
+            return False
+        text = unicodedata.normalize("NFKC", text)
+        hidden = (pattern.sub(replacement, text) for pattern, replacement in _patterns_for(text))
+        return any(one in text for one in known) or any(one != text for one in hidden)
 
     return finds
 
@@ -206,13 +195,9 @@ def trace_of(error: BaseException) -> str:
 
 
 def scrub(said: BaseException | str, secrets: Sequence[str] = ()) -> str:
-    """Return a text on one bounded line, without secrets.
+    """Return a text, or that of an error, on one bounded line, without key-like texts, `secrets` and the environment's.
 
     For texts without content and statements, such as a wrong setting; otherwise `cause_of`.
-
-    Args:
-        said: The text, or an error with it.
-        secrets: Secrets to remove, beside key-like texts and the environment's secrets.
 
     >>> scrub(ValueError("no answer from https://ann:pw@host/v1, Bearer xyz"))
     'no answer from https://[hidden]@host/v1, Bearer [hidden]'
@@ -223,10 +208,7 @@ def scrub(said: BaseException | str, secrets: Sequence[str] = ()) -> str:
 
 
 def for_clients(error: ReactMemError) -> ReactMemError:
-    """Return an error for the clients of a server: without secrets, hosts and files.
-
-    Args:
-        error: The error; returned itself where it holds none of these.
+    """Return an error for the clients of a server: without secrets, hosts and files; itself where it holds none.
 
     >>> for_clients(ReactMemError("no answer from http://model.internal:8080/v1, see /srv/log/model.txt"))
     ReactMemError('no answer from [hidden], see [hidden]')

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -15,8 +16,7 @@ from pydantic import BaseModel, Field
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.causes import cause_of, trace_of
-from react_mem.memory.maintenance.reflecting import maintain, repair
-from react_mem.memory.maintenance.runner import Runners
+from react_mem.memory.maintenance.runner import Runners, maintain, repair
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
@@ -24,7 +24,7 @@ from react_mem.memory.model.namespaces import META
 from react_mem.memory.model.retention_settings import RetentionSettings
 from react_mem.memory.model.shown import QueueHealth
 from react_mem.memory.rights.retention import Retained, retain
-from react_mem.memory.store.audit.audit_entries import AuditActor, AuditReason, acting
+from react_mem.memory.store.audit.audit_log import AuditActor, AuditReason, acting
 from react_mem.memory.store.owned import users_with
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.priority import FRONT, behind_turns
@@ -64,7 +64,7 @@ async def maintain_all(
                 if runner is None:
                     continue
                 turns = runner.turns(store, Identity(user, "maintenance"))
-                changed = await maintain(turns, runner.reflecting)
+                changed = await maintain(turns, runner.models, runner.tools)
                 if changed.waiting:
                     # its model is down: asking it for everybody would only take long
                     down.add(agent)
@@ -104,12 +104,10 @@ async def retain_all(
     between: Callable[[], Any] | None = None,
     report: Callable[[int, int], None] = lambda done, total: None,
 ) -> Retained:
-    """Apply retention to one user or to everybody; return the report.
+    """Apply retention to one user or to everybody; return the report. Without a checkpointer ended threads stay.
 
-    Args:
-        checkpointer: Keeps the threads; without it ended threads stay.
-        between: Awaited before each user; it may raise to end the round.
-        report: Progress: called before each user with the users done and their total.
+    `between` is awaited before each user, and may raise to end the round; `report` is called before each with the users
+    done and their total.
     """
     total = Retained()
     users = [user_id] if user_id is not None else await users_with(store, *MemoryScope, PENDING.place, META)
@@ -130,22 +128,15 @@ class _LeaseLost(Exception):  # noqa: N818 - no error: another process goes on
     """Another process has taken the round over."""
 
 
+@dataclass(frozen=True)
 class RetentionRounds:
     """Retention rounds of one worker, with its name and a clock in seconds since 1970."""
 
-    def __init__(
-        self,
-        store: BaseStore,
-        runners: Runners,
-        checkpointer: BaseCheckpointSaver[Any] | None,
-        name: str,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._store = store
-        self._runners = runners
-        self._checkpointer = checkpointer
-        self._name = name
-        self._clock = clock
+    store: BaseStore
+    runners: Runners
+    checkpointer: BaseCheckpointSaver[Any] | None
+    name: str
+    clock: Callable[[], float] = time.time
 
     async def serve(self) -> None:
         """Run a round whenever one is due, until cancelled. Where no agent has a retention limit, return."""
@@ -159,22 +150,18 @@ class RetentionRounds:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def make(self, policies: Mapping[str, RetentionSettings]) -> Retained | None:
-        """Run the round that is due; return None where none is, or another process runs it.
-
-        Args:
-            policies: The settings of agents with a retention limit.
-        """
+        """Run the round that is due for agents with a limit; return None where none is, or another process runs it."""
         held = {agent: mark for agent in policies if (mark := await self._claim(agent, policies[agent])) is not None}
         if not held:
             return None
-        renewed_at = self._clock()
+        renewed_at = self.clock()
 
         async def between() -> None:
             nonlocal renewed_at
             while FRONT.room_for_work(1) < 1:  # noqa: ASYNC110 - nobody tells that a crowd of turns has passed
                 await asyncio.sleep(_PAUSE)
-            if (self._clock() - renewed_at) * 3000 > _LEASE_MS:
-                renewed_at = self._clock()
+            if (self.clock() - renewed_at) * 3000 > _LEASE_MS:
+                renewed_at = self.clock()
                 for agent, mark in held.items():
                     if (renewed := await self._swap(agent, mark, self._leased(mark))) is None:
                         raise _LeaseLost
@@ -184,13 +171,13 @@ class RetentionRounds:
         try:
             # with those whose round is not due: what one of them keeps longer stays, whatever it came from
             with acting(AuditActor.WORKER, AuditReason.RETENTION):
-                report = await retain_all(self._store, self._checkpointer, policies, between=between)
+                report = await retain_all(self.store, self.checkpointer, policies, between=between)
             done = True
         except _LeaseLost:
             return None
         finally:
             for agent, mark in held.items():
-                at = int(self._clock() * 1000) if done else mark["at"]
+                at = int(self.clock() * 1000) if done else mark["at"]
                 await asyncio.shield(self._swap(agent, mark, {"at": at, "by": "", "until": 0}))
         if report.total or report.problems:
             log.info("retention removed %s, of %d users", report.in_words(), report.users)
@@ -198,9 +185,9 @@ class RetentionRounds:
 
     async def _policies(self) -> dict[str, RetentionSettings]:
         found: dict[str, RetentionSettings] = {}
-        for agent in self._runners.names():
+        for agent in self.runners.names():
             try:
-                settings = await self._runners.retention(agent)
+                settings = await self.runners.retention(agent)
             except Exception as error:
                 log.warning("how long the agent %r keeps memory cannot be read: %s", agent, cause_of(error))
                 continue
@@ -210,19 +197,19 @@ class RetentionRounds:
 
     async def _claim(self, agent: str, settings: RetentionSettings) -> dict[str, Any] | None:
         """Take the lease on an agent's round; None where it is not due, or leased."""
-        item = await self._store.aget(*_place(agent), refresh_ttl=False)
+        item = await self.store.aget(*_place(agent), refresh_ttl=False)
         before = item.value if item is not None else None
         known = before or {"at": 0, "by": "", "until": 0}
-        at = self._clock() * 1000
+        at = self.clock() * 1000
         if known["at"] + every(settings).total_seconds() * 1000 > at or known["until"] > at:
             return None
         return await self._swap(agent, before, self._leased(known))
 
     def _leased(self, mark: Mapping[str, Any]) -> dict[str, Any]:
-        return {"at": mark["at"], "by": self._name, "until": int(self._clock() * 1000) + _LEASE_MS}
+        return {"at": mark["at"], "by": self.name, "until": int(self.clock() * 1000) + _LEASE_MS}
 
     async def _swap(self, agent: str, before: dict[str, Any] | None, after: dict[str, Any]) -> dict[str, Any] | None:
-        return after if await compare_and_set(self._store, Guard(*_place(agent), before), after) else None
+        return after if await compare_and_set(self.store, Guard(*_place(agent), before), after) else None
 
 
 def _place(agent: str) -> tuple[tuple[str, ...], str]:
@@ -259,11 +246,7 @@ class MemoryHealth(BaseModel):
 
 
 async def check_health(store: BaseStore, *, works: bool) -> MemoryHealth:
-    """Return the health of this process's memory. The embedder is asked for one vector.
-
-    Args:
-        works: Whether a worker of this process does the background work.
-    """
+    """Return the health of this process's memory, in which a worker runs or not. The embedder makes one vector."""
     told = "in this process" if works else "none in this process: `react-mem worker` may do its work"
     worker = PartHealth(ok=works, detail=told)
     if not isinstance(store, MemoryStore):

@@ -61,11 +61,9 @@ class WorkQueue:
         return int(self._clock() * 1000)
 
     async def due(self, agents: Sequence[str], limit: int, owners: int = 1) -> list[Held]:
-        """Return the due items of some agents, the longest overdue first.
+        """Return the due items of some agents, the longest overdue first, at least `limit` of each if there are.
 
-        Args:
-            limit: Items of each agent, at least, if there are as many.
-            owners: Number of owners to find, by reading more: an owner's items are done one by one.
+        `owners` is the number of owners to find, by reading more: an owner's items are done one by one.
         """
         at = self.now()
         found = await self._search([(agent, at) for agent in agents], limit)
@@ -201,13 +199,9 @@ class KnownWork:
         return self._items.get(place)
 
     def next(self, at: int, without: Collection[str]) -> Held | None:
-        """Return the next item to begin, None if nothing is due; its owner is served last from now on.
+        """Return the next item due at a time in milliseconds, or None; it stays until it is dropped.
 
-        The item stays until it is dropped.
-
-        Args:
-            at: Now, in milliseconds since 1970.
-            without: The owners who have to wait.
+        Its owner is served last from now on; the owners of `without` have to wait.
         """
         while self._later and self._later[0][0] <= at:
             due_at, place = heappop(self._later)
@@ -280,11 +274,7 @@ _OPEN_MS = 120_000
 
 
 async def sweep(store: BaseStore, at: int) -> None:
-    """Add work for every pending turn and every open conversation without any; once a day for a database.
-
-    Args:
-        at: Now, in milliseconds since 1970.
-    """
+    """Add work for every pending turn and every open conversation without any; once a day for a database."""
     mark = await store.aget(*_MARK, refresh_ttl=False)
     before = mark.value if mark is not None else None
     if before is not None and before["at"] + _EVERY_MS > at:

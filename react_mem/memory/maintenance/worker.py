@@ -12,7 +12,8 @@ import contextvars
 import logging
 import random
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -23,7 +24,8 @@ from react_mem.memory.llm.causes import cause_of, trace_of
 from react_mem.memory.maintenance.everything import RetentionRounds
 from react_mem.memory.maintenance.queue import Held, KnownWork, RenewedLease, WorkQueue, sweep
 from react_mem.memory.maintenance.runner import AgentRunner, Outcome, Runners
-from react_mem.memory.store.audit.audit_entries import AuditActor, AuditReason, acting
+from react_mem.memory.model.retention_settings import RetentionSettings
+from react_mem.memory.store.audit.audit_log import AuditActor, AuditReason, acting
 from react_mem.memory.store.priority import FRONT, behind_turns
 from react_mem.memory.work.items import Place, Work, listen, worker_name
 
@@ -83,24 +85,24 @@ class Worker:
         self._poll_seconds = poll_seconds
         self._name = worker_name()
         self._bell = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._known = KnownWork()
         self._urgent: dict[Place, str] = {}
         self._jobs: dict[Place, tuple[str, asyncio.Task[None]]] = {}
         self._failing = False
         self._closing = False
         self._more = False
-        self._look_at = self._loop.time()
-        self._wanted_at = self._loop.time()
+        self._look_at = self.loop.time()
+        self._wanted_at = self.loop.time()
         self._unusable: set[str] = set()
         self._end_listening = listen(self._hear)
         # not within the run that happened to start it: its callbacks, its stream and its trace are not ours
-        self._task = self._loop.create_task(self._serve(), name="memory:worker", context=contextvars.Context())
+        self._task = self.loop.create_task(self._serve(), name="memory:worker", context=contextvars.Context())
         rounds = RetentionRounds(store, runners, checkpointer, self._name)
         # one that ends by itself is there for what its own process has written
         served = [] if until_idle else [rounds.serve()]
         self._rounds = [
-            self._loop.create_task(one, name="memory:retention", context=contextvars.Context()) for one in served
+            self.loop.create_task(one, name="memory:retention", context=contextvars.Context()) for one in served
         ]
         _running.add(self)
 
@@ -113,20 +115,14 @@ class Worker:
         """True while the worker looks for work."""
         return not self._task.done()
 
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """Event loop of the worker."""
-        return self._loop
-
     def want(self) -> None:
         """Announce that work is about to be written, so that an idle worker stays."""
-        self._wanted_at = self._loop.time()
+        self._wanted_at = self.loop.time()
 
     async def drain(self, within: float) -> bool:
-        """Do this process's extraction work at once, without waiting for quiet; return true if all was done.
+        """Do this process's extraction work within some seconds, not waiting for quiet; return true if all was done.
 
-        Args:
-            within: Seconds to wait at most; undone work stays durable and due.
+        Undone work stays durable and due.
         """
         try:
             async with asyncio.timeout(within):
@@ -144,12 +140,7 @@ class Worker:
         return True
 
     async def close(self, within: float = CLOSING_SECONDS) -> None:
-        """Finish the work that time permits, and release the rest for the next worker.
-
-
-        Args:
-            within: Seconds, in all.
-        """
+        """Finish the work that time permits, and release the rest for the next worker."""
         await self.drain(max(0.0, within - _RELEASE_SECONDS))
         self._end_listening()
         self._closing = True
@@ -163,11 +154,11 @@ class Worker:
     # Being told of work
 
     def _hear(self, works: Sequence[tuple[str, Work]]) -> None:
-        if _loop_here() is self._loop:
+        if _loop_here() is self.loop:
             self._heard(works)
             return
         try:
-            self._loop.call_soon_threadsafe(self._heard, works)
+            self.loop.call_soon_threadsafe(self._heard, works)
         except RuntimeError:
             # its event loop was closed under it
             self._end_listening()
@@ -192,7 +183,8 @@ class Worker:
                 while not self._closing:
                     self._bell.clear()
                     wait = await self._look()
-                    if self._until_idle and self._is_idle():
+                    lately = self.loop.time() - self._wanted_at < _IDLE_SECONDS
+                    if self._until_idle and not (self._known or self._jobs or lately):
                         return
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(wait):
@@ -200,10 +192,6 @@ class Worker:
         finally:
             if self._until_idle:
                 self._end_listening()
-
-    def _is_idle(self) -> bool:
-        lately = self._loop.time() - self._wanted_at < _IDLE_SECONDS
-        return not self._known and not self._jobs and not lately
 
     async def _begin(self) -> None:
         try:
@@ -220,16 +208,16 @@ class Worker:
         at = self._queue.now()
         try:
             all_begun = await self._begin_due(at)
-            if self._loop.time() >= self._look_at or (self._more and all_begun):
-                self._look_at = self._loop.time() + poll
+            if self.loop.time() >= self._look_at or (self._more and all_begun):
+                self._look_at = self.loop.time() + poll
                 await self._find_due()
                 await self._begin_due(at)
             self._failing = False
         except Exception as error:
             self._store_failed(error)
-            self._look_at, self._more = self._loop.time() + min(_LONGEST_POLL, poll * 4), False
-            return self._look_at - self._loop.time()
-        waits = self._look_at - self._loop.time()
+            self._look_at, self._more = self.loop.time() + min(_LONGEST_POLL, poll * 4), False
+            return self._look_at - self.loop.time()
+        waits = self._look_at - self.loop.time()
         if FRONT.room_for_work(self._concurrency) < self._concurrency:
             waits = min(waits, _PAUSE)
         soonest = self._known.next_due()
@@ -373,23 +361,16 @@ _running: weakref.WeakSet[Worker] = weakref.WeakSet()
 
 
 async def close_workers(store: BaseStore, within: float) -> None:
-    """Close the workers of this event loop that are on a store, before the store is closed.
-
-    Args:
-        within: Seconds for the remaining work; undone work stays due.
-    """
+    """Close the workers of this event loop that are on a store, before the store is closed; undone work stays due."""
     loop = asyncio.get_running_loop()
     await asyncio.gather(*(one.close(within) for one in list(_running) if one.loop is loop and one.store is store))
 
 
 async def drain(within: float, stores: Sequence[BaseStore] | None = None) -> bool:
-    """Do pending extraction at once, with the workers of this event loop; return true if all was done.
+    """Do pending extraction within some seconds, with the workers of this event loop; return true if all was done.
 
-    A worker hears of the work of other stores too: one with an unreachable database does not answer for those.
-
-    Args:
-        within: Seconds to wait at most; undone work stays durable and due.
-        stores: The stores of the workers; by default all.
+    A worker hears of the work of other stores too: one with an unreachable database does not answer for those. Undone
+    work stays durable and due.
     """
     loop = asyncio.get_running_loop()
     there = [one for one in list(_running) if one.loop is loop]
@@ -398,8 +379,68 @@ async def drain(within: float, stores: Sequence[BaseStore] | None = None) -> boo
     return all(await asyncio.gather(*(worker.drain(within) for worker in there)))
 
 
-def _items_of_work() -> Iterator[tuple[float, dict[str, str]]]:
-    yield sum(map(len, list(_running))), {}
+telemetry.observe("background.jobs", lambda: [(sum(map(len, list(_running))), {})])
 
 
-telemetry.observe("background.jobs", _items_of_work)
+# Background work of one agent in this process: its runner and the workers started for it.
+
+
+class AgentWork:
+    """The runners of an agent, and its workers: one for each event loop and store that it is used with."""
+
+    def __init__(self) -> None:
+        self._runners: dict[str, AgentRunner] = {}
+        self._workers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[Worker]] = weakref.WeakKeyDictionary()
+
+    def register(self, agent: str, runner: AgentRunner) -> None:
+        """Register the runner of an agent, when its graph is built."""
+        self._runners[agent] = runner
+
+    def names(self) -> Sequence[str]:
+        """Return the agents with a runner."""
+        return list(self._runners)
+
+    def runner(self, agent: str) -> AgentRunner | None:
+        """Return the runner of an agent; None where it has none."""
+        return self._runners.get(agent)
+
+    async def retention(self, agent: str) -> RetentionSettings:
+        """Return an agent's retention settings."""
+        return self._runners[agent].retention
+
+    async def get(self, agent: str) -> AgentRunner | None:
+        """Return the runner of an agent, for a worker."""
+        return self._runners.get(agent)
+
+    def ensure(self, store: BaseStore) -> None:
+        """Start a worker in this event loop, unless there is one; it ends when the work of this process is done."""
+        workers = self._workers.setdefault(asyncio.get_running_loop(), [])
+        workers[:] = [worker for worker in workers if worker.is_running]
+        there = [worker for worker in workers if worker.store is store]
+        for worker in there:
+            worker.want()
+        if not there:
+            workers.append(Worker(store, self, until_idle=True))
+
+    async def drain(self, within: float) -> bool:
+        """Do pending extraction at once, in the stores used in this event loop; return true if all was done in time.
+
+        Undone work stays durable and due.
+        """
+        workers = self._workers.get(asyncio.get_running_loop(), [])
+        return await drain(within, [worker.store for worker in workers])
+
+    @asynccontextmanager
+    async def running(
+        self, store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None = None
+    ) -> AsyncIterator[None]:
+        """Run a worker for the length of a context; none if no agent has memory."""
+        if not self._runners:
+            yield
+            return
+        worker = Worker(store, self, checkpointer=checkpointer)
+        self._workers.setdefault(asyncio.get_running_loop(), []).append(worker)
+        try:
+            yield
+        finally:
+            await worker.close()

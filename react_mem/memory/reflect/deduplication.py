@@ -18,7 +18,7 @@ from langgraph.store.base import BaseStore, SearchItem, SearchOp
 from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import numbers, share
 from react_mem.memory.llm.answers import object_schema
-from react_mem.memory.llm.asking import Asker, ModelQuestion, as_lines, strings
+from react_mem.memory.llm.calls import Asker, ModelQuestion, as_lines, strings
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import retire
 from react_mem.memory.merging.restating import is_put_anew, put_anew, said_again

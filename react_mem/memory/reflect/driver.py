@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from langgraph.store.base import BaseStore, PutOp
 
 from react_mem.errors import ExtractionError, InvalidOutput
-from react_mem.memory.llm.asking import Asker, ModelQuestion
+from react_mem.memory.llm.calls import Asker, ModelQuestion
 from react_mem.memory.merging.skill_life import sources_of
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace

@@ -16,7 +16,7 @@ from typing import Any
 
 from langgraph.store.base import BaseStore, PutOp
 
-from react_mem.memory.llm.asking import Asker
+from react_mem.memory.llm.calls import Asker
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.concepts.concept_store import Verdict, judged, load_concepts, refresh_concepts
 from react_mem.memory.merging.concepts.named_entities import Candidate, candidates, initials

@@ -27,8 +27,7 @@ from react_mem.memory.rights.erasure import forget_caches, spoken_in
 from react_mem.memory.rights.forgotten import forgotten_changes, without_forgotten
 from react_mem.memory.rights.holds import HeldRecords, holds_on
 from react_mem.memory.store.attachments import unattached
-from react_mem.memory.store.audit.audit_entries import AuditAction, AuditReason, acting, who_acts
-from react_mem.memory.store.audit.audit_log import note_action
+from react_mem.memory.store.audit.audit_log import AuditAction, AuditReason, acting, note_action, who_acts
 from react_mem.memory.store.owned import WHOLE, everything, set_aside
 from react_mem.memory.store.thread_owners import thread_marks
 from react_mem.memory.store.transactions import transact

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,6 +24,7 @@ from itertools import chain, count
 from typing import Any, Self, cast
 from weakref import WeakKeyDictionary
 
+from cachetools import LRUCache
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     ChannelVersions,
@@ -184,7 +184,9 @@ class ThreadSaver(AsyncPostgresSaver):
 
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], key: bytes | None = None) -> None:
         super().__init__(pool, serde=StrictSerializer() if key is None else sealing_serializer(key))
-        self._sealed = _SealedVersions() if key is not None else None
+        # Channel versions that this process has stored sealed: unchanged ones are not stored again. No two values share
+        # a version, as a part of it is random.
+        self._sealed: LRUCache[tuple[str, str], dict[str, str]] | None = LRUCache(_THREADS_KEPT) if key else None
         # LangGraph's own lock lets in one operation at a time, all users together, though each has a connection of the
         # pool to itself. Half of the connections stay free for memory.
         self.lock = asyncio.Semaphore(max(1, pool.max_size // 2))  # type: ignore[assignment]
@@ -207,17 +209,18 @@ class ThreadSaver(AsyncPostgresSaver):
         of_sealed = {name: str(versions[name]) for name in sealed}
         thread = config["configurable"]["thread_id"], config["configurable"]["checkpoint_ns"]
         # also unchanged ones: they may be from before there was a key
-        new_versions = {**self._sealed.lacking(thread, of_sealed), **new_versions}
+        known = self._sealed.get(thread, {}).items()
+        new_versions = {**dict(of_sealed.items() - known), **new_versions}
         checkpoint = {**checkpoint, "channel_values": {**values, **sealed}}
         stored = await super().aput(config, checkpoint, metadata, new_versions)
-        self._sealed.add(thread, of_sealed)
+        self._sealed[thread] = of_sealed
         return stored
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete a thread, as LangGraph does."""
         await super().adelete_thread(thread_id)
-        if self._sealed is not None:
-            self._sealed.forget(thread_id)
+        for thread in [thread for thread in self._sealed or () if thread[0] == thread_id]:
+            del self._sealed[thread]  # type: ignore[union-attr]
 
     async def athreads_of(self, user_id: str, thread_id: str | None = None) -> list[str]:
         """Return the threads, or the given one, that name a user in their metadata."""
@@ -232,8 +235,11 @@ class ThreadSaver(AsyncPostgresSaver):
         """
         channels = self._last_channels
         cursor = _ThreadCursor(self._reads, history_statement(config, channels) if channels else None)
-        with _reading_by(cursor):
+        before = _reading.set(cursor)
+        try:
             found = await super().aget_tuple(config)
+        finally:
+            _reading.reset(before)
         if found is not None and channels and (task := asyncio.current_task()) is not None:
             self._read_beside[task] = _ReadBeside(channels, found.config, cursor.beside)
         return found
@@ -274,32 +280,6 @@ class ThreadSaver(AsyncPostgresSaver):
 def _is_content(value: Any) -> bool:
     """Return true if LangGraph would store a value in the checkpoint itself, and it may hold content."""
     return isinstance(value, str | int | float) and not isinstance(value, bool)
-
-
-class _SealedVersions:
-    """Channel versions that this process has stored sealed, so that unchanged ones are not stored again.
-
-    No two values share a version, as a part of it is random.
-    """
-
-    def __init__(self) -> None:
-        self._threads: OrderedDict[tuple[str, str], dict[str, str]] = OrderedDict()
-
-    def lacking(self, thread: tuple[str, str], versions: Mapping[str, str]) -> dict[str, str]:
-        """Return the channels of a thread and namespace that this process has not stored yet, with their versions."""
-        known = self._threads.get(thread, {})
-        return {name: version for name, version in versions.items() if known.get(name) != version}
-
-    def add(self, thread: tuple[str, str], versions: Mapping[str, str]) -> None:
-        """Replace the stored versions of a thread."""
-        self._threads[thread] = dict(versions)
-        self._threads.move_to_end(thread)
-        while len(self._threads) > _THREADS_KEPT:
-            self._threads.popitem(last=False)
-
-    def forget(self, thread_id: str) -> None:
-        for thread in [thread for thread in self._threads if thread[0] == thread_id]:
-            del self._threads[thread]
 
 
 @dataclass(frozen=True)
@@ -359,15 +339,6 @@ class _ThreadWrites(Statements):
             taken, left = left[:most], left[most:]
             await self.execute(insert, [*chain.from_iterable(taken)])
         await super().executemany(query, left)
-
-
-@contextmanager
-def _reading_by(cursor: _ThreadCursor) -> Iterator[None]:
-    before = _reading.set(cursor)
-    try:
-        yield
-    finally:
-        _reading.reset(before)
 
 
 def check_distributable() -> None:

@@ -5,9 +5,8 @@ Only the first messages and the summaries of the conversations on a page are rea
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any, LiteralString, NamedTuple
+from collections.abc import Sequence
+from typing import LiteralString, NamedTuple
 
 from langgraph.store.base import Item
 from psycopg import AsyncConnection
@@ -15,8 +14,8 @@ from psycopg.rows import DictRow
 
 from react_mem.memory.model.namespaces import Namespace, owner_of
 from react_mem.memory.store.listing import UTC_TEXT
+from react_mem.memory.store.row_security import confined
 from react_mem.memory.store.sealing.sealed_entries import SEALED
-from react_mem.memory.store.wall import walled
 
 _FIRST = 3
 """First messages of a conversation among which its topic is looked for."""
@@ -61,11 +60,9 @@ _CONVERSATIONS: LiteralString = f"""
 
 
 class ConversationPlace(NamedTuple):
-    """Position of a conversation in a list.
+    """Position of a conversation in a list: the time of its last message in UTC, as text, and its name in its rows.
 
-    Args:
-        last: The time of its last message in UTC, as text.
-        session: Its name in its rows: for encrypted rows not its own.
+    For encrypted rows that name is not its own.
     """
 
     last: str
@@ -73,13 +70,9 @@ class ConversationPlace(NamedTuple):
 
 
 class PlacedConversation(NamedTuple):
-    """Conversation of a list.
+    """Conversation of a list, with the number of its messages, the time of the first one, and some of its items.
 
-    Args:
-        place: Its position.
-        messages: The number of its messages.
-        first: The time of the first message in UTC, as text.
-        items: Its first messages, and summaries of it.
+    The items are its first messages, and summaries of it.
     """
 
     place: ConversationPlace
@@ -89,13 +82,7 @@ class PlacedConversation(NamedTuple):
 
 
 class ListedConversations(NamedTuple):
-    """Page of a list of conversations.
-
-    Args:
-        conversations: The conversations.
-        total: The number of conversations of the whole list.
-        more: Whether others follow.
-    """
+    """Page of a list of conversations, with the number of the whole list, and true if others follow."""
 
     conversations: list[PlacedConversation]
     total: int
@@ -112,7 +99,7 @@ async def read_conversations(
 ) -> list[DictRow] | None:
     """Return the rows of a page and of one more conversation, values as text; None if only some rows are encrypted."""
     owner = owner_of(namespace)
-    asked: Mapping[str, Any] = {
+    asked = {
         "owner": owner,
         "prefix": ".".join(namespace),
         "seal": SEALED,
@@ -122,7 +109,7 @@ async def read_conversations(
         "first": _FIRST,
         "summaries": _SUMMARIES,
     }
-    async with walled(conn, [owner]):
+    async with confined(conn, [owner]):
         found = await conn.execute(_CONVERSATIONS, asked)
     rows = await found.fetchall()
     return None if rows[0]["mixed"] else rows
@@ -130,15 +117,9 @@ async def read_conversations(
 
 def conversations_of(rows: Sequence[DictRow], items: Sequence[Item], limit: int) -> ListedConversations:
     """Return a page from the rows of `read_conversations`, and the items of those rows that have one."""
-    found: defaultdict[ConversationPlace, list[Item]] = defaultdict(list)
-    counts: dict[ConversationPlace, DictRow] = {}
-    held = [row for row in rows if row["key"] is not None]
-    for row, item in zip(held, items, strict=True):
+    found: dict[ConversationPlace, PlacedConversation] = {}
+    for row, item in zip((row for row in rows if row["key"] is not None), items, strict=True):
         place = ConversationPlace(row["last"], row["session"])
-        found[place].append(item)
-        counts[place] = row
-    shown = [
-        PlacedConversation(place, counts[place]["messages"], counts[place]["first"], found[place])
-        for place in list(found)[:limit]
-    ]
-    return ListedConversations(shown, rows[0]["total"], len(found) > limit)
+        new = PlacedConversation(place, row["messages"], row["first"], [])
+        found.setdefault(place, new).items.append(item)
+    return ListedConversations([*found.values()][:limit], rows[0]["total"], len(found) > limit)

@@ -21,7 +21,7 @@ from psycopg.sql import SQL, Identifier
 from react_mem.errors import StorageError
 from react_mem.memory.store.checkpointer import check_distributable
 from react_mem.memory.store.migration_steps import patiently
-from react_mem.memory.store.wall import drop_policies, drop_privileges
+from react_mem.memory.store.row_security import APPLICATION_ROLE, POLICIES
 
 # The planner's statistics must hold no content, on no node of a cluster.
 
@@ -50,7 +50,7 @@ _CLEAR_BEFORE = """
     DELETE FROM pg_statistic s USING pg_attribute a
     WHERE s.starelid = '%s'::regclass AND a.attrelid = s.starelid AND a.attnum = s.staattnum AND a.attname = '{column}'
 """
-_HERE_ALONE: LiteralString = "SELECT set_config('citus.enable_ddl_propagation', 'off', TRUE)"
+_PROPAGATE: LiteralString = "SELECT set_config('citus.enable_ddl_propagation', %s, TRUE)"
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ async def drop_samples(conn: Connection) -> list[str]:
             continue
         await _on_shards(conn, table, (_CLEAR if row["clears"] else _CLEAR_BEFORE).format(column=column))
         async with conn.transaction():
-            await conn.execute(_HERE_ALONE)
+            await conn.execute(_PROPAGATE, ("off",))
             await conn.execute(
                 SQL("ALTER TABLE {} ALTER COLUMN {} SET STATISTICS 0").format(Identifier(table), Identifier(column))
             )
@@ -117,7 +117,7 @@ _STATE = """
     FROM pg_class c LEFT JOIN pg_dist_partition p ON p.logicalrelid = c.oid
     WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY(%s::text[]) AND c.relkind = 'r'
 """
-# A unique index without the column that rows are distributed by, triggers, and the wall's policies are of one server.
+# A unique index without the column that rows are distributed by, triggers, and policies are of one server.
 _TRIGGERS = """
     SELECT t.tgname AS name, c.relname AS on FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
     WHERE NOT t.tgisinternal AND c.relnamespace = current_schema()::regnamespace AND c.relname = ANY(%s::text[])
@@ -191,7 +191,11 @@ async def distribute_tables(conn: Connection, report: Report, count: Count = lam
         await _drop_what_one_server_has(conn, report)
         await _distribute(conn, report, count)
         await _send_functions(conn, report)
-        await _give_back(conn, report)
+        for name in [table.name for table in await _tables(conn) if table.left_behind]:
+            async with conn.transaction():
+                await _queue(conn)
+                await conn.execute("SELECT truncate_local_data_after_distributing_table(%s::regclass)", (name,))
+            report(f"{name}: the coordinator's disk given back")
         if sampled := await drop_samples(conn):
             report(f"no samples are kept of {', '.join(sampled)}")
     except (errors.FeatureNotSupported, errors.InsufficientPrivilege, errors.LockNotAvailable) as error:
@@ -286,9 +290,53 @@ async def _send_functions(conn: Connection, report: Report) -> None:
         report(f"{name}: run where the owner's rows are")
 
 
-async def _give_back(conn: Connection, report: Report) -> None:
-    for name in [table.name for table in await _tables(conn) if table.left_behind]:
-        async with conn.transaction():
-            await _queue(conn)
-            await conn.execute("SELECT truncate_local_data_after_distributing_table(%s::regclass)", (name,))
-        report(f"{name}: the coordinator's disk given back")
+# Removal of row-level security: a cluster has no policies, and its nodes do not have the application role.
+
+_POLICIES_OF_TABLES = """
+    SELECT p.polname AS name, c.relname AS on, n.others
+    FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid CROSS JOIN LATERAL (
+        SELECT count(*) AS others FROM pg_policy o WHERE o.polrelid = c.oid AND NOT o.polname = ANY(%(names)s::text[])
+    ) n
+    WHERE c.relnamespace = current_schema()::regnamespace AND p.polname = ANY(%(names)s::text[])
+    ORDER BY c.relname, p.polname
+"""
+_GRANTED = """
+    SELECT DISTINCT c.relname AS name FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) a
+        JOIN pg_roles r ON r.oid = a.grantee
+    WHERE r.rolname = %s AND c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+"""
+_USED_SCHEMA = """
+    SELECT n.nspname AS name FROM pg_namespace n CROSS JOIN LATERAL aclexplode(n.nspacl) a
+        JOIN pg_roles r ON r.oid = a.grantee
+    WHERE r.rolname = %s AND n.nspname = current_schema()
+"""
+# SECURITY DEFINER functions.
+_FUNCTIONS_OF_ROLE: LiteralString = r"""
+    SELECT p.oid::regprocedure::text AS name FROM pg_proc p
+    WHERE p.pronamespace = current_schema()::regnamespace AND p.proname ~ '^memory_\w+_within$' AND p.prosecdef
+"""
+
+
+async def drop_policies(conn: Connection) -> list[str]:
+    """Drop our policies, in a transaction, and return their names; policies of others stay in force."""
+    rows = await (await conn.execute(_POLICIES_OF_TABLES, {"names": list(POLICIES)})).fetchall()
+    for row in rows:
+        await conn.execute(SQL("DROP POLICY {} ON {}").format(Identifier(row["name"]), Identifier(row["on"])))
+    for table in sorted({row["on"] for row in rows if not row["others"]}):
+        await conn.execute(SQL("ALTER TABLE {} DISABLE ROW LEVEL SECURITY").format(Identifier(table)))
+    return [f"{row['name']} of {row['on']}" for row in rows]
+
+
+async def drop_privileges(conn: Connection) -> None:
+    """Revoke the application role's privileges in this schema, in a transaction: Citus would copy them to each node."""
+    for row in await (await conn.execute(_FUNCTIONS_OF_ROLE)).fetchall():
+        name: LiteralString = row["name"]
+        await conn.execute(SQL("DROP FUNCTION {}").format(SQL(name)))
+    role = Identifier(APPLICATION_ROLE)
+    # on the coordinator only: the nodes may not have the role
+    await conn.execute(_PROPAGATE, ("off",))
+    for row in await (await conn.execute(_GRANTED, (APPLICATION_ROLE,))).fetchall():
+        await conn.execute(SQL("REVOKE ALL ON {} FROM {}").format(Identifier(row["name"]), role))
+    for row in await (await conn.execute(_USED_SCHEMA, (APPLICATION_ROLE,))).fetchall():
+        await conn.execute(SQL("REVOKE ALL ON SCHEMA {} FROM {}").format(Identifier(row["name"]), role))
+    await conn.execute(_PROPAGATE, ("on",))

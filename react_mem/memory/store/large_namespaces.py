@@ -30,8 +30,8 @@ from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.owner_texts import COLUMNS, columns_of
 from react_mem.memory.store.priority import behind_turns
+from react_mem.memory.store.row_security import confined
 from react_mem.memory.store.searches import Parameters, in_namespace
-from react_mem.memory.store.wall import walled
 from react_mem.memory.store.writes import columns
 
 # Indexes for the namespaces that have outgrown the exact scan, each with one of its own.
@@ -326,7 +326,7 @@ class LargeNamespaces:
     async def _size(self, conn: AsyncConnection[DictRow], owner: str, prefix: str) -> tuple[int, float]:
         until, texts, length = self._sizes.get(prefix, (0.0, 0, 0.0))
         if until < time.monotonic():
-            async with walled(conn, [owner]):
+            async with confined(conn, [owner]):
                 size = await conn.execute(_SIZE, (owner, prefix))
             [row] = await size.fetchall()
             texts, length = row["texts"], row["length"]
@@ -334,13 +334,13 @@ class LargeNamespaces:
         return texts, length
 
     async def _read(self, conn: AsyncConnection[DictRow], owner: str, asked: dict[str, Any]) -> list[DictRow]:
-        # No wall before what counts and what finds keys: behind a policy no index of words is used. The rows themselves
-        # are read behind it.
+        # Counting and finding keys is not confined: under a policy no index of words is used. The rows themselves are
+        # read confined.
         async with conn.pipeline():
             await conn.execute(INDEX_SCAN)
             found = await conn.execute(_CANDIDATES, asked)
         keys = [(row["key"], row["field_name"]) for row in await found.fetchall()]
-        async with walled(conn, [owner]):
+        async with confined(conn, [owner]):
             read = await conn.cursor(binary=True).execute(_READ, (owner, asked["prefix"], *columns(keys, 2)))
         return await read.fetchall()
 

@@ -43,8 +43,8 @@ _NAMED: LiteralString = f"""(
 # Threads without a user in their metadata and without a record.
 _NOBODYS: LiteralString = f"""
     WITH nobodys AS MATERIALIZED (
-        SELECT thread_id FROM {{checkpoints}} UNION SELECT thread_id FROM {{blobs}}
-        UNION SELECT thread_id FROM {{writes}}
+        SELECT thread_id FROM {{checkpoints}} UNION SELECT thread_id FROM {{checkpoint_blobs}}
+        UNION SELECT thread_id FROM {{checkpoint_writes}}
         EXCEPT SELECT thread_id FROM {{checkpoints}} WHERE {OWNER_OF_THREAD} IS NOT NULL
     )
     SELECT thread_id FROM nobodys WHERE thread_id <> ALL(%(threads)s) AND thread_id NOT IN (
@@ -67,7 +67,6 @@ _STATISTICS_OF_NODES: LiteralString = """
         format('SELECT count(*) FROM pg_stats AS t WHERE t::text LIKE ANY(%%L::text[])', %(patterns)s::text[])
     )
 """
-_CLEARED: LiteralString = "SELECT pg_clear_attribute_stats(%s, %s, %s, %s)"
 
 _SECONDS = 60
 """Seconds for one table: a very large one is reported as not searched."""
@@ -78,19 +77,12 @@ _MIN_WORDS = 16
 _MAX_PHRASES = 2_000
 _MAX_THREADS = 10_000
 
-_FILES = "space that deleted rows left, the write-ahead log, backups"
-_OF_OTHERS = "they may well say the same"
-
 
 @dataclass(frozen=True)
 class Traces:
-    """Evidence of erased data to search for.
+    """Evidence of erased data to search for: labels, ids, and texts of the removed records (`said`).
 
-    Args:
-        owner: Label of the owner.
-        user_id: The owner's id in runs.
-        said: Texts of the removed records.
-        whole: Whether all data of the owner was erased.
+    `whole` is true if all data of the owner was erased.
     """
 
     owner: str
@@ -99,11 +91,6 @@ class Traces:
     threads: tuple[str, ...]
     said: tuple[str, ...]
     whole: bool
-
-    @property
-    def named(self) -> list[str]:
-        """Return the ids that no value may equal."""
-        return [*self.threads, *self.keys, *([self.owner, self.user_id] if self.whole else [])]
 
     def patterns(self) -> list[str]:
         """Return the LIKE patterns that no row without an owner may match: the user as JSON, and removed texts."""
@@ -120,9 +107,7 @@ class Traces:
 class TracesFound:
     """Number of rows in a place with traces of erased data.
 
-    Args:
-        name: The place; starts with `unread` if it was not searched.
-        problem: Reason why it was not searched; empty if it was.
+    `name` starts with `unread`, and `problem` is the reason, if the place was not searched.
     """
 
     name: str
@@ -152,8 +137,8 @@ async def find_traces(conn: AsyncConnection[DictRow], traces: Traces) -> list[Tr
         if short
         else "",
         "other texts": f"{more} of {more + _MAX_PHRASES} in rows of no owner" if more > 0 else "",
-        "rows of other owners": _OF_OTHERS,
-        "files": _FILES,
+        "rows of other owners": "they may well say the same",
+        "files": "space that deleted rows left, the write-ahead log, backups",
     }
     return [*found, *(TracesFound(f"unread {name}", 0, why) for name, why in limits.items() if why)]
 
@@ -165,16 +150,11 @@ async def _nobodys_threads(
     threads: list[str] = []
     places = {(table["schema"], table["name"]) for table in tables}
     for schema in sorted({table["schema"] for table in tables if "metadata" in (table["marks"] or [])}):
-        names = {
-            "checkpoints": "checkpoints",
-            "blobs": "checkpoint_blobs",
-            "writes": "checkpoint_writes",
-            "store": "store",
-        }
-        if not all((schema, name) in places for name in names.values()):
+        names = ("checkpoints", "checkpoint_blobs", "checkpoint_writes", "store")
+        if not all((schema, name) in places for name in names):
             continue
         query = SQL(_NOBODYS).format(
-            most=Literal(_MAX_THREADS + 1), **{part: Identifier(schema, name) for part, name in names.items()}
+            most=Literal(_MAX_THREADS + 1), **{name: Identifier(schema, name) for name in names}
         )
         try:
             rows = await _rows(conn, query, {"threads": list(traces.threads)})
@@ -189,12 +169,19 @@ async def _nobodys_threads(
 
 async def _in_statistics(conn: AsyncConnection[DictRow], traces: Traces) -> list[TracesFound]:
     """Search the planner's statistics, and renew those with traces."""
-    asked = {"exact": traces.named, "patterns": _patterns(phrases(traces.said))}
+    asked = {"exact": [*traces.threads, *traces.keys], "patterns": _patterns(phrases(traces.said))}
     if traces.whole:
+        asked["exact"] += [traces.owner, traces.user_id]
         asked["patterns"].append(f"%memory.{_escaped(traces.owner)}.%")
     try:
         for row in await _rows(conn, SQL(_STATISTICS), asked):
-            await _sample_anew(conn, row)
+            # a failure shows in the search that follows
+            place = [row[name] for name in ("schemaname", "tablename", "attname", "inherited")]
+            with suppress(Error):
+                # an empty table gets no new statistics in place of these
+                await conn.execute("SELECT pg_clear_attribute_stats(%s, %s, %s, %s)", place)
+            with suppress(Error):
+                await conn.execute(SQL("ANALYZE {} ({})").format(Identifier(*place[:2]), Identifier(place[2])))
         rows = len(await _rows(conn, SQL(_STATISTICS), asked))
         found = [TracesFound("table pg_stats", rows)]
     except Error as error:
@@ -202,17 +189,6 @@ async def _in_statistics(conn: AsyncConnection[DictRow], traces: Traces) -> list
     if await is_distributed(conn):
         found.append(await _counted(conn, "table pg_stats of the nodes", SQL(_STATISTICS_OF_NODES), asked))
     return found
-
-
-async def _sample_anew(conn: AsyncConnection[DictRow], sample: DictRow) -> None:
-    """Renew the planner's statistics of a column. A failure shows in the search that follows."""
-    place = [sample[name] for name in ("schemaname", "tablename", "attname", "inherited")]
-    table, column = Identifier(*place[:2]), Identifier(place[2])
-    with suppress(Error):
-        # of a table that is empty by now, none is taken in its place
-        await conn.execute(_CLEARED, place)
-    with suppress(Error):
-        await conn.execute(SQL("ANALYZE {} ({})").format(table, column))
 
 
 async def _rows(conn: AsyncConnection[DictRow], query: SQL | Composed, values: Any) -> list[DictRow]:

@@ -23,10 +23,10 @@ from react_mem.memory.model.namespaces import Namespace, meta_namespace, owner_n
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.owned import WHOLE, everything
+from react_mem.memory.store.row_security import confined, has_row_security
 from react_mem.memory.store.sealing.sealed_entries import SEALED, opened_value
 from react_mem.memory.store.stored_text import storable
 from react_mem.memory.store.transactions import REVISION
-from react_mem.memory.store.wall import has_wall, walled
 
 # Text in UTC is compared as it is: to read the dates of ten thousand records takes three times as long as all the rest.
 # What has another zone is put into UTC, unless PostgreSQL knows no such zone. Without the letter of the zone, a time
@@ -185,7 +185,7 @@ async def read_listed(
         "behind": None if behind is None else list(behind),
         "limit": limit + _AHEAD,
     }
-    async with walled(conn, [owner]):
+    async with confined(conn, [owner]):
         page = await conn.execute(_LISTED, asked)
     rows = await page.fetchall()
     held = [row for row in rows if row["key"] is not None]
@@ -200,7 +200,7 @@ def page_of(places: Sequence[ListPlace], items: Sequence[Item], total: int, limi
 
 async def read_revision(conn: AsyncConnection[DictRow], owner: str) -> str:
     """Return an owner's revision; "0" for an owner without rows."""
-    async with walled(conn, [owner]):
+    async with confined(conn, [owner]):
         found = await conn.execute(_REVISION, (owner,))
     row = await found.fetchone()
     return format(row["revision"], "x") if row is not None else "0"
@@ -260,7 +260,7 @@ _WITHIN: Mapping[LiteralString, LiteralString] = {
     _LINKED: "SELECT memory_linked_within(%s, %s, %s, %s)::text AS found",
     _SEALED: "SELECT memory_linked_sealed_within(%s, %s, %s, %s)::text AS found",
 }
-"""The same statements behind a wall: see `row_security`."""
+"""The same statements under row-level security: see `row_security`."""
 
 
 async def read_linked(
@@ -276,9 +276,9 @@ async def read_linked(
     stored = list(ids) if key is None else [*ids, *map(key.keyed, ids)]
     asked = (owner_of(namespaces[0]), [".".join(namespace) for namespace in namespaces], stored, _MOST)
     # as text, which is read beside the event loop
-    async with walled(conn, asked[:1]):
+    async with confined(conn, asked[:1]):
         statement = _LINKED if key is None else _SEALED
-        read = await conn.execute(_WITHIN[statement] if has_wall(conn) else statement, asked)
+        read = await conn.execute(_WITHIN[statement] if has_row_security(conn) else statement, asked)
     rows = await read.fetchall()
     spaces = {".".join(namespace): namespace for namespace in namespaces}
     return await asyncio.to_thread(_parsed, rows[0]["found"], spaces, key)

@@ -18,7 +18,8 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple, TypeVar
+from functools import partial
+from typing import TypeVar
 
 from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow
@@ -64,17 +65,10 @@ _LEFT_BEHIND = """
 log = logging.getLogger(__name__)
 
 
-class MigrationStep(NamedTuple):
-    """Step of a migration: its kind and its SQL."""
-
-    kind: str
-    text: str
-
-
-def steps_of(text: str) -> list[MigrationStep]:
-    """Return the steps of a file."""
+def steps_of(text: str) -> list[tuple[str, str]]:
+    """Return the steps of a file, each with its kind and its SQL."""
     _, *parts = _STEP.split(text)
-    return [MigrationStep(kind, sql) for kind, sql in zip(parts[::2], parts[1::2], strict=True)]
+    return list(zip(parts[::2], parts[1::2], strict=True))
 
 
 def has_steps(text: str) -> bool:
@@ -85,7 +79,7 @@ def has_steps(text: str) -> bool:
 def at_once(text: str) -> str:
     """Return a file's SQL for one transaction on empty tables: without batches, and without CONCURRENTLY."""
     if has_steps(text):
-        text = "".join(step.text for step in steps_of(text) if step.kind != "batches")
+        text = "".join(sql for kind, sql in steps_of(text) if kind != "batches")
     return text.replace("CONCURRENTLY ", "")
 
 
@@ -105,9 +99,9 @@ async def run_steps(conn: Connection, number: int, text: str) -> None:
     await conn.execute("INSERT INTO memory_migration_steps (v) VALUES (%s) ON CONFLICT DO NOTHING", (number,))
     found = await (await conn.execute("SELECT step FROM memory_migration_steps WHERE v = %s", (number,))).fetchone()
     assert found is not None  # noqa: S101 - it stays
-    for place, step in list(enumerate(steps_of(text)))[found["step"] :]:
-        run = {"batches": _run_batches, "index": _build, "transaction": _run_at_once}[step.kind]
-        await run(conn, number, place, step.text)
+    for place, (kind, sql) in list(enumerate(steps_of(text)))[found["step"] :]:
+        run = {"batches": _run_batches, "index": _build, "transaction": _run_at_once}[kind]
+        await run(conn, number, place, sql)
     # the row stays: a late process finds nothing left to do
     await conn.execute("INSERT INTO memory_migrations (v) VALUES (%s) ON CONFLICT DO NOTHING", (number,))
 
@@ -117,12 +111,8 @@ async def patiently(
 ) -> _Result:
     """Run a transaction that waits for locks only briefly, and run it again until it gets them.
 
-    A table that stays locked raises DatabaseUnavailable.
-
-    Args:
-        conn: An autocommit connection.
-        queue: Waits for other migrations, however long they take.
-        work: The work; it may be called again.
+    `queue` waits for other migrations, however long they take, and `work` may be called again. The connection is in
+    autocommit. A table that stays locked raises DatabaseUnavailable.
     """
     give_up, pause, wait = time.monotonic() + _PATIENCE, _PAUSE, _WAIT
     while True:
@@ -159,9 +149,6 @@ async def _run_batches(conn: Connection, number: int, place: int, text: str) -> 
 
 
 async def _run_at_once(conn: Connection, number: int, place: int, text: str) -> None:
-    async def queue() -> None:
-        await conn.execute(_TAKE, (number,))
-
     async def run() -> None:
         found = await (await conn.execute(_TAKE, (number,))).fetchone()
         if found is not None and found["step"] == place:
@@ -169,7 +156,7 @@ async def _run_at_once(conn: Connection, number: int, place: int, text: str) -> 
                 await conn.execute(statement.encode())
             await _finish(conn, number, place)
 
-    await patiently(conn, queue, run)
+    await patiently(conn, lambda: conn.execute(_TAKE, (number,)), run)
 
 
 async def _build(conn: Connection, number: int, place: int, text: str) -> None:
@@ -188,7 +175,7 @@ async def _build(conn: Connection, number: int, place: int, text: str) -> None:
             if state["busy"]:
                 await asyncio.sleep(_POLL)
             else:
-                await _drop_left_behind(conn, state["of_table"], name)
+                await patiently(conn, _nothing, partial(_drop_left_behind, conn, state["of_table"], name))
             continue
         try:
             await conn.execute(text.encode())
@@ -198,14 +185,10 @@ async def _build(conn: Connection, number: int, place: int, text: str) -> None:
 
 async def _drop_left_behind(conn: Connection, table: str, name: str) -> None:
     """Drop the invalid index of a dead process, unless it was just finished."""
-
-    async def drop() -> None:
-        await conn.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE".encode())  # the database's own spelling
-        row = await (await conn.execute(_LEFT_BEHIND, (name,))).fetchone()
-        if row is not None and row["left_behind"]:
-            await conn.execute(SQL("DROP INDEX {}").format(Identifier(name)))
-
-    await patiently(conn, _nothing, drop)
+    await conn.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE".encode())  # the database's own spelling
+    row = await (await conn.execute(_LEFT_BEHIND, (name,))).fetchone()
+    if row is not None and row["left_behind"]:
+        await conn.execute(SQL("DROP INDEX {}").format(Identifier(name)))
 
 
 async def _finish(conn: Connection, number: int, place: int) -> None:

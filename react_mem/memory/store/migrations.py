@@ -11,8 +11,7 @@ file of steps (see `migration_steps`) runs online where there may be rows, and w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -37,13 +36,13 @@ _MIGRATION_LOCK = 0x7265_6163_746D_656D
 """`reactmem`: advisory lock of a migration."""
 
 
-def _read_migrations() -> tuple[tuple[int, str], ...]:
-    folder = files("react_mem.memory.store") / "schema"
-    texts = {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".sql")}
-    return tuple(sorted((int(name.partition("_")[0]), text) for name, text in texts.items()))
-
-
-MIGRATIONS = _read_migrations()
+MIGRATIONS = tuple(
+    sorted(
+        (int(file.name.partition("_")[0]), file.read_text(encoding="utf-8"))
+        for file in (files("react_mem.memory.store") / "schema").iterdir()
+        if file.name.endswith(".sql")
+    )
+)
 """The files of `schema/` by number. A database has run all up to the highest number that it has recorded."""
 
 _VECTORS_TABLE = """
@@ -70,13 +69,18 @@ class StoredEmbedding:
 
 async def stored_embedding(conn: Connection) -> StoredEmbedding | None:
     """Return the embedding model of this database, or None if it has no table for vectors yet."""
-    dims = await _vector_dims(conn)
-    if dims is None:
+    vectors: dict[str, Any] | None = await (
+        await conn.execute(
+            "SELECT atttypmod AS dims FROM pg_attribute WHERE attname = 'embedding' AND NOT attisdropped "
+            "AND attrelid = to_regclass(format('%I.store_vectors', current_schema()))"
+        )
+    ).fetchone()
+    if vectors is None:
         return None
     row = None
     if await table_exists(conn, "memory_embedding"):
         row = await (await conn.execute("SELECT name, dims FROM memory_embedding")).fetchone()
-    return StoredEmbedding(row["name"], row["dims"]) if row else StoredEmbedding(None, dims)
+    return StoredEmbedding(row["name"], row["dims"]) if row else StoredEmbedding(None, int(vectors["dims"]))
 
 
 def check_embedding(stored: StoredEmbedding | None, requested: EmbeddingModel) -> None:
@@ -93,35 +97,17 @@ def check_embedding(stored: StoredEmbedding | None, requested: EmbeddingModel) -
 
 
 async def migrate(conn: Connection, model: EmbeddingModel, *, checkpoints: bool) -> None:
-    """Bring the database's tables up to date; nothing happens if they are.
+    """Bring the database's tables up to date on an autocommit connection, the checkpointer's too if wanted.
 
-    Args:
-        conn: An autocommit connection.
-        checkpoints: Whether to create the checkpointer's tables too.
-
-    Raises:
-        DatabaseUnavailable: If the database has no pgvector, or this user may not create tables.
-        EmbeddingMismatch: If the database holds vectors of another model.
+    A DatabaseUnavailable says that the database has no pgvector, or that this user may not create tables, and an
+    EmbeddingMismatch that it holds vectors of another model.
     """
-    with _privileges_told():
-        await _bring_up_to_date(conn, model.dims, model, checkpoints=checkpoints)
+    await _bring_up_to_date(conn, model.dims, model, checkpoints=checkpoints)
 
 
 async def upgrade(conn: Connection, dims: int) -> None:
     """Bring the tables of a database with vectors of `dims` dimensions up to date, of any model: see `migrate`."""
-    with _privileges_told():
-        await _bring_up_to_date(conn, dims, None, checkpoints=False)
-
-
-@contextmanager
-def _privileges_told() -> Iterator[None]:
-    try:
-        yield
-    except errors.InsufficientPrivilege as error:
-        raise DatabaseUnavailable(
-            f"The database's user may not create the tables of the store: {error.diag.message_primary}. Grant it "
-            "CREATE on the schema, or run the first start with a user that has it."
-        ) from error
+    await _bring_up_to_date(conn, dims, None, checkpoints=False)
 
 
 async def _bring_up_to_date(conn: Connection, dims: int, model: EmbeddingModel | None, *, checkpoints: bool) -> None:
@@ -132,7 +118,13 @@ async def _bring_up_to_date(conn: Connection, dims: int, model: EmbeddingModel |
         if model is not None:
             check_embedding(await stored_embedding(conn), model)
         has_rows = await table_exists(conn, "store")
-        await _apply_theirs(conn, dims, checkpoints=checkpoints)
+        if checkpoints:
+            await _apply(conn, "checkpoint_migrations", enumerate(AsyncPostgresSaver.MIGRATIONS))
+        await _apply(conn, "store_migrations", enumerate(STORE_MIGRATIONS))
+        await _create_extension(conn)
+        # LangGraph's three, without its index, which ours would drop.
+        vectors = ("SELECT 'the extension'", of_dims(_VECTORS_TABLE, dims), "SELECT 'none'")
+        await _apply(conn, "vector_migrations", enumerate(vectors))
         ours = [(number, of_dims(text, dims)) for number, text in MIGRATIONS]
         left = await _apply(conn, "memory_migrations", ours, has_rows=has_rows)
         if model is not None:
@@ -142,19 +134,15 @@ async def _bring_up_to_date(conn: Connection, dims: int, model: EmbeddingModel |
             )
         return left
 
-    while (left := await patiently(conn, start, apply)) is not None:
-        await run_steps(conn, *left)
-    await keep_distributed(conn)
-
-
-async def _apply_theirs(conn: Connection, dims: int, *, checkpoints: bool) -> None:
-    if checkpoints:
-        await _apply(conn, "checkpoint_migrations", enumerate(AsyncPostgresSaver.MIGRATIONS))
-    await _apply(conn, "store_migrations", enumerate(STORE_MIGRATIONS))
-    await _create_extension(conn)
-    # LangGraph's three, without its index, which ours would drop.
-    vectors = ("SELECT 'the extension'", of_dims(_VECTORS_TABLE, dims), "SELECT 'none'")
-    await _apply(conn, "vector_migrations", enumerate(vectors))
+    try:
+        while (left := await patiently(conn, start, apply)) is not None:
+            await run_steps(conn, *left)
+        await keep_distributed(conn)
+    except errors.InsufficientPrivilege as error:
+        raise DatabaseUnavailable(
+            f"The database's user may not create the tables of the store: {error.diag.message_primary}. Grant it "
+            "CREATE on the schema, or run the first start with a user that has it."
+        ) from error
 
 
 def of_dims(statement: str, dims: int) -> str:
@@ -220,13 +208,3 @@ async def table_exists(conn: Connection, table: str) -> bool:
         await conn.execute("SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = %s", (table,))
     ).fetchone()
     return row is not None
-
-
-async def _vector_dims(conn: Connection) -> int | None:
-    row: dict[str, Any] | None = await (
-        await conn.execute(
-            "SELECT atttypmod AS dims FROM pg_attribute WHERE attname = 'embedding' AND NOT attisdropped "
-            "AND attrelid = to_regclass(format('%I.store_vectors', current_schema()))"
-        )
-    ).fetchone()
-    return None if row is None else int(row["dims"])

@@ -22,7 +22,7 @@ from react_mem.memory.model.namespaces import (
     terminal_namespace,
 )
 from react_mem.memory.store.capabilities import capabilities
-from react_mem.memory.store.wall import walled
+from react_mem.memory.store.row_security import confined
 
 WHOLE = 1_000_000_000
 """Limit that no owner reaches. One read is a snapshot; page by page, a write in between moves some items."""
@@ -68,7 +68,7 @@ async def read_page(
     """Return the next rows of an owner's namespace and those below it, values as text, and the place of the last."""
     path = ".".join(namespace)
     asked = (owner_of_path(path), path, f"{path}.", *behind, omit_expired, limit)
-    async with walled(conn, asked[:1]):
+    async with confined(conn, asked[:1]):
         page = await conn.execute(_READ_PAGE, asked)
     rows = await page.fetchall()
     return rows, (rows[-1]["prefix"], rows[-1]["key"]) if rows else behind

@@ -36,9 +36,9 @@ from react_mem.memory.store.owner_texts import (
     too_large,
     updated,
 )
+from react_mem.memory.store.row_security import confined
 from react_mem.memory.store.sealing.row_codec import RowCodec
 from react_mem.memory.store.stored_text import entries_of_fields
-from react_mem.memory.store.wall import walled
 
 # Words of texts that LangGraph's own store wrote, which keeps none: read from the items themselves.
 
@@ -242,7 +242,7 @@ class OwnerIndexes:
 
     async def _ask(self, owner: str, statement: tuple[LiteralString, Any]) -> list[DictRow]:
         async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-            async with walled(conn, [owner]):
+            async with confined(conn, [owner]):
                 await cursor.execute(*statement)
             return await cursor.fetchall()
 

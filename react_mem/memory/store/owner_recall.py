@@ -30,9 +30,9 @@ from react_mem.memory.store.large_namespaces import LargeNamespaces
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_texts import OwnerTexts
 from react_mem.memory.store.reading import rows_of
+from react_mem.memory.store.row_security import confined
 from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, both_keys
 from react_mem.memory.store.stored_text import text_array
-from react_mem.memory.store.wall import walled
 
 # A recall that fails, asked again arm by arm: one that raises costs what it would have found, not the read.
 
@@ -294,6 +294,6 @@ class OwnerRecall:
 async def _read_records(conn: AsyncConnection[DictRow], known: OwnerTexts, wanted: Iterable[_Record]) -> list[DictRow]:
     prefixes, keys, whole = zip(*wanted, strict=True)
     arrays = {"prefixes": text_array(prefixes), "keys": text_array(keys), "whole": text_array(map(str, whole))}
-    async with walled(conn, [known.owner]):
+    async with confined(conn, [known.owner]):
         read = await conn.execute(_RECORDS, {"owner": known.owner, "revision": known.revision, **arrays})
     return await rows_of(read)

@@ -28,7 +28,7 @@ from psycopg_pool.pool_async import StopWorker
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.store.failures import all_in_use, no_connection, place_of, translated
 from react_mem.memory.store.priority import PoolShare, WorkAtHand, inside, work_at_hand
-from react_mem.memory.store.wall import REFUSALS
+from react_mem.memory.store.row_security import REFUSALS
 
 # The connection of a piece of work behind turns, kept from one of its statements to the next.
 
@@ -120,21 +120,16 @@ _PREPARED_AFTER = 2
 
 log = logging.getLogger(__name__)
 
-# A pooler that hands statements of one connection to several sessions tells a number of its own for the session.
+# Prepared statements need a server session of their own: a pooler that hands the statements of one connection to
+# several sessions tells a number of its own for the session.
 _IS_DIRECT: LiteralString = "SELECT pg_backend_pid() = %s"
 
 
 class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
-    """Connection pool of one database.
+    """Connection pool of one database, whose use raises `DatabaseUnavailable` if that is gone, full or read-only.
 
-    Any use of its connections raises `DatabaseUnavailable`, or a subclass, if the database is gone, full or
-    read-only.
-
-    Args:
-        revive: Starts the server if necessary before a connection is made; None for an external one.
-        has_wall: Whether queries about owners run in the application role (see `wall`).
-        look_for_wall: Checks on a connection whether that is still possible; called after a refusal by the
-            database.
+    `revive` starts the server if necessary before a connection is made; None for an external one. `check_row_security`
+    is called after a refusal by the database, and returns true if row-level security can still be used.
     """
 
     def __init__(
@@ -142,14 +137,14 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
         url: str,
         *,
         revive: Callable[[], Awaitable[None]] | None,
-        has_wall: bool = False,
-        look_for_wall: Callable[[AsyncConnection[DictRow]], Awaitable[bool]] | None = None,
+        has_row_security: bool = False,
+        check_row_security: Callable[[AsyncConnection[DictRow]], Awaitable[bool]] | None = None,
         **options: Any,
     ) -> None:
         self._place = place_of(url)
         self._revive = revive
-        self.has_wall = has_wall
-        self._look_for_wall = look_for_wall
+        self.has_row_security = has_row_security
+        self._check_row_security = check_row_security
         self._failure: Exception | None = None
         self._made: WeakSet[AsyncConnection[DictRow]] = WeakSet()
         self._waits: set[asyncio.Timeout] = set()
@@ -187,10 +182,10 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
             raise
         except REFUSALS:
             # the tables may have been distributed meanwhile, which ends row-level security
-            if self.has_wall and self._look_for_wall is not None and not conn.closed:
+            if self.has_row_security and self._check_row_security is not None and not conn.closed:
                 if conn.info.transaction_status != TransactionStatus.IDLE:
                     await conn.rollback()
-                self.has_wall = await self._look_for_wall(conn)
+                self.has_row_security = await self._check_row_security(conn)
             raise
 
     @classmethod
@@ -259,7 +254,10 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
             if self._revive is not None:
                 await self._revive()
             conn = await connecting()
-            await _prepare_where_direct(conn)
+            async with conn.cursor(row_factory=scalar_row) as cursor:
+                # parsing and planning are two fifths of the server's work for a turn
+                if await (await cursor.execute(_IS_DIRECT, (conn.info.backend_pid,))).fetchone():
+                    conn.prepare_threshold = _PREPARED_AFTER
         except Exception as error:
             self._failure = error
             if not self._has_connections():
@@ -273,16 +271,6 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
 
     def _has_connections(self) -> bool:
         return any(not conn.closed for conn in self._made)
-
-
-async def _prepare_where_direct(conn: AsyncConnection[DictRow]) -> None:
-    """Enable prepared statements on a connection with a server session of its own, without a pooler between.
-
-    Parsing and planning are two fifths of the server's work for a turn.
-    """
-    async with conn.cursor(row_factory=scalar_row) as cursor:
-        if await (await cursor.execute(_IS_DIRECT, (conn.info.backend_pid,))).fetchone():
-            conn.prepare_threshold = _PREPARED_AFTER
 
 
 def _cancellations() -> int:
@@ -306,13 +294,13 @@ class _WatchedConnection(AsyncConnection[DictRow]):
 
     made_by: ClassVar[DatabasePool]
     is_confined = False
-    """True within `walled`."""
+    """True within `confined`."""
     _lent_at: float | None = None
 
     @property
-    def has_wall(self) -> bool:
+    def has_row_security(self) -> bool:
         """True if queries about owners run in the application role."""
-        return self.made_by.has_wall
+        return self.made_by.has_row_security
 
     @classmethod
     async def connect(cls, *args: Any, **options: Any) -> Any:
@@ -324,10 +312,12 @@ class _WatchedConnection(AsyncConnection[DictRow]):
     async def pipeline(self) -> AsyncIterator[AsyncPipeline]:
         """Send statements without waiting for their answers, as `AsyncConnection` does.
 
-        A RuntimeError within `walled`: the end of an inner pipeline would end the confinement.
+        A RuntimeError within `confined`: the end of an inner pipeline would end the confinement.
         """
         if self.is_confined:
-            raise RuntimeError("Within a wall no pipeline and no transaction begins: the wall would end with it.")
+            raise RuntimeError(
+                "No pipeline and no transaction begins within `confined`: the confinement would end with it."
+            )
         try:
             async with super().pipeline() as pipeline:
                 yield pipeline

@@ -16,6 +16,7 @@ from psycopg.sql import SQL, Identifier
 from react_mem.errors import EmbeddingMismatch, EmbeddingUnavailable
 from react_mem.memory.llm.causes import scrub
 from react_mem.memory.store.audit.audit_log import AuditLog
+from react_mem.memory.store.distribution import is_distributed
 from react_mem.memory.store.embedded import DatabaseServer, embedded_server
 from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
 from react_mem.memory.store.failures import not_available, place_of, translated
@@ -23,7 +24,7 @@ from react_mem.memory.store.keys.key_ring import KeyRing, check_unencrypted
 from react_mem.memory.store.migrations import StoredEmbedding, check_embedding, migrate, stored_embedding, upgrade
 from react_mem.memory.store.pool import DatabasePool
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.row_security import raise_wall
+from react_mem.memory.store.row_security import enable_row_security
 from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.telemetry import watch_pool
 
@@ -51,12 +52,14 @@ async def open_database(
 ) -> AsyncIterator[MemoryStore]:
     """Open the store on the configured database, with its tables up to date; the embedded one is started if necessary.
 
-    Args:
-        settings: The settings; by default those of the environment.
-        checkpoints: Whether to create the checkpointer's tables too.
-        move_to: The new model of a re-embedding, whatever model made the vectors.
+    The checkpointer's tables are created too if wanted; `move_to` is the new model of a re-embedding, whatever model
+    made the vectors.
     """
     settings = settings or StorageSettings.from_env()
+
+    async def check_row_security(conn: AsyncConnection[DictRow]) -> bool:
+        return await enable_row_security(conn, settings.row_security, distributed=await is_distributed(conn))
+
     async with AsyncExitStack() as stack:
         server = await _server(settings, stack)
         with translated(place_of(server.url)):
@@ -71,12 +74,12 @@ async def open_database(
                 if master is None:
                     await check_unencrypted(conn)
                 signing = await asyncio.to_thread(settings.signing_key)
-                has_wall = await raise_wall(conn, settings.row_security)
+                has_row_security = await check_row_security(conn)
         pool = DatabasePool(
             server.url,
             revive=server.revive,
-            has_wall=has_wall,
-            look_for_wall=lambda conn: raise_wall(conn, settings.row_security),
+            has_row_security=has_row_security,
+            check_row_security=check_row_security,
             kwargs=_connection_options(settings.db_schema),
             min_size=settings.pool_min,
             max_size=settings.pool_max,

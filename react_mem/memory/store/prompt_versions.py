@@ -56,13 +56,7 @@ log = logging.getLogger(__name__)
 
 
 class PromptVersion(BaseModel, frozen=True):
-    """One version of a prompt.
-
-    Args:
-        version: Its number, counted from 1; 0 is the file.
-        note: A note for people.
-        created_at: Time of creation; None for the file.
-    """
+    """One version of a prompt: its number, counted from 1 (0 is the file), and a note for people."""
 
     version: int = Field(ge=FILE)
     text: str
@@ -75,9 +69,7 @@ class PromptVersion(BaseModel, frozen=True):
 class Prompt:
     """Text of a prompt in use, to be filled in with `str.format` if the file is.
 
-    Args:
-        version: Its version; 0 for the file.
-        problem: Why it is not, or may not be, the active version; empty if it is.
+    `problem` is the reason why it is not, or may not be, the active version; empty if it is.
     """
 
     text: str
@@ -131,11 +123,7 @@ class PromptVersions:
         return prompt
 
     async def put(self, name: str, text: str, *, note: str = "", activate: bool = True) -> PromptVersion:
-        """Store a new version, activate it if wanted, and return it with its number.
-
-        Raises:
-            PromptError: If the text cannot replace the file, for example for want of a placeholder.
-        """
+        """Store a new version, activate it if wanted, and return it, or raise PromptError: see `problem_of`."""
         text = text.strip()
         if problem := problem_of(text, await _file(name)):
             raise PromptError(f"the prompt {name!r} cannot be replaced: {problem}")
@@ -156,7 +144,7 @@ class PromptVersions:
         number = head.active if version is None else version
         if number == FILE:
             return PromptVersion(version=FILE, text=default, note="the file", active=head.active == FILE)
-        item = await self._store.aget(_namespace(name), _key(number)) if number > 0 else None
+        item = await self._store.aget((ROOT, name), _key(number)) if number > 0 else None
         if item is None:
             raise PromptError(
                 f"the prompt {name!r} has no version {number}; the latest is {head.latest}, 0 is the file"
@@ -167,16 +155,12 @@ class PromptVersions:
         """Return all versions of a prompt, the latest first, the file last."""
         file = await self.get(name, FILE)
         head = await self._head(name)
-        found = await self._store.asearch(_namespace(name), limit=_MAX_VERSIONS)
+        found = await self._store.asearch((ROOT, name), limit=_MAX_VERSIONS)
         versions = [_version(item.value, head) for item in found if item.key != _HEAD]
         return [*sorted(versions, key=lambda one: one.version, reverse=True), file]
 
     async def activate(self, name: str, version: int) -> PromptVersion:
-        """Use a version from now on; 0 is the file.
-
-        Raises:
-            PromptError: If there is no such version, or it can no longer replace the file.
-        """
+        """Use a version from now on; raise PromptError for none, or one that can no longer replace the file."""
         chosen = await self.get(name, version)
         if version != FILE and (problem := problem_of(chosen.text, await _file(name))):
             raise PromptError(f"version {version} of the prompt {name!r} cannot be used: {problem}")
@@ -199,7 +183,7 @@ class PromptVersions:
         head = await self._head(name)
         if head.active == FILE:
             return Prompt(default)
-        item = await self._store.aget(_namespace(name), _key(head.active))
+        item = await self._store.aget((ROOT, name), _key(head.active))
         text = str(item.value.get("text", "")) if item is not None else ""
         # a stored version may be older than the file, and the code fills in the file's placeholders
         if problem := problem_of(text, default):
@@ -208,14 +192,14 @@ class PromptVersions:
         return Prompt(text, head.active)
 
     async def _head(self, name: str) -> _Head:
-        item = await self._store.aget(_namespace(name), _HEAD)
+        item = await self._store.aget((ROOT, name), _HEAD)
         return _Head.model_validate(item.value) if item is not None else _Head()
 
     async def _change(
         self, name: str, step: Callable[[_Head], tuple[_Head, Sequence[PromptVersion]]]
     ) -> tuple[_Head, Sequence[PromptVersion]]:
         """Change a prompt's state and add versions, in one transaction."""
-        namespace = _namespace(name)
+        namespace = (ROOT, name)
 
         async def change(before: dict[str, Any] | None) -> tuple[tuple[_Head, Sequence[PromptVersion]], list[PutOp]]:
             head, added = step(_Head.model_validate(before or {}))
@@ -267,12 +251,7 @@ def problem_of(text: str, default: str) -> str:
 
 
 async def _file(name: str) -> str:
-    # the first time it reads a file
     return await asyncio.to_thread(load_prompt, name)
-
-
-def _namespace(name: str) -> tuple[str, ...]:
-    return (ROOT, name)
 
 
 def _key(version: int) -> str:

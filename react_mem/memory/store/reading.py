@@ -31,11 +31,11 @@ from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.owned import OwnedPage, read_page
 from react_mem.memory.store.owner_texts import AT_ONCE, OwnerTexts
 from react_mem.memory.store.room import SCOPES, Stored
+from react_mem.memory.store.row_security import confined, has_row_security, unconfined
 from react_mem.memory.store.sealing.row_codec import Keys, RowCodec, both_keys
 from react_mem.memory.store.searches import Nearest, Target, candidates, search_statement
 from react_mem.memory.store.serialisation import Binary
 from react_mem.memory.store.stored_text import text_array
-from react_mem.memory.store.wall import has_wall, unwalled, walled
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 Statement = tuple[LiteralString | bytes, Any]
@@ -166,13 +166,13 @@ class Reader:
         """
         gets = reads.gets
         whose = {*reads.owners_read, *known}
-        searching = self._searching(targets, has_wall(conn) and not reads.crosses_owners) if targets else []
+        searching = self._searching(targets, has_row_security(conn) and not reads.crosses_owners) if targets else []
         # Everything in one round trip; a pipeline of one statement would only cost.
         statements = len(beside) + bool(gets) + len(searching) + len(reads.lists)
         found: AsyncCursor[DictRow] | None = None
-        async with walled(conn, whose, together=statements > 1):
+        async with confined(conn, whose, together=statements > 1):
             got = await self._send_gets(conn, gets) if gets else None
-            async with unwalled(conn, whose) if reads.crosses_owners else nullcontext():
+            async with unconfined(conn, whose) if reads.crosses_owners else nullcontext():
                 for statement in searching:
                     found = await conn.execute(*statement)
             listed = await send_lists(conn, reads, whose)
@@ -215,7 +215,7 @@ class Reader:
         """Return the size of an owner's memory."""
         scopes = [".".join((*owner_namespace(user_id), scope)) for scope in SCOPES]
         owner = owner_of_path(scopes[0])
-        async with walled(conn, [owner]):
+        async with confined(conn, [owner]):
             [row] = await (await conn.execute(_MEASURE, (scopes, owner))).fetchall()
         return Stored(**row)
 
@@ -243,7 +243,7 @@ class Reader:
         owner = owner_of_path(prefix)
         stored = both_keys(self.keys, prefix, after)[0] if after else ""
         asked = {"owner": owner, "prefix": prefix, "kind": kind, "item": after, "stored": stored, "limit": limit}
-        async with walled(conn, [owner]):
+        async with confined(conn, [owner]):
             found = await conn.execute(_UNINDEXED, asked)
         return [item.key for item in await self._items(conn, await rows_of(found))]
 
@@ -267,16 +267,16 @@ class Reader:
         wanted = map(text_array, (owners, prefixes, stored, sorted(set(owners))))
         return await conn.execute(_GET, (*wanted, self.omit_expired))
 
-    def _searching(self, targets: Sequence[Target], is_walled: bool) -> list[Statement]:
+    def _searching(self, targets: Sequence[Target], is_confined: bool) -> list[Statement]:
         """Return the statements of the searches, the last of which finds the rows."""
         scan: list[Statement] = [(INDEX_SCAN, None)] if any(target.indexed for target in targets) else []
-        return [*scan, self._statement(targets, bounded=True, is_walled=is_walled)]
+        return [*scan, self._statement(targets, bounded=True, is_confined=is_confined)]
 
     def _statement(
-        self, targets: Sequence[Target], *, bounded: bool, is_walled: bool = False
+        self, targets: Sequence[Target], *, bounded: bool, is_confined: bool = False
     ) -> tuple[bytes, dict[str, Any]]:
         return search_statement(
-            targets, self.index_limit, bounded=bounded, omit_expired=self.omit_expired, is_walled=is_walled
+            targets, self.index_limit, bounded=bounded, omit_expired=self.omit_expired, is_confined=is_confined
         )
 
     async def _target(
@@ -313,7 +313,7 @@ class Reader:
                 self.indexes.outgrown(".".join(target.op.namespace_prefix))
         again = [target for target in targets if not target.is_complete(rows[target.number])]
         if again:
-            async with nullcontext() if reads.crosses_owners else walled(conn, reads.owners_read):
+            async with nullcontext() if reads.crosses_owners else confined(conn, reads.owners_read):
                 found_again = await conn.execute(*self._statement(again, bounded=False))
             more = await rows_of(found_again)
             for target in again:
@@ -334,10 +334,10 @@ def owner_of_list(op: ListNamespacesOp) -> str | None:
 async def send_lists(
     conn: AsyncConnection[DictRow], reads: Reads, whose: Collection[str]
 ) -> list[AsyncCursor[DictRow]]:
-    """Send the lists of namespaces of a batch: behind the wall (row security) those about one owner."""
+    """Send the lists of namespaces of a batch: those about one owner under row-level security."""
     sent = []
     for (_, op), (query, parameters) in zip(reads.lists, reads.listing, strict=True):
-        async with unwalled(conn, whose) if owner_of_list(op) is None else nullcontext():
+        async with unconfined(conn, whose) if owner_of_list(op) is None else nullcontext():
             sent.append(await conn.execute(query.encode(), parameters))
     return sent
 
@@ -385,5 +385,5 @@ async def refresh(conn: AsyncConnection[DictRow], rows: Sequence[DictRow]) -> No
         prefixes = [row["prefix"] for row in expiring]
         owners = [owner_of_path(prefix) for prefix in prefixes]
         seen = (owners, prefixes, [row["key"] for row in expiring])
-        async with walled(conn, set(owners)):
+        async with confined(conn, set(owners)):
             await conn.execute(_REFRESH, (*seen, sorted(set(owners))))

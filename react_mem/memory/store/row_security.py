@@ -1,17 +1,18 @@
-"""Setup of row-level security: an application role, and policies that show it the rows of named owners alone.
+"""Row-level security: statements about some owners run in a role that sees only their rows.
 
-Nobody logs in as this role: the login role of the process switches to it for a transaction (see `wall`). The
-login role owns the tables and so bypasses the policies: maintenance, migrations and workers use it. Other
-roles with access to the tables keep it, by a policy that lets everybody pass.
+The database enforces the owner even if a statement forgets the condition. Nobody logs in as the application role:
+the login role switches to it for one transaction, so that it works behind a connection pooler too. The role and the
+owners are sent along with the statements, without an additional round trip.
 
-This runs whenever a database is opened, and not as a migration: a role belongs to the server, the user may
-lack the right to create one, and an administrator can do so later.
+The login role owns the tables and so bypasses the policies: migrations, maintenance and workers, whose work is across
+owners, use it. Other roles with access to the tables keep it, by a policy that lets everybody pass.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import Literal, LiteralString
 
 from psycopg import AsyncConnection, errors
@@ -19,11 +20,77 @@ from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier
 
 from react_mem.errors import StorageError
-from react_mem.memory.store.distribution import is_distributed
+from react_mem.memory.model.namespaces import owner_within
 from react_mem.memory.store.migration_steps import patiently
-from react_mem.memory.store.wall import APPLICATION_ROLE, EVERYBODY, OWNED, POLICIES
+from react_mem.memory.store.stored_text import text_array
 
 Connection = AsyncConnection[DictRow]
+
+APPLICATION_ROLE = "react_mem_app"
+"""Role of reads and writes for owners. Nobody logs in as it."""
+
+REFUSALS = errors.InsufficientPrivilege, errors.UndefinedTable, errors.UndefinedFunction
+"""Errors of a statement in that role without privileges; in a schema without access it finds no table."""
+
+POLICIES = EVERYBODY, OWNED = "react_mem_everybody", "react_mem_owned"
+"""Policies of a table: one that lets all roles pass, and one that limits the application role to the named owners."""
+
+_CONFINE: LiteralString = "SELECT set_config('role', %s, TRUE), set_config('react_mem.owners', %s, TRUE)"
+_UNCONFINE: LiteralString = "SELECT set_config('role', 'none', TRUE)"
+
+
+@asynccontextmanager
+async def confined(
+    conn: AsyncConnection[DictRow], owners: Collection[str], *, together: bool = False
+) -> AsyncIterator[None]:
+    """Run statements that see only the rows of some owners; their results are fetched afterwards.
+
+    No other pipeline or transaction may begin within: its end would end the confinement. The connection is in
+    autocommit, outside a transaction. `together` sends several statements in one round trip even without row-level
+    security.
+    """
+    if not has_row_security(conn):
+        async with conn.pipeline() if together else nullcontext():
+            yield
+        return
+    async with conn.pipeline():
+        await confine(conn, owners)
+        conn.is_confined = True  # type: ignore[attr-defined]
+        try:
+            yield
+        finally:
+            conn.is_confined = False  # type: ignore[attr-defined]
+
+
+@asynccontextmanager
+async def confined_within(conn: AsyncConnection[DictRow], path: str) -> AsyncIterator[None]:
+    """Run a statement about a namespace (labels joined by dots), confined to its owner if it has one."""
+    owner = owner_within(path)
+    async with confined(conn, [owner]) if owner is not None else nullcontext():
+        yield
+
+
+async def confine(conn: AsyncConnection[DictRow], owners: Collection[str]) -> None:
+    """Confine a transaction or pipeline to the rows of some owners, from here to its end."""
+    if has_row_security(conn):
+        await conn.execute(_CONFINE, (APPLICATION_ROLE, text_array(owners)))
+
+
+@asynccontextmanager
+async def unconfined(conn: AsyncConnection[DictRow], owners: Collection[str]) -> AsyncIterator[None]:
+    """Run statements across owners, among others within `confined` for some owners."""
+    if has_row_security(conn):
+        await conn.execute(_UNCONFINE)
+    yield
+    await confine(conn, owners)
+
+
+def has_row_security(conn: AsyncConnection[DictRow]) -> bool:
+    """Return true if a connection uses row-level security."""
+    return bool(getattr(conn, "has_row_security", False))
+
+
+# Setup of the role and its policies.
 
 RowSecurity = Literal["auto", "on", "off"]
 """Use of row-level security: where possible, required, never."""
@@ -59,7 +126,7 @@ _JOIN = {
 _KNOWN_TABLES = """
     SELECT c.relname AS name, c.oid::bigint AS oid, (
         SELECT count(*) FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = ANY(%s::text[])
-    ) = 2 AND c.relrowsecurity AS walled
+    ) = 2 AND c.relrowsecurity AS confined
     FROM pg_class c
     WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY(%s::text[]) AND c.relkind IN ('r', 'p')
 """
@@ -136,15 +203,16 @@ _CURE = (
 log = logging.getLogger(__name__)
 
 
-async def raise_wall(conn: Connection, wanted: RowSecurity) -> bool:
+async def enable_row_security(conn: Connection, wanted: RowSecurity, *, distributed: bool) -> bool:
     """Set up the application role and its policies if missing, and return true if they are to be used.
 
-    It runs on an autocommit connection to a database with current tables. Where row-level security is required
-    (`on`) and impossible, it raises StorageError.
+    It runs on an autocommit connection to a database with current tables, whenever one is opened, and not as a
+    migration: the user may lack the right to create a role, and an administrator can do so later. Where row-level
+    security is required (`on`) and impossible, it raises StorageError.
     """
     if wanted == "off":
         return False
-    if await is_distributed(conn):
+    if distributed:
         problem, cure = "the tables are on the nodes of a cluster, which have no policies", ""
     else:
         problem = await _problem(conn)
@@ -186,12 +254,28 @@ async def _built(conn: Connection) -> str:
         await conn.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
 
     async def build() -> None:
-        await _build_role(conn)
+        found = await (await conn.execute(_ROLE, (APPLICATION_ROLE,))).fetchone()
+        assert found is not None  # noqa: S101 - there is one row
+        if not found["made"]:
+            # another database of the server may make it at the same moment
+            with suppress(errors.DuplicateObject, errors.UniqueViolation):
+                async with conn.transaction():
+                    await conn.execute(_CREATE_ROLE)
+        may = await (await conn.execute(_MAY_BECOME[found["tells_set"]], (APPLICATION_ROLE,))).fetchone()
+        if may is None or not may["may"]:
+            await conn.execute(_JOIN[found["tells_set"]])
         path = await (await conn.execute("SELECT current_schema() AS own")).fetchone()
         assert path is not None  # noqa: S101 - a SELECT without FROM has one row
         schema = {"schema": Identifier(path["own"]), "role": Identifier(APPLICATION_ROLE)}
         await conn.execute(SQL("GRANT USAGE ON SCHEMA {schema} TO {role}").format(**schema))
-        await _build_tables(conn, await _tables(conn))
+        for table in await _tables(conn):
+            named = {"table": Identifier(table["name"]), "role": schema["role"]}
+            if table["name"] in OWNED_TABLES and not table["confined"]:
+                policies = {"everybody": Identifier(EVERYBODY), "owned": Identifier(OWNED)}
+                for statement in _POLICIES:
+                    await conn.execute(statement.format(**named, **policies))
+            granted = SQL(", ").join(map(SQL, _TABLES[table["name"]]))
+            await conn.execute(SQL("GRANT {granted} ON {table} TO {role}").format(**named, granted=granted))
         for name in _LINKED:
             within = Identifier(f"{name}_within")
             await conn.execute(_LINKED_WITHIN.format(function=Identifier(name), within=within, **schema))
@@ -206,32 +290,6 @@ async def _built(conn: Connection) -> str:
     except _REFUSALS as error:
         return _cause(error)
     return ""
-
-
-async def _build_role(conn: Connection) -> None:
-    found = await (await conn.execute(_ROLE, (APPLICATION_ROLE,))).fetchone()
-    assert found is not None  # noqa: S101 - there is one row
-    if not found["made"]:
-        try:
-            async with conn.transaction():
-                await conn.execute(_CREATE_ROLE)
-        except (errors.DuplicateObject, errors.UniqueViolation):
-            pass  # for another database of the server, at the same moment
-    may = await (await conn.execute(_MAY_BECOME[found["tells_set"]], (APPLICATION_ROLE,))).fetchone()
-    if may is None or not may["may"]:
-        await conn.execute(_JOIN[found["tells_set"]])
-
-
-async def _build_tables(conn: Connection, tables: list[DictRow]) -> None:
-    role = Identifier(APPLICATION_ROLE)
-    for table in tables:
-        named = {"table": Identifier(table["name"]), "role": role}
-        if table["name"] in OWNED_TABLES and not table["walled"]:
-            policies = {"everybody": Identifier(EVERYBODY), "owned": Identifier(OWNED)}
-            for statement in _POLICIES:
-                await conn.execute(statement.format(**named, **policies))
-        granted = SQL(", ").join(map(SQL, _TABLES[table["name"]]))
-        await conn.execute(SQL("GRANT {granted} ON {table} TO {role}").format(**named, granted=granted))
 
 
 def _cause(error: errors.Error) -> str:

@@ -137,7 +137,7 @@ class Target(NamedTuple):
 
 
 def search_statement(
-    targets: Sequence[Target], limit: int, *, bounded: bool, omit_expired: bool, is_walled: bool = False
+    targets: Sequence[Target], limit: int, *, bounded: bool, omit_expired: bool, is_confined: bool = False
 ) -> tuple[bytes, dict[str, Any]]:
     """Return one statement for all searches, and its parameters.
 
@@ -149,7 +149,7 @@ def search_statement(
         limit: Vectors of a namespace up to which all are compared.
         bounded: Whether only the nearest candidates are taken; see `Target.is_complete`.
         omit_expired: Whether expired items are left out.
-        is_walled: Whether the statement runs behind the wall (row security).
+        is_confined: Whether the statement runs under row-level security.
     """
     parameters = Parameters()
     vectors = {id(target.vector): parameters.add(target.vector) for target in targets if target.vector is not None}
@@ -162,7 +162,7 @@ def search_statement(
             "limit": parameters.add(op.limit),
             "offset": parameters.add(op.offset),
         }
-        within = owner_within(path) if is_walled and target.vector is None else None
+        within = owner_within(path) if is_confined and target.vector is None else None
         conditions = conditions_of(op, parameters, omit_expired=omit_expired, within=within)
         if target.vector is None:
             of_namespace = in_namespace("s", path, parameters)
@@ -263,7 +263,7 @@ def conditions_of(op: SearchOp, parameters: Parameters, *, omit_expired: bool, w
         op: The search.
         parameters: Takes the conditions' values.
         omit_expired: Whether expired items are left out.
-        within: The owner, where items are listed behind that owner's wall; otherwise None.
+        within: The owner, where items are listed under row-level security; otherwise None.
     """
     conditions = ["(s.expires_at IS NULL OR s.expires_at > now())"] if omit_expired else []
     for name, expected in (op.filter or {}).items():

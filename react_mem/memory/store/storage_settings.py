@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import os
 import sys
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -13,21 +15,78 @@ from typing import Any, Literal, Self
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
 
-from react_mem.errors import ConfigError, StorageNotConfigured
+from react_mem.errors import ConfigError, EncryptionKeyError, StorageError, StorageNotConfigured
 from react_mem.memory.model.setting_names import in_place
 from react_mem.memory.store.attachments import ATTACHMENT_BYTES
-from react_mem.memory.store.keys.master_key import (
-    FILE,
-    FORMER,
-    FUNCTION,
-    KEY,
-    RECEIPT_KEY,
-    RECEIPT_KEY_FILE,
-    MasterKey,
-    make_master_key,
-    make_receipt_key,
-)
-from react_mem.memory.store.variable_names import check_names
+from react_mem.memory.store.keys.master_key import MasterKey, make_master_key, make_receipt_key
+
+# Names of the environment variables, and detection of misspelt ones: a misnamed key would encrypt nothing.
+
+_GUARDS = {
+    f"MEMORY_{field.upper()}": field
+    for field in (
+        *("audit", "row_security", "receipt_key", "receipt_key_file", "encryption_key", "encryption_key_file"),
+        *("encryption_key_function", "encryption_key_former"),
+    )
+}
+"""Variables that protect memory, with their settings."""
+
+_FIELDS_BY_VARIABLE = {
+    "REACT_MEM_DATA_DIR": "data_dir",
+    "EMBEDDING_MODEL": "embedding",
+    "DATABASE_POOL_MIN": "pool_min",
+    "DATABASE_POOL_MAX": "pool_max",
+    "VECTOR_STORE": "vector_store",
+    "INDEX_FIELDS": "index_fields",
+    "MEMORY_INDEX_BYTES": "index_bytes",
+    "MEMORY_INDEX_LIMIT": "index_limit",
+    "MEMORY_QUESTION_CACHE_BYTES": "question_cache_bytes",
+    "MEMORY_SEARCH_CACHE_BYTES": "search_cache_bytes",
+    "MEMORY_ATTACHMENT_BYTES": "attachment_bytes",
+    **_GUARDS,
+}
+
+_MORE = """
+    AUTH_ADMINS AUTH_API_KEYS_FILE AUTH_JWT_ALGORITHMS AUTH_JWT_AUDIENCE AUTH_JWT_IDENTITY_CLAIM AUTH_JWT_ISSUER
+    AUTH_JWT_JWKS_URL AUTH_JWT_LEEWAY AUTH_JWT_SECRET CHAT_MODEL DATABASE_URL METRICS_TOKEN REACT_MEM_AGENTS
+    REACT_MEM_ALLOW_ANONYMOUS REACT_MEM_CUSTOMER_LOOKUP REACT_MEM_DEV_USER
+"""
+
+VARIABLES = frozenset((*_FIELDS_BY_VARIABLE, *_MORE.split()))
+"""All variables of this project alone, as listed in docs/configuration.md."""
+
+_OTHERS = frozenset({"DATABASE_URI"})
+"""Similar names that others read."""
+
+_NEAR = 0.9
+"""Least similarity of a misspelt name: one or two letters differ. `MEMORY_LIMIT` is below."""
+
+
+def misspelt(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables with nearly the name of one of ours, with that name.
+
+    >>> misspelt({"MEMORY_ENCRYPTON_KEY": "k", "memory_audit": "1", "DATABASE_URI": "ann", "MEMORY_LIMIT": "1"})
+    {'MEMORY_ENCRYPTON_KEY': 'MEMORY_ENCRYPTION_KEY', 'memory_audit': 'MEMORY_AUDIT'}
+    """
+    return {
+        name: near[0]
+        for name, value in environ.items()
+        if name not in VARIABLES | _OTHERS and value.strip() and len(name) < 2 * max(map(len, VARIABLES))
+        if (near := difflib.get_close_matches(name.upper(), sorted(VARIABLES), n=1, cutoff=_NEAR))
+    }
+
+
+def check_names(environ: Mapping[str, str]) -> None:
+    """Raise StorageError for a misspelt variable that protects memory without the correct one; warn of any other."""
+    for name, meant in misspelt(environ).items():
+        if meant in _GUARDS and not environ.get(meant, "").strip():
+            kind = EncryptionKeyError if "ENCRYPTION" in meant else StorageError
+            raise kind(
+                f"{name} is set, and nothing reads it: is {meant} meant? Memory would be kept without it. Rename the "
+                "variable, or unset it."
+            )
+        warnings.warn(f"{name} is set, and nothing reads it: is {meant} meant?", stacklevel=4)
+
 
 DATA_DIR_OF_BEFORE = Path(".react-mem") / "postgres"
 """Former data folder in the project, where `langgraph dev` watches every file that the server writes."""
@@ -46,28 +105,6 @@ CACHE_BYTES = 4 * 2**20
 
 _VECTOR_STORE = frozenset({"factory", "options", "scopes"})
 """Keys of `vector_store`, validated by `VectorIndexSettings` when it is opened."""
-
-_FIELDS_BY_VARIABLE = {
-    "REACT_MEM_DATA_DIR": "data_dir",
-    "EMBEDDING_MODEL": "embedding",
-    "DATABASE_POOL_MIN": "pool_min",
-    "DATABASE_POOL_MAX": "pool_max",
-    "VECTOR_STORE": "vector_store",
-    "INDEX_FIELDS": "index_fields",
-    "MEMORY_INDEX_BYTES": "index_bytes",
-    "MEMORY_INDEX_LIMIT": "index_limit",
-    "MEMORY_QUESTION_CACHE_BYTES": "question_cache_bytes",
-    "MEMORY_SEARCH_CACHE_BYTES": "search_cache_bytes",
-    "MEMORY_ATTACHMENT_BYTES": "attachment_bytes",
-    "MEMORY_AUDIT": "audit",
-    "MEMORY_ROW_SECURITY": "row_security",
-    KEY: "encryption_key",
-    FILE: "encryption_key_file",
-    FUNCTION: "encryption_key_function",
-    FORMER: "encryption_key_former",
-    RECEIPT_KEY: "receipt_key",
-    RECEIPT_KEY_FILE: "receipt_key_file",
-}
 
 
 class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_errors=True):
@@ -233,7 +270,9 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
             if environ.get(variable, "").strip()
         }
         url = environ.get("DATABASE_URL", "").strip()
-        if not url and _is_deployment(environ):
+        # Every LangGraph server has LANGSERVE_GRAPHS (an image by its Dockerfile); only `langgraph dev` is `local_dev`.
+        in_development = environ.get("LANGSMITH_LANGGRAPH_API_VARIANT") == "local_dev"
+        if not url and "LANGSERVE_GRAPHS" in environ and not in_development:
             url = environ.get("POSTGRES_URI", "").strip() or environ.get("DATABASE_URI", "").strip()
             values["db_schema"] = PLATFORM_SCHEMA
             if not url:
@@ -254,8 +293,3 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_erro
                 for problem in error.errors()
             )
             raise ConfigError(f"The storage settings in the environment cannot be used: {problems}") from None
-
-
-def _is_deployment(environ: Mapping[str, str]) -> bool:
-    # Every LangGraph server has LANGSERVE_GRAPHS (an image by its Dockerfile); only `langgraph dev` is `local_dev`.
-    return "LANGSERVE_GRAPHS" in environ and environ.get("LANGSMITH_LANGGRAPH_API_VARIANT") != "local_dev"

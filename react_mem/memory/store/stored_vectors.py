@@ -22,10 +22,10 @@ from react_mem.memory.index.entries import Entry
 from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.model.records import now, with_zone
 from react_mem.memory.store.keys.owner_key import OwnerKey
+from react_mem.memory.store.row_security import confined
 from react_mem.memory.store.sealing.sealed_entries import is_sealed, opened_value, opened_vector
 from react_mem.memory.store.storage_settings import CACHE_BYTES
 from react_mem.memory.store.stored_text import entries_of_fields
-from react_mem.memory.store.wall import walled
 from react_mem.memory.store.writes import by_owner, columns
 
 _NEW = timedelta(minutes=1)
@@ -85,7 +85,7 @@ async def stored_vectors(
         if key is not None:
             named += [(prefix, key.keyed(item), name) for prefix, item, name in named]
         places = columns(named, 3)
-        async with walled(conn, [owner]):
+        async with confined(conn, [owner]):
             read = await conn.execute(_VECTORS, (*places, owner, owner, model))
         rows += await read.fetchall()
     return await asyncio.to_thread(_unchanged, rows, wanted, keys) if rows else {}

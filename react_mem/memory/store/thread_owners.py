@@ -6,10 +6,9 @@ stores none. The note is in the owner's bookkeeping, so that an erasure removes 
 
 from __future__ import annotations
 
-import time
-from collections import OrderedDict
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
+from cachetools import TTLCache
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item
@@ -32,28 +31,20 @@ _FRESH_SECONDS = 600.0
 """Seconds that a process does not record a thread again: another may have forgotten its user meanwhile."""
 
 
-@runtime_checkable
-class OwnedThreads(Protocol):
-    """A checkpointer that looks up threads by owner."""
+class NotedThreads(TTLCache[tuple[str, str], bool]):
+    """Threads recorded lately by this process, by user and thread."""
 
-    async def athreads_of(self, user_id: str, thread_id: str | None = None) -> list[str]:
-        """Return the threads, or the given one, that name a user in their metadata."""
-
-
-class NotedThreads(OrderedDict[tuple[str, str], float]):
-    """Threads recorded by this process, by user and thread, with the time, the latest last."""
+    def __init__(self) -> None:
+        super().__init__(_MOST, _FRESH_SECONDS)
 
 
 async def note_thread(store: BaseStore, user_id: str, thread_id: str) -> None:
     """Record that a user speaks in a thread; repeated calls within ten minutes write nothing."""
     noted, place = kept_with(store, NotedThreads), (user_id, thread_id)
-    if time.monotonic() - noted.get(place, -_FRESH_SECONDS) < _FRESH_SECONDS:
+    if place in noted:
         return
     # before it is written: of the tool calls of a turn, only the first writes
-    noted[place] = time.monotonic()
-    noted.move_to_end(place)
-    while len(noted) > _MOST:
-        noted.popitem(last=False)
+    noted[place] = True
     value = {"kind": _KIND, "thread_id": thread_id, "noted_at": now().isoformat()}
     try:
         await store.aput(meta_namespace(user_id), f"{_KIND}-{encode(thread_id)}", value, index=False)
@@ -75,8 +66,9 @@ async def threads_of(
 
     None if the checkpointer cannot list threads.
     """
-    if isinstance(checkpointer, OwnedThreads):
-        return await checkpointer.athreads_of(user_id, thread_id)
+    if (looked_up := getattr(checkpointer, "athreads_of", None)) is not None:
+        threads: list[str] = await looked_up(user_id, thread_id)
+        return threads
     where: RunnableConfig | None = {"configurable": {"thread_id": thread_id}} if thread_id is not None else None
     found: dict[str, None] = {}
     try:
@@ -93,4 +85,4 @@ def forget_threads(store: BaseStore, user_id: str) -> None:
     """Drop this process's cache of a user's recorded threads."""
     noted = kept_with(store, NotedThreads)
     for place in [place for place in noted if place[0] == user_id]:
-        del noted[place]
+        noted.pop(place, None)

@@ -27,7 +27,7 @@ from react_mem.memory.model.namespaces import Namespace, meta_namespace
 from react_mem.memory.model.receipt import Change, write
 from react_mem.memory.store.capabilities import capabilities
 from react_mem.memory.store.process_state import kept_with, lock_of
-from react_mem.memory.store.wall import REFUSALS
+from react_mem.memory.store.row_security import REFUSALS
 
 # Cache of owners' revisions in the process: what a write expects to find, which the write itself checks.
 
@@ -188,7 +188,7 @@ async def until_no_deadlock(
     pool: AsyncConnectionPool[AsyncConnection[DictRow]],
     carry_out: Callable[[AsyncConnection[DictRow]], Awaitable[Result]],
 ) -> Result:
-    """Carry out a write and return its result; again after a deadlock, or after a refusal by a wall that is gone since.
+    """Carry out a write and return its result; again after a deadlock, or a refusal by row security that is gone since.
 
     Args:
         pool: Connections to the database.
@@ -196,7 +196,7 @@ async def until_no_deadlock(
     """
     attempts = itertools.count(1)
     while True:
-        had_wall = getattr(pool, "has_wall", False)
+        had_row_security = getattr(pool, "has_row_security", False)
         try:
             async with pool.connection() as conn:
                 return await carry_out(conn)
@@ -205,5 +205,5 @@ async def until_no_deadlock(
                 raise
         except REFUSALS:
             # the tables were distributed meanwhile, of which the pool knows now
-            if not had_wall or getattr(pool, "has_wall", False):
+            if not had_row_security or getattr(pool, "has_row_security", False):
                 raise

@@ -28,12 +28,12 @@ from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.keys.key_ring import need_keys
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.priority import behind_turns
+from react_mem.memory.store.row_security import confined_within
 from react_mem.memory.store.sealing.row_codec import Keys, RowCodec
 from react_mem.memory.store.sealing.sealed_entries import is_sealed, opened_value, sealed_vector
 from react_mem.memory.store.searches import Parameters, in_namespace
 from react_mem.memory.store.stored_text import check_identity, entries_of_fields, index_entries, to_json
 from react_mem.memory.store.stored_vectors import PlacedEntry, RecentVectors, perhaps_stored, stored_vectors
-from react_mem.memory.store.wall import walled_within
 from react_mem.memory.store.writes import ItemRow, Writes, by_owner, columns, index_rows, read_vector_oid, revise
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
@@ -190,7 +190,7 @@ class DocumentVectors:
                 limit=parameters.add(_AT_ONCE),
             )
             async with self._pool.connection() as conn:
-                async with walled_within(conn, path):
+                async with confined_within(conn, path):
                     found = await conn.execute(statement.encode(), parameters.values)
                 rows = await found.fetchall()
             filled = await self._fill(rows)

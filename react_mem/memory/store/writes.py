@@ -18,8 +18,8 @@ from react_mem.memory.store import serialisation as binary
 from react_mem.memory.store.keys.key_ring import need_keys
 from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.model_guard import check_model
+from react_mem.memory.store.row_security import confine, confined
 from react_mem.memory.store.stored_text import to_json
-from react_mem.memory.store.wall import confine, walled
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 Held = tuple[str, str, dict[str, Any] | None]
@@ -251,7 +251,7 @@ async def _write_at_once(conn: AsyncConnection[DictRow], writes: Writes, held: H
         [with_key] = writes.sealed_with
         asked = [with_key.owner, with_key.version, *asked]
         statement = _WITH_KEY.format(write=statement)
-    async with walled(conn, [owner]):
+    async with confined(conn, [owner]):
         cursor = await conn.execute(statement.encode(), asked)
     row = await cursor.fetchone()
     return bool(row and row["written"])

@@ -63,9 +63,9 @@ class Name:
 Label = Choice | Name
 
 
-def choice(name: str, *values: str) -> Choice:
-    """Return a label with these values."""
-    return Choice(name, frozenset(values))
+def choice(name: str, values: str) -> Choice:
+    """Return a label with these values, separated by spaces."""
+    return Choice(name, frozenset(values.split()))
 
 
 PREFIX = "react_mem."
@@ -81,16 +81,7 @@ class Metric(Enum):
 
 @dataclass(frozen=True)
 class Instrument:
-    """One instrument.
-
-    Args:
-        name: Its name, without the prefix.
-        kind: Its aggregation.
-        unit: Its unit, as UCUM writes it; braces are remarks.
-        description: Its description.
-        labels: Its labels.
-        buckets: The upper ends of a histogram's buckets.
-    """
+    """One instrument; its name is without the prefix, its unit as UCUM writes it, with remarks in braces."""
 
     name: str
     kind: Metric
@@ -98,23 +89,32 @@ class Instrument:
     description: str
     labels: tuple[Label, ...] = ()
     buckets: tuple[float, ...] = ()
+    """The upper ends of a histogram's buckets."""
 
 
-@dataclass(frozen=True)
+def counter(name: str, unit: str, description: str, *labels: Label) -> Instrument:
+    """Return an instrument that adds up."""
+    return Instrument(name, Metric.COUNTER, unit, description, labels)
+
+
+def gauge(name: str, unit: str, description: str, *labels: Label) -> Instrument:
+    """Return an instrument with a current value."""
+    return Instrument(name, Metric.GAUGE, unit, description, labels)
+
+
+def histogram(name: str, unit: str, buckets: tuple[float, ...], description: str, *labels: Label) -> Instrument:
+    """Return an instrument for the distribution of values."""
+    return Instrument(name, Metric.HISTOGRAM, unit, description, labels, buckets)
+
+
 class MeasuredSpan:
-    """Span: a histogram `<name>.duration`, failures in `errors`, and a trace span.
+    """Span: a histogram `<name>.duration`, failures in `errors`, and a trace span, which has the `numbers` too."""
 
-    Args:
-        name: Its name, without the prefix.
-        description: Its description.
-        labels: Its labels, besides `error_type`.
-        numbers: Numeric attributes of the trace span.
-    """
-
-    name: str
-    description: str
-    labels: tuple[Label, ...] = ()
-    numbers: frozenset[str] = frozenset()
+    def __init__(self, name: str, description: str, *labels: Label, numbers: str = "") -> None:
+        self.name = name
+        self.description = description
+        self.labels = labels
+        self.numbers = frozenset(numbers.split())
 
 
 # From half a millisecond, a search, to a minute, the longest that a model is waited for.
@@ -125,35 +125,17 @@ _COUNTS = (0, 1, 2, 3, 5, 8, 13, 20, 40, 80)
 
 PURPOSE = choice(
     "purpose",
-    "answer",
-    "extraction",
-    "summary",
-    "web_search",
-    "chat_summary",
-    "learning",
-    "consolidation",
-    "planning",
-    "switching",
+    "answer extraction summary web_search chat_summary learning consolidation planning switching",
 )
 _MODEL = Name("model")
-_DIRECTION = choice("direction", "input", "output")
-_ENGINE = Name("engine")
-_INPUT = choice("input", "query", "documents")
-_YES_NO = ("yes", "no")
-_CACHE = choice("cache", "question", "document", "search", "page")
-_LEVEL = choice("level", *"123456789", "master")
+_DIRECTION = choice("direction", "input output")
+_INPUT = choice("input", "query documents")
+_HIT = choice("hit", "yes no")
+_CACHE = choice("cache", "question document search page")
+_LEVEL = choice("level", "1 2 3 4 5 6 7 8 9 master")
 _SECTION = choice(
     "section",
-    "system",
-    "profile",
-    "web_pages",
-    "memories",
-    "summaries",
-    "conversation",
-    "working_memory",
-    "question",
-    "tools",
-    "total",
+    "system profile web_pages memories summaries conversation working_memory question tools total",
 )
 _SOURCE = Name("source")
 """The kind of a record, from its class."""
@@ -161,261 +143,150 @@ ERROR_TYPE = Name("error_type")
 """The class of an exception, never its message."""
 
 OPERATIONS = (
-    MeasuredSpan(
-        "read",
-        "Reading memory: the question's vector, the search, the database.",
-        numbers=frozenset({"results", "missing"}),
-    ),
-    MeasuredSpan("write", "Writing to memory.", numbers=frozenset({"changes"})),
-    MeasuredSpan(
-        "embedding",
-        "One call of the embedding model.",
-        (_MODEL, _INPUT),
-        frozenset({"texts"}),
-    ),
-    MeasuredSpan("model", "One call of a chat model.", (PURPOSE, _MODEL), frozenset({"input_tokens", "output_tokens"})),
-    MeasuredSpan("tool", "One call of a tool.", (Name("tool"),)),
+    MeasuredSpan("read", "Reading memory: the question's vector, the search, the database.", numbers="results missing"),
+    MeasuredSpan("write", "Writing to memory.", numbers="changes"),
+    MeasuredSpan("embedding", "One call of the embedding model.", _MODEL, _INPUT, numbers="texts"),
+    MeasuredSpan("model", "One call of a chat model.", PURPOSE, _MODEL, numbers="input_tokens output_tokens"),
+    MeasuredSpan("tool", "One call of a tool.", Name("tool")),
     MeasuredSpan(
         "extraction",
         "Drawing from the turns that wait: a model call, checks, one write.",
-        numbers=frozenset({"calls", "stored", "waiting"}),
+        numbers="calls stored waiting",
     ),
     MeasuredSpan("background", "One piece of work behind the turns."),
-    MeasuredSpan("summary", "Making one summary, its checks included.", (_LEVEL,), frozenset({"covers"})),
-    MeasuredSpan("web_search", "One search of the web, all engines and pages included.", numbers=frozenset({"pages"})),
-    MeasuredSpan("web_engine", "One request to one search engine.", (_ENGINE,), frozenset({"results"})),
+    MeasuredSpan("summary", "Making one summary, its checks included.", _LEVEL, numbers="covers"),
+    MeasuredSpan("web_search", "One search of the web, all engines and pages included.", numbers="pages"),
+    MeasuredSpan("web_engine", "One request to one search engine.", Name("engine"), numbers="results"),
     MeasuredSpan("web_page", "Fetching one page and turning it into text."),
     MeasuredSpan("context", "Assembling the prompt's context."),
     MeasuredSpan("chat_summary", "One request to the chat summary service."),
-    MeasuredSpan("switch", "Choosing the tools of a turn.", numbers=frozenset({"tools", "selected"})),
+    MeasuredSpan("switch", "Choosing the tools of a turn.", numbers="tools selected"),
 )
 
 INSTRUMENTS = (
-    Instrument(
+    counter(
         "errors",
-        Metric.COUNTER,
         "{error}",
         "Operations that failed, by the class of the exception.",
-        (choice("operation", *(operation.name for operation in OPERATIONS)), ERROR_TYPE),
+        choice("operation", " ".join(operation.name for operation in OPERATIONS)),
+        ERROR_TYPE,
     ),
-    Instrument(
-        "audit.dropped",
-        Metric.COUNTER,
-        "{entry}",
-        "Entries of the audit log that could not be kept until the database took them.",
+    counter(
+        "audit.dropped", "{entry}", "Entries of the audit log that could not be kept until the database took them."
     ),
-    Instrument(
+    counter(
         "degradations",
-        Metric.COUNTER,
         "{degradation}",
         "What a turn had to do without, and did.",
-        (
-            choice(
-                "part",
-                "database",
-                "vector",
-                "lexical",
-                "window",
-                "speaker",
-                "time",
-                "reranker",
-                "store",
-                "extraction",
-                "forgetting",
-                "model",
-                "summary",
-                "web_search",
-                "web_engine",
-                "context",
-                "switching",
-                "task_graph",
-                "thread",
-                "quota",
-                "cards",
-            ),
+        choice(
+            "part",
+            "database vector lexical window speaker time reranker store extraction forgetting model summary "
+            "web_search web_engine context switching task_graph thread quota cards",
         ),
     ),
-    Instrument(
+    counter(
         "quota.refused",
-        Metric.COUNTER,
         "{refusal}",
         "Model calls and turns that were refused because a user had used up a quota, and turns that were not stored.",
-        (choice("quota", "messages_a_day", "model_calls_a_day", "memories", "bytes"),),
+        choice("quota", "messages_a_day model_calls_a_day memories bytes"),
     ),
-    Instrument("turns", Metric.COUNTER, "{turn}", "Turns that were answered."),
-    Instrument(
-        "turn.tokens",
-        Metric.HISTOGRAM,
-        "{token}",
-        "Tokens of one turn's answer.",
-        (_DIRECTION,),
-        _TOKENS,
-    ),
-    Instrument("turn.model_calls", Metric.HISTOGRAM, "{call}", "Model calls of one turn's answer.", (), _COUNTS),
-    Instrument(
-        "model.tokens", Metric.COUNTER, "{token}", "Tokens, as the provider counts them.", (PURPOSE, _MODEL, _DIRECTION)
-    ),
-    Instrument(
+    counter("turns", "{turn}", "Turns that were answered."),
+    histogram("turn.tokens", "{token}", _TOKENS, "Tokens of one turn's answer.", _DIRECTION),
+    histogram("turn.model_calls", "{call}", _COUNTS, "Model calls of one turn's answer."),
+    counter("model.tokens", "{token}", "Tokens, as the provider counts them.", PURPOSE, _MODEL, _DIRECTION),
+    counter(
         "feedback",
-        Metric.COUNTER,
         "{feedback}",
         "Verdicts of users on answers, by whether they found them good, and under which key.",
-        (
-            choice("verdict", "up", "down", "withdrawn"),
-            choice("key", "user", "user_score", "thumbs", "correctness", "helpfulness"),
-        ),
+        choice("verdict", "up down withdrawn"),
+        choice("key", "user user_score thumbs correctness helpfulness"),
     ),
-    Instrument(
+    histogram(
         "user.satisfaction",
-        Metric.HISTOGRAM,
         "1",
-        "1 for an answer that a user found good, 0 for one they found bad; its mean is the share of satisfied users.",
-        (),
         (0, 1),
+        "1 for an answer that a user found good, 0 for one they found bad; its mean is the share of satisfied users.",
     ),
-    Instrument(
+    histogram(
         "read.similarity",
-        Metric.HISTOGRAM,
         "1",
+        _SHARES,
         "How similar to the question a memory in the prompt is, calibrated, from 0 to 1.",
-        (),
-        _SHARES,
     ),
-    Instrument(
+    histogram(
         "read.relevance",
-        Metric.HISTOGRAM,
         "1",
+        _SHARES,
         "Score of a memory in the prompt as a share of that of the best of its scope.",
-        (),
-        _SHARES,
     ),
-    Instrument("read.results", Metric.HISTOGRAM, "{memory}", "Memories that one read found.", (), _COUNTS),
-    Instrument("retrieved", Metric.COUNTER, "{memory}", "Memories that were found, by what they are.", (_SOURCE,)),
-    Instrument(
-        "embedding.texts",
-        Metric.COUNTER,
-        "{text}",
-        "Texts that were embedded.",
-        (_MODEL, _INPUT),
+    histogram("read.results", "{memory}", _COUNTS, "Memories that one read found."),
+    counter("retrieved", "{memory}", "Memories that were found, by what they are.", _SOURCE),
+    counter("embedding.texts", "{text}", "Texts that were embedded.", _MODEL, _INPUT),
+    counter("retention.removed", "{memory}", "Memories that retention removed.", _SOURCE),
+    counter(
+        "extraction.changes", "{memory}", "What extraction did.", choice("change", "stored retired rejected parked")
     ),
-    Instrument("retention.removed", Metric.COUNTER, "{memory}", "Memories that retention removed.", (_SOURCE,)),
-    Instrument(
-        "extraction.changes",
-        Metric.COUNTER,
-        "{memory}",
-        "What extraction did.",
-        (choice("change", "stored", "retired", "rejected", "parked"),),
-    ),
-    Instrument(
-        "summary.quality",
-        Metric.HISTOGRAM,
-        "1",
-        "How much of what must be in a summary is in it, from 0 to 1.",
-        (_LEVEL,),
-        _SHARES,
-    ),
-    Instrument(
+    histogram("summary.quality", "1", _SHARES, "How much of what must be in a summary is in it, from 0 to 1.", _LEVEL),
+    counter(
         "summaries",
-        Metric.COUNTER,
         "{summary}",
         "Summaries that were made.",
-        (_LEVEL, choice("outcome", "good", "redone", "flawed", "extractive", "failed")),
+        _LEVEL,
+        choice("outcome", "good redone flawed extractive failed"),
     ),
-    Instrument(
+    counter(
         "web_search.decisions",
-        Metric.COUNTER,
         "{decision}",
         "Whether a question was taken to the web, and what decided it.",
-        (choice("decided_by", "keywords", "model", "default", "off", "error"), choice("searched", *_YES_NO)),
+        choice("decided_by", "keywords model default off error"),
+        choice("searched", "yes no"),
     ),
-    Instrument(
+    counter(
         "cache.lookups",
-        Metric.COUNTER,
         "{lookup}",
         "What was looked up in a cache: vectors of questions and of texts, what searches found, web pages.",
-        (_CACHE, choice("hit", *_YES_NO)),
+        _CACHE,
+        _HIT,
     ),
-    Instrument("cache.bytes", Metric.GAUGE, "By", "Bytes of what a cache holds.", (_CACHE,)),
-    Instrument(
-        "web_search.cache",
-        Metric.COUNTER,
-        "{lookup}",
-        "Searches, by whether they were cached.",
-        (choice("hit", *_YES_NO),),
-    ),
-    Instrument(
+    gauge("cache.bytes", "By", "Bytes of what a cache holds.", _CACHE),
+    counter("web_search.cache", "{lookup}", "Searches, by whether they were cached.", _HIT),
+    counter(
         "web_page.refused",
-        Metric.COUNTER,
         "{page}",
         "Pages that were not read, and why.",
-        (choice("reason", "address", "scheme", "size", "time", "type", "status", "empty", "redirects", "network"),),
+        choice("reason", "address scheme size time type status empty redirects network"),
     ),
-    Instrument("context.tokens", Metric.HISTOGRAM, "{token}", "Tokens of a prompt's section.", (_SECTION,), _TOKENS),
-    Instrument(
-        "context.utilization",
-        Metric.HISTOGRAM,
-        "1",
-        "How much of the model's window a section takes.",
-        (_SECTION,),
-        _SHARES,
-    ),
-    Instrument("context.dropped", Metric.COUNTER, "{item}", "What a prompt had no room for.", (_SECTION,)),
-    Instrument(
+    histogram("context.tokens", "{token}", _TOKENS, "Tokens of a prompt's section.", _SECTION),
+    histogram("context.utilization", "1", _SHARES, "How much of the model's window a section takes.", _SECTION),
+    counter("context.dropped", "{item}", "What a prompt had no room for.", _SECTION),
+    gauge(
         "breaker.open",
-        Metric.GAUGE,
         "1",
         "1 while calls are held back because the last ones failed, else 0.",
-        (choice("guards", "model", "web_engine", "embedder"), Name("name")),
+        choice("guards", "model web_engine embedder"),
+        Name("name"),
     ),
-    Instrument(
-        "pool.connections",
-        Metric.GAUGE,
-        "{connection}",
-        "Connections to the database.",
-        (choice("state", "idle", "used"),),
-    ),
-    Instrument("pool.limit", Metric.GAUGE, "{connection}", "Connections to the database, at most."),
-    Instrument("pool.waiting", Metric.GAUGE, "{request}", "Requests that wait for a connection."),
-    Instrument(
-        "pool.row_security",
-        Metric.GAUGE,
-        "1",
-        "1 if the database shows a statement the rows of its owners alone, else 0.",
-    ),
-    Instrument(
+    gauge("pool.connections", "{connection}", "Connections to the database.", choice("state", "idle used")),
+    gauge("pool.limit", "{connection}", "Connections to the database, at most."),
+    gauge("pool.waiting", "{request}", "Requests that wait for a connection."),
+    gauge("pool.row_security", "1", "1 if the database shows a statement the rows of its owners alone, else 0."),
+    gauge(
         "pool.failures",
-        Metric.GAUGE,
         "{failure}",
         "Since the start of the pool: requests that got no connection in time, connections that could not be made or "
         "were found dead.",
-        (choice("failure", "requests", "connections", "lost"),),
+        choice("failure", "requests connections lost"),
     ),
-    Instrument(
+    counter(
         "owner_index.reads",
-        Metric.COUNTER,
         "{read}",
         "Reads of an owner's index, by what they took from the database: nothing, what changed, or all of it.",
-        (choice("outcome", "hit", "delta", "load"),),
+        choice("outcome", "hit delta load"),
     ),
-    Instrument("owner_index.evictions", Metric.COUNTER, "{owner}", "Indexes of owners that went for want of room."),
-    Instrument("owner_index.bytes", Metric.GAUGE, "By", "Bytes of the owners' indexes at hand."),
-    Instrument("owner_index.owners", Metric.GAUGE, "{owner}", "Owners whose indexes are at hand."),
-    Instrument("start_time", Metric.GAUGE, "s", "When this process began to count, in Unix time."),
-    Instrument(
-        "background.jobs",
-        Metric.GAUGE,
-        "{job}",
-        "Items of work behind the turns that this process knows of.",
-    ),
-    *(
-        Instrument(
-            f"{operation.name}.duration",
-            Metric.HISTOGRAM,
-            "s",
-            operation.description,
-            (*operation.labels, ERROR_TYPE),
-            _SECONDS,
-        )
-        for operation in OPERATIONS
-    ),
+    counter("owner_index.evictions", "{owner}", "Indexes of owners that went for want of room."),
+    gauge("owner_index.bytes", "By", "Bytes of the owners' indexes at hand."),
+    gauge("owner_index.owners", "{owner}", "Owners whose indexes are at hand."),
+    gauge("start_time", "s", "When this process began to count, in Unix time."),
+    gauge("background.jobs", "{job}", "Items of work behind the turns that this process knows of."),
+    *(histogram(f"{one.name}.duration", "s", _SECONDS, one.description, *one.labels, ERROR_TYPE) for one in OPERATIONS),
 )

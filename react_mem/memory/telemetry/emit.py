@@ -45,7 +45,7 @@ class _Recorder:
         self._labels = {label.name: label for label in instrument.labels}
         self._admitted: dict[tuple[tuple[str, object], ...], Attributes] = {}
         self._kept: dict[tuple[tuple[str, str], ...], float] = {}
-        self._sources: list[Callable[[], Observed]] = []
+        self.sources: list[Callable[[], Observed]] = []
 
     def emit(self, value: float, labels: Mapping[str, object]) -> None:
         try:
@@ -59,10 +59,6 @@ class _Recorder:
                 listener(value, attributes)
         except Exception as error:  # whatever an exporter raises
             _refuse(f"{self.instrument.name}: {type(error).__name__}")
-
-    def observe(self, source: Callable[[], Observed]) -> Callable[[], None]:
-        self._sources.append(source)
-        return lambda: self._sources.remove(source)
 
     def attributes(self, labels: Mapping[str, object]) -> Attributes:
         try:
@@ -101,7 +97,7 @@ class _Recorder:
 
     def _observations(self, _: CallbackOptions) -> Iterator[Observation]:
         totals = self._kept.copy()
-        for source in list(self._sources):
+        for source in list(self.sources):
             for value, labels in source():
                 attributes = tuple(sorted(self.attributes(labels).items()))
                 totals[attributes] = totals.get(attributes, 0) + value
@@ -121,12 +117,7 @@ _own_tracers: list[Tracer] = []
 
 @contextmanager
 def listen(meters: MeterProvider | None = None, tracers: TracerProvider | None = None) -> Iterator[None]:
-    """Listen to everything for the length of a context, besides the global OpenTelemetry providers.
-
-    Args:
-        meters: Receives counts and values.
-        tracers: Receives the spans, in place of the global provider.
-    """
+    """Send counts and values to `meters` too for the length of a context, and spans to `tracers` instead."""
     meter = meters.get_meter(SCOPE) if meters else None
     tracer = tracers.get_tracer(SCOPE) if tracers else None
     if meter is not None:
@@ -154,17 +145,9 @@ def record(name: str, value: float, /, **labels: str) -> None:
     _emit(name, value, labels, Metric.HISTOGRAM, Metric.GAUGE)
 
 
-def observe(name: str, source: Callable[[], Observed]) -> Callable[[], None]:
-    """Make a gauge ask for its value whenever it is read; the values of several sources add up.
-
-    Args:
-        name: A gauge of the catalogue.
-        source: Returns values and labels, from memory: it must not block.
-
-    Returns:
-        A function that ends the observation.
-    """
-    return _RECORDERS[name].observe(source)
+def observe(name: str, source: Callable[[], Observed]) -> None:
+    """Make a gauge ask for values and labels whenever it is read, without blocking; several sources add up."""
+    _RECORDERS[name].sources.append(source)
 
 
 def _emit(name: str, value: float, labels: Mapping[str, object], *kinds: Metric) -> None:
@@ -184,10 +167,6 @@ class span:  # noqa: N801 - reads as the function that it is used as
         with telemetry.span("web_engine", engine="searxng") as measured:
             found = await ask()
             measured.set(results=len(found))
-
-    Args:
-        name: An operation of the catalogue.
-        labels: Its labels.
     """
 
     __slots__ = ("_labels", "_name", "_numbers", "_started", "_trace", "_tracing")
@@ -215,7 +194,9 @@ class span:  # noqa: N801 - reads as the function that it is used as
         self._labels["error_type"] = type(error).__name__
 
     def __enter__(self) -> Self:
-        tracer = _tracer()
+        # without a tracer of ours, and without one of the deployment's, nothing is traced
+        is_configured = not isinstance(trace.get_tracer_provider(), ProxyTracerProvider)
+        tracer = _own_tracers[-1] if _own_tracers else _global_tracer if is_configured else None
         if tracer is not None:
             self._tracing = tracer.start_as_current_span(PREFIX + self._name)
             self._trace = self._tracing.__enter__()
@@ -244,13 +225,6 @@ class span:  # noqa: N801 - reads as the function that it is used as
             self._tracing.__exit__(None, None, None)
 
 
-def _tracer() -> Tracer | None:
-    """Return the tracer; None where the deployment has configured none."""
-    if _own_tracers:
-        return _own_tracers[-1]
-    return None if isinstance(trace.get_tracer_provider(), ProxyTracerProvider) else _global_tracer
-
-
 def _refuse(what: str) -> None:
     """Log once that something is not recorded; its name is code, not content."""
     if what not in _refused:
@@ -275,10 +249,12 @@ def watch_pool(pool: AsyncConnectionPool[Any]) -> None:
     _pools.add(pool)
 
 
-def _stats() -> Iterator[dict[str, int]]:
-    for pool in list(_pools):
-        if not pool.closed:
-            yield pool.get_stats()
+def _open_pools() -> list[AsyncConnectionPool[Any]]:
+    return [pool for pool in list(_pools) if not pool.closed]
+
+
+def _stats() -> list[dict[str, int]]:
+    return [pool.get_stats() for pool in _open_pools()]
 
 
 def _connections() -> Iterator[tuple[float, Attributes]]:
@@ -295,14 +271,8 @@ def _failures() -> Iterator[tuple[float, Attributes]]:
         yield stats.get("connections_lost", 0) + stats.get("returns_bad", 0), {"failure": "lost"}
 
 
-def _walls() -> Iterator[tuple[float, Attributes]]:
-    for pool in list(_pools):
-        if not pool.closed:
-            yield bool(getattr(pool, "has_wall", False)), {}
-
-
 observe("pool.connections", _connections)
 observe("pool.limit", lambda: ((stats.get("pool_max", 0), {}) for stats in _stats()))
 observe("pool.waiting", lambda: ((stats.get("requests_waiting", 0), {}) for stats in _stats()))
 observe("pool.failures", _failures)
-observe("pool.row_security", _walls)
+observe("pool.row_security", lambda: ((getattr(pool, "has_row_security", False), {}) for pool in _open_pools()))

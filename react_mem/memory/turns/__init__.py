@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.causes import for_clients as for_clients
     from react_mem.memory.llm.causes import scrub as scrub
     from react_mem.memory.llm.causes import trace_of as trace_of
-    from react_mem.memory.maintenance.reflecting import conclude_soon as conclude_soon
+    from react_mem.memory.maintenance.runner import conclude_soon as conclude_soon
     from react_mem.memory.merging.transcript import text_of as text_of
     from react_mem.memory.model.identity import CLIENT_SESSION as CLIENT_SESSION
     from react_mem.memory.model.identity import Identity as Identity

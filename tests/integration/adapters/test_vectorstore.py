@@ -20,7 +20,7 @@ from react_mem.errors import StorageError
 from react_mem.memory.adapters import VectorIndexedStore, VectorIndexSettings, open_vector_index, with_vector_index
 from react_mem.memory.adapters.vector_index import DIALECTS, NOTES, VectorEntry, VectorIndex
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.maintenance.reflecting import repair
+from react_mem.memory.maintenance.runner import repair
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Message, now

@@ -10,7 +10,7 @@ from psycopg import AsyncConnection
 
 from react_mem.graphs.server import MaintenanceContext, build_maintenance
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.maintenance.reflecting import index_lost_messages
+from react_mem.memory.maintenance.runner import index_lost_messages
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy

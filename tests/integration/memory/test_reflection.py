@@ -13,7 +13,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import ResolvedAgent, build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.maintenance.reflecting import Reflecting, reflect
+from react_mem.memory.maintenance.runner import reflect
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.merging.skill_life import load_knowledge
 from react_mem.memory.model.interface import MemoryScope
@@ -49,7 +49,7 @@ def turns_of(agent: ResolvedAgent, store: BaseStore) -> Turns:
 
 async def reflect_as(agent: ResolvedAgent, store: BaseStore) -> TurnReport:
     tools = [tool.name for tool in agent.tools]
-    return await reflect(turns_of(agent, store), Reflecting([agent.small_model], tools))
+    return await reflect(turns_of(agent, store), [agent.small_model], tools)
 
 
 async def say(store: BaseStore, session_id: str, *said: str, about: str = "user") -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from react_mem.memory.store.embedded import embedded_database
+from tests.support.embedded import embedded_database
 
 
 @pytest.fixture(scope="session")

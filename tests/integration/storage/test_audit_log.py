@@ -29,8 +29,7 @@ from react_mem.memory.opening import open_memory
 from react_mem.memory.rights import retention
 from react_mem.memory.rights.retention import retain
 from react_mem.memory.store.audit import audit_log
-from react_mem.memory.store.audit.audit_entries import AuditAction, AuditActor, AuditReason, acting
-from react_mem.memory.store.audit.audit_log import AuditHead, AuditLog
+from react_mem.memory.store.audit.audit_log import AuditAction, AuditActor, AuditHead, AuditLog, AuditReason, acting
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.scripted_model import ScriptedModel
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from react_mem.memory.store.keys.key_ring import KeyRing
-from react_mem.memory.store.keys.master_key import MasterKey
+from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.sealing.resealing import begin_rotation, end_rotation, renew_all, reseal
 from tests.support.databases import open_memory_store, word_model
@@ -28,7 +28,7 @@ async def store(database_url: str) -> AsyncIterator[MemoryStore]:
 
 
 def ring(store: MemoryStore) -> KeyRing:
-    return KeyRing(store.pool, MasterKey.of_bytes(bytes(range(32))))
+    return KeyRing(store.pool, MasterKey(LocalMasterKey(bytes(range(32)))))
 
 
 async def versions(store: MemoryStore) -> dict[str, int]:

@@ -16,10 +16,8 @@ from psycopg.sql import SQL, Identifier
 
 from react_mem.agents.cli import main
 from react_mem.errors import StorageError
-from react_mem.memory.opening import open_storage
+from react_mem.memory.opening import distribute, open_storage
 from react_mem.memory.store import StorageSettings, distribution, migrations, row_security
-from react_mem.memory.store import wall as wall_removal
-from react_mem.memory.store.distribute import distribute
 from react_mem.memory.store.distribution import TABLES, distribute_tables, is_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.group_commit import GroupCommit, Statements
@@ -126,7 +124,7 @@ async def test_one_server_is_refused_and_stays_as_it_is(
 async def test_a_process_with_a_wall_goes_on_without_it(database_url: str, caplog: pytest.LogCaptureFixture) -> None:
     async with open_storage(settings_of(database_url)) as storage:
         store, pool = storage.store, storage.pool
-        assert pool.has_wall  # type: ignore[attr-defined]
+        assert pool.has_row_security  # type: ignore[attr-defined]
         tea = {"kind": "fact", "text": "likes tea"}
         await store.aput(("memory", "ann", "semantic"), "before", tea)
         async with pool.connection() as conn:
@@ -137,13 +135,13 @@ async def test_a_process_with_a_wall_goes_on_without_it(database_url: str, caplo
         assert "react_mem_owned of store" in said[0]
         # a write is sent again, and from then on it is known
         await store.aput(("memory", "ann", "semantic"), "after", tea)
-        assert not pool.has_wall  # type: ignore[attr-defined]
+        assert not pool.has_row_security  # type: ignore[attr-defined]
         [warned] = [one.message for one in caplog.records if "Row-level security cannot be used" in one.message]
         assert "nodes of a cluster" in warned
         assert "CREATE ROLE" not in warned  # which would not help
         assert {item.key for item in await store.asearch(("memory", "ann"), query="tea")} == {"before", "after"}
     async with open_storage(settings_of(database_url)) as storage:
-        assert not storage.pool.has_wall  # type: ignore[attr-defined]
+        assert not storage.pool.has_row_security  # type: ignore[attr-defined]
         assert await storage.store.aget(("memory", "ann", "semantic"), "after") is not None
 
 
@@ -167,13 +165,13 @@ async def test_a_role_that_only_the_coordinator_has_is_in_nobodys_way(
 ) -> None:
     """One server makes it before it is a coordinator."""
     role = f"role_{uuid4().hex}"
-    for module in (row_security, wall_removal):
+    for module in (row_security, distribution):
         monkeypatch.setattr(module, "APPLICATION_ROLE", role)
     monkeypatch.setattr(row_security, "_CREATE_ROLE", SQL("CREATE ROLE {} NOLOGIN").format(Identifier(role)))
     monkeypatch.setattr(row_security, "_JOIN", {True: SQL("GRANT {} TO CURRENT_USER").format(Identifier(role))})
     await conn.execute("SET citus.enable_create_role_propagation TO off")
     await conn.execute("SET citus.enable_ddl_propagation TO off")
-    assert await row_security.raise_wall(conn, "on")
+    assert await row_security.enable_row_security(conn, "on", distributed=False)
     await conn.execute("RESET citus.enable_ddl_propagation")
     try:
         await distribute_tables(conn, lambda done: None)

@@ -20,8 +20,7 @@ import pytest
 
 from react_mem.errors import EmbeddedDatabaseError
 from react_mem.memory.store import unprivileged
-from react_mem.memory.store.embedded import embedded_database
-from tests.support.embedded import STOP_SECONDS, server, servers
+from tests.support.embedded import STOP_SECONDS, embedded_database, server, servers
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the embedded database does not run on Windows")
 
@@ -29,12 +28,12 @@ PROJECT = Path(__file__).parents[3]
 USER_PROGRAM = """
 import asyncio, sys
 from pathlib import Path
-from react_mem.memory.store.embedded import embedded_database
+from react_mem.memory.store.embedded import embedded_server
 from react_mem.errors import EmbeddedDatabaseError
 
 async def main():
-    async with embedded_database(Path(sys.argv[1])) as url:
-        print(url, flush=True)
+    async with embedded_server(Path(sys.argv[1])) as server:
+        print(server.url, flush=True)
         await asyncio.to_thread(sys.stdin.read)
 
 try:

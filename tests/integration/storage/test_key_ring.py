@@ -18,7 +18,7 @@ from react_mem.agents import open_agent
 from react_mem.errors import EncryptionKeyError, StorageError
 from react_mem.memory.opening import open_memory, open_storage
 from react_mem.memory.store.keys.key_ring import STALE_KEY, KeyRing, need_keys
-from react_mem.memory.store.keys.master_key import MasterKey
+from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.storage_settings import StorageSettings
@@ -27,7 +27,7 @@ from react_mem.memory.store.writes import revise
 from tests.support.citus import one_server
 from tests.support.databases import open_memory_store, word_model
 
-MASTER, OTHER = MasterKey.of_bytes(bytes(range(32))), MasterKey.of_bytes(bytes(range(1, 33)))
+MASTER, OTHER = MasterKey(LocalMasterKey(bytes(range(32)))), MasterKey(LocalMasterKey(bytes(range(1, 33))))
 ANN = ("memory", "ann", "semantic")
 
 
@@ -70,7 +70,9 @@ async def test_the_wrong_master_key_is_refused_and_changes_nothing(store: Memory
     with pytest.raises(EncryptionKeyError, match="Nothing was changed"):
         await KeyRing(store.pool, OTHER).check()
     assert await rows(store) == before
-    await KeyRing(store.pool, MasterKey.of_bytes(bytes(range(1, 33)), bytes(range(32)))).check()
+    await KeyRing(
+        store.pool, MasterKey(LocalMasterKey(bytes(range(1, 33))), [LocalMasterKey(bytes(range(32)))])
+    ).check()
 
 
 async def test_the_wrong_master_key_is_refused_where_nothing_was_checked_before(store: MemoryStore) -> None:

@@ -13,7 +13,7 @@ from react_mem.agents.cli import main
 from react_mem.errors import EncryptionKeyError
 from react_mem.memory.opening import open_memory, open_storage
 from react_mem.memory.store.keys.key_ring import KeyRing, key_counts, rewrap
-from react_mem.memory.store.keys.master_key import MasterKey
+from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.storage_settings import StorageSettings
 from tests.support.databases import open_memory_store, word_model
@@ -28,9 +28,9 @@ async def store(database_url: str) -> AsyncIterator[MemoryStore]:
 
 
 async def test_every_key_is_wrapped_anew_and_stays_what_it_is(store: MemoryStore) -> None:
-    old, both = MasterKey.of_bytes(OLD), MasterKey.of_bytes(NEW, OLD)
+    old, both = MasterKey(LocalMasterKey(OLD)), MasterKey(LocalMasterKey(NEW), [LocalMasterKey(OLD)])
     # still wraps by the old one, and knows the new one already
-    ring = KeyRing(store.pool, MasterKey.of_bytes(OLD, NEW))
+    ring = KeyRing(store.pool, MasterKey(LocalMasterKey(OLD), [LocalMasterKey(NEW)]))
     owners = [f"user{number}" for number in range(1_100)]
     before = {owner: (await ring.of(owner)).keyed("x") for owner in owners}
     derived = await ring.derive("checkpoints")
@@ -46,8 +46,8 @@ async def test_every_key_is_wrapped_anew_and_stays_what_it_is(store: MemoryStore
     assert len(reports) >= 4
     late = await rewrap(store.pool, both, lambda done, total: None)
     assert (done.of_owners + late.of_owners, done.own + late.own) == (1_150, 1)
-    assert await key_counts(store.pool) == (1_150, 0, {MasterKey.of_bytes(NEW).id: 1_150})
-    fresh = KeyRing(store.pool, MasterKey.of_bytes(NEW))
+    assert await key_counts(store.pool) == (1_150, 0, {MasterKey(LocalMasterKey(NEW)).id: 1_150})
+    fresh = KeyRing(store.pool, MasterKey(LocalMasterKey(NEW)))
     found = await fresh.find(list(before))
     assert {owner: key.keyed("x") for owner, key in found.items()} == before
     assert await fresh.derive("checkpoints") == derived
@@ -56,10 +56,10 @@ async def test_every_key_is_wrapped_anew_and_stays_what_it_is(store: MemoryStore
 
 
 async def test_without_the_former_key_nothing_is_wrapped_anew(store: MemoryStore) -> None:
-    await KeyRing(store.pool, MasterKey.of_bytes(OLD)).of("ann")
+    await KeyRing(store.pool, MasterKey(LocalMasterKey(OLD))).of("ann")
     with pytest.raises(EncryptionKeyError, match="MEMORY_ENCRYPTION_KEY_FORMER"):
-        await rewrap(store.pool, MasterKey.of_bytes(NEW), lambda done, total: None)
-    assert (await key_counts(store.pool)).wrapped_by == {MasterKey.of_bytes(OLD).id: 1}
+        await rewrap(store.pool, MasterKey(LocalMasterKey(NEW)), lambda done, total: None)
+    assert (await key_counts(store.pool)).wrapped_by == {MasterKey(LocalMasterKey(OLD)).id: 1}
 
 
 def test_the_command_makes_a_key_tells_of_keys_and_rotates(
@@ -91,7 +91,7 @@ def test_the_command_makes_a_key_tells_of_keys_and_rotates(
     assert told.rstrip().endswith("and 2 keys that the store keeps for itself")
     monkeypatch.delenv("MEMORY_ENCRYPTION_KEY_FORMER")
     assert main(["keys", "status"]) == 0
-    name = MasterKey.of_bytes(NEW).id
+    name = MasterKey(LocalMasterKey(NEW)).id
     expected = {"master_key": name, "in_use": 1, "former": 0, "wrapped_by": {name: 1}}
     assert json.loads(capsys.readouterr().out) == expected
 

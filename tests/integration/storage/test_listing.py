@@ -52,7 +52,7 @@ async def test_reads_what_it_lists_behind_the_wall(
     conditions: dict[str, Any], count: int, sealed: bool, database_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with fresh_memory_store(database_server, sealed=sealed) as store:
-        assert store.pool.has_wall  # type: ignore[attr-defined]
+        assert store.pool.has_row_security  # type: ignore[attr-defined]
         values = {n: {"session_id": f"s{n // 10}", "unread": n % 500 == 1, "n": n} for n in range(2_000)}
         await store.abatch([PutOp(NAMESPACE, str(n), value, index=False) for n, value in values.items()])
         expected = {str(n) for n, value in values.items() if conditions.items() <= value.items()}
@@ -125,7 +125,7 @@ async def test_lists_the_same_behind_the_wall_as_without(sealed: bool, database_
             store.ttl_config = {"omit_expired": is_omitted}
             behind, without = [], []
             for wall, found in ((True, behind), (False, without)):
-                store.pool.has_wall = wall  # type: ignore[attr-defined]
+                store.pool.has_row_security = wall  # type: ignore[attr-defined]
                 # one with others, and each by itself: among those is one across owners, which no wall is about
                 ops = [SearchOp(*each, limit=limit, offset=offset) for each in _SEARCHES for limit, offset in _PAGES]
                 for op in ops:

@@ -12,14 +12,14 @@ from langgraph.store.base import PutOp
 from psycopg.rows import DictRow
 
 from react_mem.memory.store.keys.key_ring import KeyRing
-from react_mem.memory.store.keys.master_key import MasterKey
+from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.sealing.resealing import owners_of, renew, reseal
 from react_mem.memory.store.sealing.sealed_entries import opened_value
 from react_mem.memory.store.transactions import Guard
 from tests.support.databases import open_memory_store, word_model
 
-MASTER = MasterKey.of_bytes(bytes(range(32)))
+MASTER = MasterKey(LocalMasterKey(bytes(range(32))))
 WORD = "quokkaberry"
 
 Items = dict[tuple[str, str], dict[str, Any]]

@@ -27,9 +27,8 @@ from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.listing import read_linked
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.row_security import OWNED_TABLES, raise_wall
+from react_mem.memory.store.row_security import APPLICATION_ROLE, OWNED_TABLES, confine, confined, enable_row_security
 from react_mem.memory.store.transactions import Guard
-from react_mem.memory.store.wall import APPLICATION_ROLE, confine, walled
 from tests.support.citus import one_server
 from tests.support.databases import fresh_memory_store, open_memory_store
 from tests.support.pgbouncer import INSTALLED, pgbouncer
@@ -73,12 +72,12 @@ async def test_every_table_with_an_owner_is_behind_the_wall(store: MemoryStore) 
     async with store.pool.connection() as conn:
         rows = await (
             await conn.execute(
-                "SELECT c.relname AS name, c.relrowsecurity AS walled FROM pg_class c "
+                "SELECT c.relname AS name, c.relrowsecurity AS confined FROM pg_class c "
                 "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'owner' AND NOT a.attisdropped "
                 "WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')"
             )
         ).fetchall()
-    assert {row["name"]: row["walled"] for row in rows} == dict.fromkeys(OWNED_TABLES, True)
+    assert {row["name"]: row["confined"] for row in rows} == dict.fromkeys(OWNED_TABLES, True)
 
 
 @pytest.mark.parametrize("table", ["store", "store_vectors", "memory_owners"])
@@ -231,7 +230,7 @@ async def test_a_list_and_a_page_of_sealed_rows_are_within_the_wall_too(
         careless()
         assert await _lists_namespaces(store) == [ANN]
         assert {item.namespace for item in (await _pages(store)).items} == {ANN}
-        store.pool.has_wall = False  # type: ignore[attr-defined]
+        store.pool.has_row_security = False  # type: ignore[attr-defined]
         assert BOB in await _lists_namespaces(store)
 
 
@@ -250,7 +249,7 @@ async def test_whatever_else_a_list_of_an_owner_asks_for_it_is_within_the_wall(
     op = ListNamespacesOp(match_conditions=tuple(conditions), max_depth=None, limit=20, offset=0)
     careless()
     assert await store.abatch([op]) == [[ANN]]
-    store.pool.has_wall = False  # type: ignore[attr-defined]
+    store.pool.has_row_security = False  # type: ignore[attr-defined]
     assert "bob" in str(await store.abatch([op]))
 
 
@@ -258,7 +257,7 @@ async def test_whatever_else_a_list_of_an_owner_asks_for_it_is_within_the_wall(
 async def test_without_a_wall_it_would_find_it(
     store: MemoryStore, careless: Callable[[], None], read: Callable[[MemoryStore], Awaitable[Any]]
 ) -> None:
-    store.pool.has_wall = False  # type: ignore[attr-defined]
+    store.pool.has_row_security = False  # type: ignore[attr-defined]
     careless()
     assert "bob" in str(await read(store))
 
@@ -274,7 +273,7 @@ async def test_a_write_that_forgets_its_owner_changes_nothing_of_others(
 
 
 async def test_without_a_wall_it_would_take_everything_along(store: MemoryStore, careless: Callable[[], None]) -> None:
-    store.pool.has_wall = False  # type: ignore[attr-defined]
+    store.pool.has_row_security = False  # type: ignore[attr-defined]
     careless()
     assert await store.aerase_if([], Guard(meta_namespace("ann"), "revision", None))
     assert await store.asearch(("memory",), limit=20) == []
@@ -324,7 +323,7 @@ async def _fail_confined(conn: AsyncConnection[Any]) -> None:
 async def test_a_connection_is_clean_after_an_error(store: MemoryStore) -> None:
     async with store.pool.connection() as conn:
         with pytest.raises(errors.DivisionByZero):
-            async with walled(conn, ["ann"]):
+            async with confined(conn, ["ann"]):
                 await conn.execute("SELECT 1 / 0")
         assert await owners_in(conn, "store") == {"ann", "bob"}
         with pytest.raises(errors.DivisionByZero):
@@ -338,10 +337,10 @@ async def test_a_connection_is_clean_after_an_error(store: MemoryStore) -> None:
 async def test_nothing_within_ends_the_wall(store: MemoryStore) -> None:
     async with store.pool.connection() as conn:
         for begin in (conn.pipeline, conn.transaction):
-            with pytest.raises(RuntimeError, match="the wall would end"):
-                async with walled(conn, ["ann"]), begin():
+            with pytest.raises(RuntimeError, match="the confinement would end"):
+                async with confined(conn, ["ann"]), begin():
                     pass
-        async with walled(conn, ["ann"]):
+        async with confined(conn, ["ann"]):
             seen = await conn.execute("SELECT DISTINCT owner FROM store")
             again = await conn.execute("SELECT DISTINCT owner FROM store_vectors")
         assert [row["owner"] for row in [*await seen.fetchall(), *await again.fetchall()]] == ["ann", "ann"]
@@ -352,14 +351,14 @@ async def test_nothing_within_ends_the_wall(store: MemoryStore) -> None:
 @pytest.mark.skipif(INSTALLED is None, reason="pgbouncer is not installed (Debian: apt install pgbouncer)")
 async def test_behind_a_pooler(database_url: str, tmp_path: Path, words: EmbeddingModel) -> None:
     async with pgbouncer(database_url, tmp_path) as url, open_memory_store(url, words) as store:
-        assert store.pool.has_wall  # type: ignore[attr-defined]
+        assert store.pool.has_row_security  # type: ignore[attr-defined]
         await fill(store)
 
         async def check(namespace: tuple[str, ...]) -> None:
             found = await store.asearch(namespace, query="green tea", limit=10)
             assert {item.namespace for item in found} == {namespace}
             async with store.pool.connection() as conn:
-                async with walled(conn, [namespace[1]]):
+                async with confined(conn, [namespace[1]]):
                     seen = await conn.execute("SELECT DISTINCT owner FROM store")
                 assert [row["owner"] for row in await seen.fetchall()] == [namespace[1]]
                 # whoever comes next on that session of the server is not confined
@@ -388,7 +387,7 @@ async def login(url: str, rights: str) -> AsyncIterator[str]:
 async def _has_wall(url: str, row_security: str) -> bool:
     settings = {"database_url": url, "embedding": "local", "row_security": row_security}
     async with open_storage(StorageSettings.model_validate(settings)) as storage:
-        return bool(storage.pool.has_wall)  # type: ignore[attr-defined]
+        return bool(storage.pool.has_row_security)  # type: ignore[attr-defined]
 
 
 async def test_a_user_who_may_not_become_the_role_goes_without_or_does_not_start(
@@ -428,6 +427,6 @@ async def test_processes_that_start_at_once_raise_one_wall(database_url: str, wo
 
         async def start() -> bool:
             async with await AsyncConnection.connect(database_url, autocommit=True, row_factory=dict_row) as conn:
-                return await raise_wall(conn, "on")
+                return await enable_row_security(conn, "on", distributed=False)
 
         assert await asyncio.gather(*(start() for _ in range(4))) == [True] * 4

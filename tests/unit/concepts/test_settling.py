@@ -12,7 +12,7 @@ import pytest
 from langchain_core.embeddings import Embeddings
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.llm.asking import Asker
+from react_mem.memory.llm.calls import Asker
 from react_mem.memory.merging.concepts.concept_store import Names, load_concepts
 from react_mem.memory.merging.concepts.named_entities import candidates
 from react_mem.memory.model.records import Fact

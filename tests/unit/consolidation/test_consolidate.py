@@ -13,7 +13,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.language.comparison import share
-from react_mem.memory.llm.asking import Asker
+from react_mem.memory.llm.calls import Asker
 from react_mem.memory.merging.skill_life import load_knowledge, stale_knowledge
 from react_mem.memory.model.concepts import Knowledge
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope

@@ -22,7 +22,7 @@ from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.errors import InvalidInputError
 from react_mem.graphs.server import MaintenanceContext, build_maintenance
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.maintenance.reflecting import conclude_soon
+from react_mem.memory.maintenance.runner import conclude_soon
 from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.llm.asking import Asker
+from react_mem.memory.llm.calls import Asker
 from react_mem.memory.merging.facts import load_facts, write_facts
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin

@@ -21,7 +21,7 @@ from react_mem.agents.extractive import AnsweringModel
 from react_mem.errors import ExtractionError
 from react_mem.memory.llm import calls
 from react_mem.memory.llm.answers import object_schema
-from react_mem.memory.llm.asking import Asker, ModelQuestion
+from react_mem.memory.llm.calls import Asker, ModelQuestion
 from react_mem.memory.model.operations import TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy, SummarySettings
 from react_mem.memory.summaries.sources import Source

@@ -12,7 +12,7 @@ from langgraph.store.base import Op
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.llm.answers import object_schema
-from react_mem.memory.llm.asking import Asker, ModelQuestion
+from react_mem.memory.llm.calls import Asker, ModelQuestion
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import meta_namespace

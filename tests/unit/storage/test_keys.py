@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 from react_mem.errors import EncryptionKeyError, SealError
 from react_mem.memory.store.keys.master_key import (
     KeyService,
+    LocalMasterKey,
     MasterKey,
     ServiceMasterKey,
     make_master_key,
-    master_key_from_env,
 )
 from react_mem.memory.store.keys.owner_key import SEAL_BYTES, DataKey, OwnerKey, sealed_version
+from react_mem.memory.store.storage_settings import StorageSettings
 
 KEY, OTHER = bytes(range(32)), bytes(range(1, 33))
 BASE64 = base64.b64encode(KEY).decode()
@@ -57,23 +58,23 @@ def service(monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.parametrize("text", [BASE64, BASE64.rstrip("="), KEY.hex(), base64.urlsafe_b64encode(KEY).decode()])
 def test_a_key_is_read_in_base64_and_hex(text: str) -> None:
-    made = master_key_from_env({"MEMORY_ENCRYPTION_KEY": f" {text}\n"})
+    made = StorageSettings.from_env({"MEMORY_ENCRYPTION_KEY": f" {text}\n"}).master_key()
     assert made is not None
-    assert made.id == MasterKey.of_bytes(KEY).id
+    assert made.id == MasterKey(LocalMasterKey(KEY)).id
 
 
 async def test_a_file_holds_the_key_and_those_before_it(tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_text(f"# of 2026\n{BASE64}\n\n{OTHER.hex()}\n")
-    made = master_key_from_env({"MEMORY_ENCRYPTION_KEY_FILE": str(file)})
-    before = MasterKey.of_bytes(OTHER)
+    made = StorageSettings.from_env({"MEMORY_ENCRYPTION_KEY_FILE": str(file)}).master_key()
+    before = MasterKey(LocalMasterKey(OTHER))
     assert made is not None
-    assert made.id == MasterKey.of_bytes(KEY).id
+    assert made.id == MasterKey(LocalMasterKey(KEY)).id
     assert await made.unwrap(await before.wrap(b"secret", b"ann"), b"ann", before.id) == b"secret"
 
 
 def test_nothing_set_is_no_key() -> None:
-    assert master_key_from_env({"MEMORY_ENCRYPTION_KEY": " "}) is None
+    assert StorageSettings.from_env({"MEMORY_ENCRYPTION_KEY": " "}).master_key() is None
 
 
 @pytest.mark.parametrize(
@@ -92,13 +93,15 @@ def test_nothing_set_is_no_key() -> None:
 )
 def test_what_cannot_be_used_is_told_without_its_text(service: str, environ: dict[str, str], told: str) -> None:
     with pytest.raises(EncryptionKeyError, match=told) as refused:
-        master_key_from_env(environ)
+        StorageSettings.from_env(environ).master_key()
     assert not any(len(value) > 12 and value[:12] in str(refused.value) for value in (BASE64, "MEMORY-not-a-key"))
 
 
 @pytest.mark.parametrize("kind", ["local", "service"])
 async def test_what_is_wrapped_is_unwrapped_only_for_what_it_is_bound_to(service: str, kind: str) -> None:
-    made = make_master_key(BASE64) if kind == "local" else make_master_key(function=f"{service}:make")
+    made = make_master_key(
+        BASE64 if kind == "local" else None, None, f"{service}:make" if kind == "service" else None, None
+    )
     assert made is not None
     wrapped = await made.wrap(b"s" * 64, b"1:ann")
     assert await made.unwrap(wrapped, b"1:ann", made.id) == b"s" * 64
@@ -107,14 +110,14 @@ async def test_what_is_wrapped_is_unwrapped_only_for_what_it_is_bound_to(service
 
 
 async def test_another_master_key_is_told_apart_and_a_failing_service_named() -> None:
-    ours, theirs = MasterKey.of_bytes(KEY), MasterKey.of_bytes(OTHER)
+    ours, theirs = MasterKey(LocalMasterKey(KEY)), MasterKey(LocalMasterKey(OTHER))
     wrapped = await ours.wrap(b"secret", b"ann")
     with pytest.raises(EncryptionKeyError, match=f"master key '{ours.id}', and set is {theirs.id}.*Nothing was"):
         await theirs.unwrap(wrapped, b"ann", ours.id)
 
 
 async def test_a_failing_service_is_named(service: str) -> None:
-    made = make_master_key(function=f"{service}:make")
+    made = make_master_key(None, None, f"{service}:make", None)
     assert made is not None
     with pytest.raises(EncryptionKeyError, match=r"key service with the master key 'vault/1' failed \(IndexError\)"):
         await made.unwrap(b"5", b"ann", made.id)

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from react_mem.errors import EncryptionKeyError, StorageError, StorageNotConfigured
-from react_mem.memory.store.keys.master_key import MasterKey
+from react_mem.memory.store.keys.master_key import LocalMasterKey, MasterKey
 from react_mem.memory.store.storage_settings import PLATFORM_SCHEMA, StorageSettings
 
 IMAGE = {"LANGSERVE_GRAPHS": '{"agent": "./graphs"}'}
@@ -117,7 +117,7 @@ def test_the_master_key_is_read_and_not_shown() -> None:
     settings = StorageSettings.from_env({"MEMORY_ENCRYPTION_KEY": key, "MEMORY_ENCRYPTION_KEY_FORMER": former})
     master = settings.master_key()
     assert master is not None
-    assert master.id == MasterKey.of_bytes(bytes(range(32))).id
+    assert master.id == MasterKey(LocalMasterKey(bytes(range(32)))).id
     assert key not in repr(settings)
     assert former not in repr(settings)
     assert StorageSettings.from_env({}).master_key() is None

@@ -11,7 +11,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.errors import EncryptionKeyError, StorageError
 from react_mem.memory import StorageSettings, open_memory
-from react_mem.memory.store.variable_names import VARIABLES
+from react_mem.memory.store.storage_settings import VARIABLES
 
 KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 

@@ -18,7 +18,7 @@ from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.hallucination import Told
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.answers import object_schema
-from react_mem.memory.llm.asking import Asker, ModelQuestion, as_lines, objects, strings
+from react_mem.memory.llm.calls import Asker, ModelQuestion, as_lines, objects, strings
 from react_mem.memory.merging.skill_life import SCOPES, load_knowledge, sources_of, without
 from react_mem.memory.model.concepts import MIN_SOURCES, Form, Knowledge, Reference, confidence
 from react_mem.memory.model.interface import MemoryScope

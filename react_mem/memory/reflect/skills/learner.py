@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.language.terms import index_terms
-from react_mem.memory.llm.asking import Asker
+from react_mem.memory.llm.calls import Asker
 from react_mem.memory.merging.skill_life import is_outdone, is_useless, with_controls
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import SKILL

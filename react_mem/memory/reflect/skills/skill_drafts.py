@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from react_mem.memory.language.terms import index_terms
 from react_mem.memory.llm.answers import object_schema
-from react_mem.memory.llm.asking import ModelQuestion, as_lines, objects, strings
+from react_mem.memory.llm.calls import ModelQuestion, as_lines, objects, strings
 from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.skills import Skill, ToolUse

@@ -14,7 +14,7 @@ from langchain_core.messages import BaseMessage
 from react_mem.errors import InvalidOutput
 from react_mem.memory.language.folding import normalise
 from react_mem.memory.llm.answers import as_json, block, flat, object_schema, row
-from react_mem.memory.llm.asking import ModelQuestion
+from react_mem.memory.llm.calls import ModelQuestion
 from react_mem.memory.merging.transcript import text_of
 from react_mem.memory.model.states import TaskStatus
 from react_mem.memory.reflect.tasks.task_store import MAX_STEPS, Step, TaskGraph, woven

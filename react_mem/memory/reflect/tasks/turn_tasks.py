@@ -17,8 +17,8 @@ from typing_extensions import TypedDict
 from react_mem.errors import ExtractionError
 from react_mem.memory import telemetry
 from react_mem.memory.llm.answers import flat
-from react_mem.memory.llm.asking import Asker
 from react_mem.memory.llm.budget import count_lines
+from react_mem.memory.llm.calls import Asker
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.transcript import is_users, message_record_id, text_of
 from react_mem.memory.model.identity import Identity

@@ -1,18 +1,21 @@
-"""The audit log of a database: each process buffers its entries and writes them in the background every second.
+"""The audit log of a database: actor, action, time and number of records in a hash chain, without any content.
 
-No caller waits for the log. Entries beyond the buffer, when the database is away for long, are only counted,
-and an entry of its own holds that count.
+Each process buffers its entries and writes them in the background every second: no caller waits. Entries beyond the
+buffer, when the database is away for long, are only counted, and an entry of its own holds that count.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import hmac
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any, LiteralString, NamedTuple
 
 from langgraph.store.base import BaseStore, PutOp
@@ -24,18 +27,107 @@ from react_mem.errors import AuditBroken
 from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import KINDS
 from react_mem.memory.model.namespaces import ROOT, meta_namespace, owner_of
-from react_mem.memory.store.audit.audit_entries import (
-    ALL,
-    AuditAction,
-    AuditActor,
-    AuditEntry,
-    AuditReason,
-    kind_in_log,
-    link,
-    who_acts,
-)
 from react_mem.memory.store.capabilities import capabilities
+
+# Entries of the audit log. Every word in an entry comes from a closed list, so that no content can get in.
+
+
+class AuditAction(StrEnum):
+    """Recorded action."""
+
+    READ = "read"
+    WRITE = "write"
+    REMOVE = "remove"
+    CORRECT = "correct"
+    FORGET = "forget"
+    ERASE = "erase"
+    EXPORT = "export"
+    IMPORT = "import"
+    HOLD = "hold"
+    LIFT = "lift"
+    DROPPED = "dropped"
+    """Number of entries that were lost because the log could not be written fast enough."""
+
+
+class AuditActor(StrEnum):
+    """Actor of a recorded action."""
+
+    AGENT = "agent"
+    USER = "user"
+    OPERATOR = "operator"
+    WORKER = "worker"
+    APPLICATION = "application"
+    LOG = "log"
+
+
+class AuditReason(StrEnum):
+    """Reason for a recorded action."""
+
+    TURN = "turn"
+    REQUEST = "request"
+    WORK = "work"
+    CALL = "call"
+    RETENTION = "retention"
+    OVERFLOW = "overflow"
+
+
+class AuditEntry(NamedTuple):
+    """Entry of the log: one action, with the hash of the owner (empty for none) and the kind or scope of the records.
+
+    The kind is `all` for every kind, and `other` for any other.
+    """
+
+    at: datetime
+    subject: str
+    actor: AuditActor
+    action: AuditAction
+    kind: str
+    records: int
+    why: AuditReason
+
+
+ALL = "all"
+
+_PLACES = frozenset({ALL, *map(str, MemoryScope)})
+"""Kinds in entries about records of several kinds: of removed records only the scope is known."""
+
+_acting: ContextVar[tuple[AuditActor, AuditReason]] = ContextVar(
+    "audit_acting", default=(AuditActor.APPLICATION, AuditReason.CALL)
+)
+
+
+@contextmanager
+def acting(actor: AuditActor, why: AuditReason) -> Iterator[None]:
+    """Attribute every action within the context to an actor, with a reason."""
+    token = _acting.set((actor, why))
+    try:
+        yield
+    finally:
+        _acting.reset(token)
+
+
+def who_acts() -> tuple[AuditActor, AuditReason]:
+    """Return the current actor and reason."""
+    return _acting.get()
+
+
+def kind_in_log(kind: object) -> str:
+    """Return the name of a kind in the log: `other` for an application's own, since such a name may hold content."""
+    return kind if isinstance(kind, str) and (kind in KINDS or kind in _PLACES) else "other"
+
+
+def link(before: bytes, seq: int, entry: AuditEntry, key: bytes | None) -> bytes:
+    """Return the hash of an entry, chained to the hash `before` (empty for the first entry).
+
+    An HMAC with a key of 32 bytes; without a key a plain SHA-256, which anybody can compute.
+    """
+    # to the microsecond, as the database keeps it; none of the words holds a line break
+    fields = (seq, entry.at.astimezone(UTC).isoformat(timespec="microseconds"), *entry[1:])
+    text = before + "\n".join(map(str, fields)).encode()
+    return hmac.digest(key, text, "sha256") if key is not None else hashlib.sha256(text).digest()
+
 
 FLUSH_SECONDS = 1.0
 """Seconds between two writes of the buffer; equal entries within them become one."""
@@ -96,14 +188,6 @@ class _Alike(NamedTuple):
     why: AuditReason
 
 
-@dataclass
-class _WaitingEntry:
-    """Buffered entry: time of the first action and number of records."""
-
-    at: datetime
-    count: int
-
-
 class AuditLog:
     """Writer and reader of the audit log of one database, in one process.
 
@@ -113,7 +197,7 @@ class AuditLog:
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], key: bytes | None) -> None:
         self._pool = pool
         self._key = key
-        self._waiting: dict[_Alike, _WaitingEntry] = {}
+        self._waiting: dict[_Alike, tuple[datetime, int]] = {}  # time of the first action, number of records
         self._dropped = 0
         self._writing = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
@@ -126,10 +210,9 @@ class AuditLog:
         actor, why = who_acts()
         for kind, count in counts.items():
             alike = _Alike(owner, actor, action, kind_in_log(kind), why)
-            if (waiting := self._waiting.get(alike)) is not None:
-                waiting.count += count
-            elif len(self._waiting) < MOST_WAITING:
-                self._waiting[alike] = _WaitingEntry(datetime.now(UTC), count)
+            if alike in self._waiting or len(self._waiting) < MOST_WAITING:
+                at, before = self._waiting.get(alike, (datetime.now(UTC), 0))
+                self._waiting[alike] = at, before + count
             else:
                 self._dropped += 1
                 telemetry.count("audit.dropped")
@@ -147,10 +230,8 @@ class AuditLog:
                 await self._append(waiting, dropped)
             except BaseException:
                 self._dropped += dropped
-                for alike, one in waiting.items():
-                    if (later := self._waiting.get(alike)) is not None:
-                        one.count += later.count
-                    self._waiting[alike] = one
+                for alike, (at, count) in waiting.items():
+                    self._waiting[alike] = at, count + self._waiting.get(alike, (at, 0))[1]
                 raise
 
     async def close(self) -> None:
@@ -162,7 +243,7 @@ class AuditLog:
         try:
             await self.flush()
         except Exception as error:
-            count = sum(one.count for one in self._waiting.values())
+            count = sum(count for _, count in self._waiting.values())
             log.error("the audit log lost %d entries of this process: %s", count, cause_of(error))
 
     async def head(self) -> AuditHead:
@@ -194,23 +275,20 @@ class AuditLog:
     ) -> AuditHead:
         """Verify that no entry was changed, inserted or removed, and return the head of the chain.
 
+        An AuditBroken names the first wrong entry.
+
         Args:
             known: A head kept elsewhere. Without it, an attacker with write access to the log and the key can replace
                 the whole chain.
             after: A head up to which the log was verified before; earlier entries are not read.
             report: Called after each page with the verified head and the number of all entries.
-
-        Raises:
-            AuditBroken: If the chain is broken; the message names the first wrong entry.
         """
         head = await self.head()
         ends = [end for end in (known, after) if end is not None and end.seq]
-        begin = _Chain(0, b"", keyed=False)
-        if after is not None and after.seq:
-            # the entry itself is read once more, for it says whether it has the key
-            begin = _Chain(after.seq - 1, None, keyed=False)
-        chain, seen = begin, {end for end in ends if end.seq <= begin.seq}
-        async for rows in self._pages(None, None, begin.seq):
+        # the entry `after` itself is read once more, for it says whether it has the key
+        chain = _Chain(after.seq - 1, None, keyed=False) if after and after.seq else _Chain(0, b"", keyed=False)
+        seen = {end for end in ends if end.seq <= chain.seq}
+        async for rows in self._pages(None, None, chain.seq):
             wanted = [row for row in rows if row["seq"] <= head.seq]  # others were written meanwhile
             chain = await asyncio.to_thread(self._followed, chain, wanted, ends)
             seen |= {end for end in ends if end.seq <= chain.seq}
@@ -254,25 +332,16 @@ class AuditLog:
                 failed = True
         self._task = None
 
-    async def _append(self, waiting: Mapping[_Alike, _WaitingEntry], dropped: int) -> None:
+    async def _append(self, waiting: Mapping[_Alike, tuple[datetime, int]], dropped: int) -> None:
         async with self._pool.connection() as conn, conn.transaction():
             head = await _one(conn, _HEAD)
             entries = [
-                AuditEntry(
-                    one.at,
-                    self._subject(head["salt"], alike.owner),
-                    alike.actor,
-                    alike.action,
-                    alike.kind,
-                    one.count,
-                    alike.why,
-                )
-                for alike, one in waiting.items()
+                AuditEntry(at, self._subject(head["salt"], owner), actor, action, kind, count, why)
+                for (owner, actor, action, kind, why), (at, count) in waiting.items()
             ]
             if dropped:
-                now = datetime.now(UTC)
                 overflow = (AuditActor.LOG, AuditAction.DROPPED, ALL, dropped, AuditReason.OVERFLOW)
-                entries.append(AuditEntry(now, "", *overflow))
+                entries.append(AuditEntry(datetime.now(UTC), "", *overflow))
             rows = await asyncio.to_thread(self._linked, head["seq"], bytes(head["hash"]), entries)
             async with conn.cursor() as cursor:
                 await cursor.executemany(_ADD, rows)
@@ -303,27 +372,16 @@ class AuditLog:
             after = rows[-1]["seq"]
 
 
-def note(store: BaseStore, owner: str, action: AuditAction, counts: Mapping[str, int]) -> None:
-    """Record an action with a store's audit log, if there is one."""
-    if (audit := capabilities(store).audit) is not None:
-        audit.record(owner, action, {kind: count for kind, count in counts.items() if count})
-
-
 def note_action(store: BaseStore, user_id: str, action: AuditAction, counts: Mapping[str, int]) -> None:
-    """Record an action on a user's memory with a store's audit log, if there is one.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        action: The action.
-        counts: The number of records by kind.
-    """
-    note(store, owner_of(meta_namespace(user_id)), action, counts)
+    """Record an action on a user's memory, with the number of records by kind, with a store's audit log if any."""
+    if (audit := capabilities(store).audit) is not None:
+        made = {kind: count for kind, count in counts.items() if count}
+        audit.record(owner_of(meta_namespace(user_id)), action, made)
 
 
 def note_writes(store: BaseStore, puts: Iterable[PutOp]) -> None:
     """Record writes to memory with a store's audit log, if there is one; bookkeeping is left out."""
-    if capabilities(store).audit is None:
+    if (audit := capabilities(store).audit) is None:
         return
     counts: dict[tuple[str, AuditAction], Counter[str]] = {}
     for put in puts:
@@ -333,7 +391,7 @@ def note_writes(store: BaseStore, puts: Iterable[PutOp]) -> None:
         kind = put.namespace[2] if put.value is None else str(put.value.get("kind", ""))
         counts.setdefault((owner_of(put.namespace), action), Counter())[kind] += 1
     for (owner, action), kinds in counts.items():
-        note(store, owner, action, kinds)
+        audit.record(owner, action, kinds)
 
 
 async def _one(conn: AsyncConnection[DictRow], statement: LiteralString) -> DictRow:
@@ -345,14 +403,7 @@ async def _one(conn: AsyncConnection[DictRow], statement: LiteralString) -> Dict
 
 def _entry(row: DictRow) -> AuditEntry:
     try:
-        return AuditEntry(
-            row["at"],
-            row["subject"],
-            AuditActor(row["actor"]),
-            AuditAction(row["action"]),
-            row["kind"],
-            row["records"],
-            AuditReason(row["why"]),
-        )
+        actor, action, why = AuditActor(row["actor"]), AuditAction(row["action"]), AuditReason(row["why"])
+        return AuditEntry(row["at"], row["subject"], actor, action, row["kind"], row["records"], why)
     except ValueError:
         raise AuditBroken(f"The audit log is broken: entry {row['seq']} is none of this version's.") from None

@@ -34,25 +34,15 @@ bits make; the weights have four, so that nothing is lost by it: the cosine to t
 
 
 class WordPieces(NamedTuple):
-    """A vocabulary.
-
-    Args:
-        pieces: All pieces, concatenated.
-        ends: Byte offsets in `pieces`: the start of each piece, and the end of the last.
-        scores: Log probabilities.
-        unknown: Id of the piece for unknown text.
-        begin: Id of the start of a text.
-        end: Id of the end of a text.
-        replaced: Normalisation of characters, by code point.
-    """
+    """A vocabulary: all pieces, concatenated, with their log probabilities, and the ids of special ones."""
 
     pieces: bytes
-    ends: NDArray[np.uint32]
+    ends: NDArray[np.uint32]  # byte offsets: the start of each piece, and the end of the last
     scores: Floats
     unknown: int
     begin: int
     end: int
-    replaced: dict[int, str]
+    replaced: dict[int, str]  # normalisation of characters, by code point
 
 
 class _Tensor(NamedTuple):
@@ -86,15 +76,11 @@ class PackedWeights:
 
     def word_vectors(self, ids: Sequence[int]) -> Floats:
         """Return the vectors of tokens, one per row."""
-        rows = self._blocks("emb.word", self._words)[np.asarray(ids)]
-        scales = np.ascontiguousarray(rows[:, :, :2]).view("<f2").astype(np.float32)
-        return (_unpacked(rows) * scales).reshape(len(ids), self.width)
+        return _unpacked(self._blocks("emb.word", self._words)[np.asarray(ids)])
 
     def matrix(self, names: Sequence[str], rows: int) -> Floats:
         """Return packed matrices of `rows` rows each, side by side and transposed, ready to multiply a text's rows."""
-        packed = np.concatenate([self._blocks(name, rows) for name in names])
-        scales = np.ascontiguousarray(packed[:, :, :2]).view("<f2").astype(np.float32)
-        return np.ascontiguousarray((_unpacked(packed) * scales).reshape(len(packed), -1).T)
+        return np.ascontiguousarray(_unpacked(np.concatenate([self._blocks(name, rows) for name in names])).T)
 
     def _blocks(self, name: str, rows: int) -> NDArray[np.uint8]:
         tensor = self._tensor(name, _PACKED)
@@ -127,9 +113,11 @@ def in_eight_bits(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:
 
 
 def _unpacked(blocks: NDArray[np.uint8]) -> Floats:
-    """Return the unscaled weights of blocks: the first half is in the low four bits, the second in the high."""
+    """Return the weights of rows of blocks: the first half is in the low four bits, the second in the high."""
+    scales = np.ascontiguousarray(blocks[:, :, :2]).view("<f2").astype(np.float32)
     halves = blocks[:, :, 2:]
-    return np.concatenate([halves & 15, halves >> 4], axis=2).astype(np.float32) - 8
+    weights = np.concatenate([halves & 15, halves >> 4], axis=2).astype(np.float32) - 8
+    return (weights * scales).reshape(len(blocks), -1)
 
 
 class _Fields:
@@ -309,41 +297,33 @@ class OnnxEncoder:
         return mean
 
 
-def open_session(weights: PackedWeights, graph: bytes | None = None, *, in_floats: bool = False) -> Any:
-    """Load the graph, by default the shipped one in eight bits, with its weights; pass on errors of ONNX Runtime."""
+def open_session(weights: PackedWeights) -> Any:
+    """Load the graph with its weights, and pass on errors of ONNX Runtime."""
     runtime: Any = importlib.import_module("onnxruntime")  # it has no type hints
     options = runtime.SessionOptions()
-    options.intra_op_num_threads = min(_MOST_THREADS, _cores())
+    # the cores of a container, if the system tells
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    options.intra_op_num_threads = min(_MOST_THREADS, cores)
     # spinning threads take the cores from working ones
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.enable_cpu_mem_arena = False  # it never returns memory, and is no faster
     options.log_severity_level = 3  # its warnings do not concern a user of the memory
-    given = dict(_given(weights, in_floats))
+    given = dict(_given(weights))
     values = [runtime.OrtValue.ortvalue_from_numpy(value) for value in given.values()]
     options.add_external_initializers(list(given), values)
-    source = graph if graph is not None else _GRAPH_FILE.read_bytes()
-    return runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+    return runtime.InferenceSession(_GRAPH_FILE.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
-def _cores() -> int:
-    # the cores of a container, if the system tells
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _given(weights: PackedWeights, in_floats: bool) -> Iterator[tuple[str, Any]]:
+def _given(weights: PackedWeights) -> Iterator[tuple[str, Any]]:
     """Yield the weights under their names in the graph."""
     for name in ("emb.ln.w", "emb.ln.b"):
         yield name, weights.numbers(name)
     for layer in (f"l{number}" for number in range(weights.layers)):
         for name, parts in _MATRICES.items():
             rows = weights.inner if name == "fi" else weights.width
-            matrix = weights.matrix([f"{layer}.{part}.w" for part in parts], rows)
-            if in_floats:
-                yield f"{layer}.{name}.w", matrix
-            else:
-                whole, scales = in_eight_bits(matrix)
-                yield f"{layer}.{name}.w", whole
-                yield f"{layer}.{name}.scales", scales
+            whole, scales = in_eight_bits(weights.matrix([f"{layer}.{part}.w" for part in parts], rows))
+            yield f"{layer}.{name}.w", whole
+            yield f"{layer}.{name}.scales", scales
             yield f"{layer}.{name}.b", np.concatenate([weights.numbers(f"{layer}.{part}.b") for part in parts])
         for name in ("aln.w", "aln.b", "oln.w", "oln.b"):
             yield f"{layer}.{name}", weights.numbers(f"{layer}.{name}")
@@ -374,8 +354,6 @@ def load_engine() -> Encode:
 
 def onnx_engine() -> Encode:
     """Load the model in ONNX Runtime, and pass on its errors."""
-    # where it is not installed, or not used, numpy's and its own start-up are not paid for
-
     weights = PackedWeights(packed_file())
     return OnnxEncoder(weights, open_session(weights)).encode
 

@@ -7,14 +7,13 @@ given when it is loaded (see `OnnxEncoder`); so the file has ten kilobytes and n
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
 GRAPH_FILE = Path(__file__).with_name("encoder.onnx")
 
-Precision = Literal["int8", "fp32"]
-
+_WIDTH, _LAYERS, _HEADS, _INNER, _EPSILON = 384, 12, 12, 1536, 1e-12
 _OPSET, _IR = 18, 9
 _CONTRIB = "com.microsoft"
 """Operators of ONNX Runtime that do in one step what the standard has several for."""
@@ -23,62 +22,48 @@ _CONTRIB = "com.microsoft"
 class EncoderGraph:
     """Builder of the graph: layers of attention and a feed-forward network over a text's vectors, and their mean.
 
-    The matrix products are of integers of eight bits, with the activations quantised on the fly, or of floats.
+    The matrix products are of integers of eight bits, with the activations quantised on the fly.
     """
 
-    def __init__(self, precision: Precision, width: int, layers: int, heads: int, inner: int, epsilon: float) -> None:
-        self._precision = precision
-        self._width, self._layers, self._heads, self._inner = width, layers, heads, inner
-        self._epsilon = epsilon
+    def __init__(self) -> None:
         self._nodes: list[NodeProto] = []
         self._weights: list[TensorProto] = []
         self._constants: dict[str, TensorProto] = {}
 
     def model(self) -> ModelProto:
         """Return the graph: `tokens` (1, number, width) in, `mean` (1, width) out."""
-        scale, shift = (self._weight(name, (self._width,)) for name in ("emb.ln.w", "emb.ln.b"))
-        hidden = self._node("LayerNormalization", ["tokens", scale, shift], "embedded", epsilon=self._epsilon)
-        for layer in range(self._layers):
+        scale, shift = (self._weight(name, (_WIDTH,)) for name in ("emb.ln.w", "emb.ln.b"))
+        hidden = self._node("LayerNormalization", ["tokens", scale, shift], "embedded", epsilon=_EPSILON)
+        for layer in range(_LAYERS):
             hidden = self._layer(f"l{layer}", hidden)
         self._node("ReduceMean", [hidden, self._constant("of_tokens", [1])], "mean", keepdims=0)
         graph = helper.make_graph(
             self._nodes,
             "multilingual-e5-small",
-            [helper.make_tensor_value_info("tokens", TensorProto.FLOAT, [1, "number", self._width])],
-            [helper.make_tensor_value_info("mean", TensorProto.FLOAT, [1, self._width])],
+            [helper.make_tensor_value_info("tokens", TensorProto.FLOAT, [1, "number", _WIDTH])],
+            [helper.make_tensor_value_info("mean", TensorProto.FLOAT, [1, _WIDTH])],
             [*self._weights, *self._constants.values()],
         )
         versions = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_CONTRIB, 1)]
         return helper.make_model(graph, opset_imports=versions, ir_version=_IR, producer_name="")
 
     def _layer(self, name: str, hidden: str) -> str:
-        joined = self._product(hidden, f"{name}.qkv", self._width, 3 * self._width, bias=True)
+        joined = self._product(hidden, f"{name}.qkv", _WIDTH, 3 * _WIDTH, bias=True)
         parts = [f"{name}.{part}" for part in "qkv"]
         self._nodes.append(helper.make_node("Split", [joined], parts, axis=-1, num_outputs=3))
-        attended = self._node("MultiHeadAttention", parts, f"{name}.attended", _CONTRIB, num_heads=self._heads)
-        mixed = self._product(attended, f"{name}.ao", self._width, self._width)
+        attended = self._node("MultiHeadAttention", parts, f"{name}.attended", _CONTRIB, num_heads=_HEADS)
+        mixed = self._product(attended, f"{name}.ao", _WIDTH, _WIDTH)
         after = self._added(mixed, hidden, name, "ao.b", "aln")
-        inner = self._product(after, f"{name}.fi", self._width, self._inner)
-        active = self._node(
-            "BiasGelu", [inner, self._weight(f"{name}.fi.b", (self._inner,))], f"{name}.active", _CONTRIB
-        )
-        return self._added(self._product(active, f"{name}.fo", self._inner, self._width), after, name, "fo.b", "oln")
+        inner = self._product(after, f"{name}.fi", _WIDTH, _INNER)
+        active = self._node("BiasGelu", [inner, self._weight(f"{name}.fi.b", (_INNER,))], f"{name}.active", _CONTRIB)
+        return self._added(self._product(active, f"{name}.fo", _INNER, _WIDTH), after, name, "fo.b", "oln")
 
     def _added(self, made: str, before: str, layer: str, bias: str, normalization: str) -> str:
         weights = [f"{layer}.{normalization}.w", f"{layer}.{normalization}.b", f"{layer}.{bias}"]
-        inputs = [made, before, *(self._weight(name, (self._width,)) for name in weights)]
-        return self._node("SkipLayerNormalization", inputs, f"{layer}.{normalization}", _CONTRIB, epsilon=self._epsilon)
+        inputs = [made, before, *(self._weight(name, (_WIDTH,)) for name in weights)]
+        return self._node("SkipLayerNormalization", inputs, f"{layer}.{normalization}", _CONTRIB, epsilon=_EPSILON)
 
     def _product(self, left: str, name: str, rows: int, columns: int, *, bias: bool = False) -> str:
-        in_floats = self._precision == "fp32"
-        multiply = self._product_of_floats if in_floats else self._product_of_whole_numbers
-        product = multiply(left, name, (rows, columns))
-        return self._node("Add", [product, self._weight(f"{name}.b", (columns,))], f"{name}.sum") if bias else product
-
-    def _product_of_floats(self, left: str, name: str, shape: tuple[int, int]) -> str:
-        return self._node("MatMul", [left, self._weight(f"{name}.w", shape)], f"{name}.product")
-
-    def _product_of_whole_numbers(self, left: str, name: str, shape: tuple[int, int]) -> str:
         # Each token has its own step: with one for all of a text the cosine to the exact vector is 0.997, not 0.999.
         largest = self._node(
             "ReduceMax", [self._node("Abs", [left], f"{name}.abs"), self._constant("last", [-1])], f"{name}.largest"
@@ -90,13 +75,14 @@ class EncoderGraph:
         whole = self._node("Cast", [shifted], f"{name}.whole", to=TensorProto.UINT8)
         inputs = [
             whole,
-            self._weight(f"{name}.w", shape, TensorProto.INT8),
+            self._weight(f"{name}.w", (rows, columns), TensorProto.INT8),
             self._constant("one", 1.0),
-            self._weight(f"{name}.scales", shape[1:]),
+            self._weight(f"{name}.scales", (columns,)),
             self._constant("zero", 128, TensorProto.UINT8),
         ]
-        product = self._node("MatMulIntegerToFloat", inputs, f"{name}.in_steps", _CONTRIB)
-        return self._node("Mul", [product, step], f"{name}.product")
+        in_steps = self._node("MatMulIntegerToFloat", inputs, f"{name}.in_steps", _CONTRIB)
+        product = self._node("Mul", [in_steps, step], f"{name}.product")
+        return self._node("Add", [product, self._weight(f"{name}.b", (columns,))], f"{name}.sum") if bias else product
 
     def _node(self, kind: str, inputs: list[str], output: str, domain: str = "", **attributes: Any) -> str:
         self._nodes.append(helper.make_node(kind, inputs, [output], domain=domain, **attributes))
@@ -117,10 +103,5 @@ class EncoderGraph:
         return name
 
 
-def graph(precision: Precision) -> ModelProto:
-    """Return the graph of multilingual-e5-small."""
-    return EncoderGraph(precision, width=384, layers=12, heads=12, inner=1536, epsilon=1e-12).model()
-
-
 if __name__ == "__main__":
-    GRAPH_FILE.write_bytes(graph("int8").SerializeToString(deterministic=True))
+    GRAPH_FILE.write_bytes(EncoderGraph().model().SerializeToString(deterministic=True))

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from contextlib import nullcontext
 from typing import LiteralString, NamedTuple
 
+from cachetools import LRUCache
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
@@ -52,11 +53,11 @@ class KeyRing:
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], master: MasterKey) -> None:
         self._pool = pool
         self.master = master
-        self._known: OrderedDict[str, OwnerKey] = OrderedDict()
+        self._known: LRUCache[str, OwnerKey] = LRUCache(_KEPT)
 
     async def of(self, owner: str) -> OwnerKey:
         """Return the key of an owner, made if absent; concurrent callers in any process get the same key."""
-        if (known := self._at_hand(owner)) is not None:
+        if (known := self._known.get(owner)) is not None:
             return known
         async with lock_of(("memory_keys",), owner):
             found = await self.find([owner])
@@ -72,14 +73,12 @@ class KeyRing:
 
         An owner without a key has no sealed row.
         """
-        found = {owner: known for owner in owners if (known := self._at_hand(owner)) is not None}
+        found = {owner: known for owner in owners if (known := self._known.get(owner)) is not None}
         if missing := [owner for owner in owners if owner not in found]:
             async with self._pool.connection() if conn is None else nullcontext(conn) as reading:
-                rows = await (await reading.execute(_READ, (missing,))).fetchall()
-            for owner, key in (await _owner_keys(rows, self.master)).items():
-                found[owner] = self._known[owner] = key
-                while len(self._known) > _KEPT:
-                    self._known.popitem(last=False)
+                keys = await read_keys(reading, self.master, missing)
+            self._known.update(keys)
+            found.update(keys)
         return found
 
     async def wrapped(self, owner: str, key: DataKey) -> tuple[str, int, bytes, str]:
@@ -107,21 +106,11 @@ class KeyRing:
             await _unwrapped(row, self.master)
         await self.of(_CHECK)
 
-    def _at_hand(self, owner: str) -> OwnerKey | None:
-        if (known := self._known.get(owner)) is not None:
-            self._known.move_to_end(owner)
-        return known
-
 
 async def read_keys(conn: AsyncConnection[DictRow], master: MasterKey, owners: Collection[str]) -> dict[str, OwnerKey]:
     """Return the existing keys of owners, read with one connection and without the cache."""
-    rows = await (await conn.execute(_READ, (sorted(owners),))).fetchall()
-    return await _owner_keys(rows, master)
-
-
-async def _owner_keys(rows: Iterable[DictRow], master: MasterKey) -> dict[str, OwnerKey]:
     keys: dict[str, list[DataKey]] = {}
-    for row in rows:
+    for row in await (await conn.execute(_READ, (sorted(owners),))).fetchall():
         keys.setdefault(row["owner"], []).append(await _unwrapped(row, master))
     return {owner: OwnerKey(owner, data_keys) for owner, data_keys in keys.items()}
 
@@ -179,13 +168,7 @@ _REWRAP = """
 
 
 class KeyCounts(NamedTuple):
-    """Numbers of data keys in a database.
-
-    Args:
-        in_use: Keys that seal, one for each owner.
-        former: Keys that only open old values.
-        wrapped_by: Number of both by id of the master key.
-    """
+    """Numbers of data keys: one in use for each owner, former ones that only open, and both by id of the master key."""
 
     in_use: int
     former: int

@@ -9,11 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import importlib
 import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Protocol, runtime_checkable
 
 from cryptography.exceptions import InvalidTag, UnsupportedAlgorithm
@@ -23,7 +23,6 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from react_mem.errors import EncryptionKeyError, StorageError
 from react_mem.memory.store.keys.owner_key import KEY_BYTES, derived_key
-from react_mem.memory.store.variable_names import check_names
 
 KEY, FILE, FUNCTION, FORMER = (
     "MEMORY_ENCRYPTION_KEY",
@@ -115,11 +114,6 @@ class MasterKey:
         self._current = current
         self._known = {each.id: each for each in (*former, current)}
 
-    @classmethod
-    def of_bytes(cls, key: bytes, *former: bytes) -> MasterKey:
-        """Return a master key of 32 bytes, with former ones."""
-        return cls(LocalMasterKey(key), [LocalMasterKey(each) for each in former])
-
     @property
     def id(self) -> str:
         """Return the name of the current key, which reveals nothing about it."""
@@ -140,19 +134,12 @@ class MasterKey:
         return await self._known[by].unwrap(wrapped, bound)
 
 
-def make_master_key(
-    key: str | None = None, file: Path | None = None, function: str | None = None, former: str | None = None
-) -> MasterKey | None:
+def make_master_key(key: str | None, file: Path | None, function: str | None, former: str | None) -> MasterKey | None:
     """Return the master key of the settings, or None if none is set. Blocking: it may read a file.
 
-    Args:
-        key: 32 bytes in base64 or hex.
-        file: A file with the key in its first line, and former keys in the next.
-        function: Path `package.module:function` of a function that returns a `KeyService`.
-        former: Former keys or paths of functions, separated by commas.
-
-    Raises:
-        EncryptionKeyError: If a setting cannot be used; the message names the variable and the cure.
+    The file has the key in its first line and former keys in the next; the function is a path
+    `package.module:function` that returns a `KeyService`; former keys, or such paths, are separated by commas.
+    An EncryptionKeyError names the variable and the cure.
     """
     named = {KEY: key, FILE: file, FUNCTION: function}
     given = [name for name, value in named.items() if value]
@@ -164,15 +151,12 @@ def make_master_key(
         return None
     texts = [(FILE, line) for line in _lines(file)] if file else [(given[0], str(key or function))]
     texts += [(FORMER, part.strip()) for part in (former or "").split(",") if part.strip()]
-    current, *before = (_wrapper(name, text) for name, text in texts)
+    # neither base64 nor hex has a colon
+    current, *before = (
+        ServiceMasterKey(_service(name, text)) if ":" in text or name == FUNCTION else _local(name, text)
+        for name, text in texts
+    )
     return MasterKey(current, before)
-
-
-def master_key_from_env(environ: Mapping[str, str] = os.environ) -> MasterKey | None:
-    """Return the master key of the environment: see `make_master_key`."""
-    check_names(environ)
-    key, file, function, former = (environ.get(name, "").strip() for name in (KEY, FILE, FUNCTION, FORMER))
-    return make_master_key(key, Path(file) if file else None, function, former)
 
 
 def new_master_key() -> str:
@@ -207,11 +191,6 @@ def _lines(file: Path) -> list[str]:
     return lines
 
 
-def _wrapper(name: str, text: str) -> KeyWrapper:
-    # neither base64 nor hex has a colon
-    return ServiceMasterKey(_service(name, text)) if ":" in text or name == FUNCTION else _local(name, text)
-
-
 def _local(name: str, text: str) -> LocalMasterKey:
     try:
         return LocalMasterKey(_raw(text))
@@ -223,15 +202,11 @@ def _local(name: str, text: str) -> LocalMasterKey:
 
 
 def _service(name: str, path: str) -> KeyService:
-    module, colon, attribute = path.partition(":")
     wanted = f"{name}: {path!r} has to be the path package.module:function of what returns a key service"
-    if not colon:
+    if ":" not in path:
         raise EncryptionKeyError(f"{wanted}.")
     try:
-        make: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            make = getattr(make, part)
-        service = make()
+        service = resolve_name(path)()
     except Exception as error:  # any error of the user's module
         raise EncryptionKeyError(f"{wanted}; it fails with {type(error).__name__}.") from error
     if not isinstance(service, KeyService) or not all(

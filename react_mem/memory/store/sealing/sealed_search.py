@@ -16,6 +16,7 @@ from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.owner_texts import EVERY, OwnerTexts
 from react_mem.memory.store.reading import Pool, Reader, Reads, Statement, nearest_items, rank_of, rows_of
+from react_mem.memory.store.row_security import confined, has_row_security
 from react_mem.memory.store.sealing.row_codec import both_keys
 from react_mem.memory.store.sealing.sealed_entries import KEYED, PLAIN, has_skeleton
 from react_mem.memory.store.searches import (
@@ -29,7 +30,6 @@ from react_mem.memory.store.searches import (
     of_sessions,
 )
 from react_mem.memory.store.stored_text import storable
-from react_mem.memory.store.wall import has_wall, walled
 
 # including ties: the plain keys, which only this process knows, decide between them
 _LISTED = """
@@ -88,13 +88,13 @@ class SealedReader(Reader):
         path = ".".join(op.namespace_prefix)
         return SplitFilter.of(path, op.filter, self.keys.get(owner_within(path) or ""))
 
-    def _searching(self, targets: Sequence[Target], is_walled: bool) -> list[Statement]:
+    def _searching(self, targets: Sequence[Target], is_confined: bool) -> list[Statement]:
         """Return one statement for all searches; its rows are unordered."""
         parameters = Parameters()
         parts = []
         for target in targets:
             op, split, path = target.op, self._split(target.op), ".".join(target.op.namespace_prefix)
-            within = owner_within(path) if is_walled and target.nearest is None else None
+            within = owner_within(path) if is_confined and target.nearest is None else None
             plain = op._replace(filter=split.plain)
             conditions = conditions_of(plain, parameters, omit_expired=self.omit_expired, within=within)
             common = {
@@ -138,8 +138,8 @@ class SealedReader(Reader):
         again = [target for target in targets if not _is_complete(target, rows[target.number])]
         if again:
             wider = [await self._nearest(target, known, EVERY) for target in again]
-            statements = self._searching(wider, has_wall(conn) and not reads.crosses_owners)
-            async with nullcontext() if reads.crosses_owners else walled(conn, reads.owners_read):
+            statements = self._searching(wider, has_row_security(conn) and not reads.crosses_owners)
+            async with nullcontext() if reads.crosses_owners else confined(conn, reads.owners_read):
                 cursor = await conn.execute(*statements[0])
             rows |= self._passing(wider, await self._opened(conn, await rows_of(cursor)))
         return [rows[target.number][target.op.offset :][: target.op.limit] for target in targets]

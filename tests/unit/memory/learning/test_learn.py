@@ -11,7 +11,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.llm.asking import Asker
+from react_mem.memory.llm.calls import Asker
 from react_mem.memory.merging.skill_life import is_withheld
 from react_mem.memory.model.external import WEB_SEARCH
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
