@@ -10,7 +10,7 @@ encrypted. A failing memory fails no turn: every call answers, at least with the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from react_mem.integrations.deep_agents.package import (
     WriteResult,
     perform_string_replacement,
 )
-from react_mem.integrations.deep_agents.reading_backend import ReadingBackend, missing, refusal
+from react_mem.integrations.deep_agents.reading_backend import ReadingBackend, answered, failing, missing, refusal
 from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, Origin
 from react_mem.memory.records import AgentFile, checked, origin_of
 
@@ -32,7 +32,19 @@ _UPLOADED_AT_ONCE = 20
 """Files of one batch, whose embeddings are awaited together."""
 
 
-class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
+def _batches(files: list[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+    return (files[start : start + _UPLOADED_AT_ONCE] for start in range(0, len(files), _UPLOADED_AT_ONCE))
+
+
+def _uploaded(error: str | None, given: Sequence[tuple[str, bytes]]) -> list[FileUploadResponse]:
+    return [FileUploadResponse(path=path, error=refusal(path) or error) for path, _ in given]
+
+
+def _unsearched(error: str, *_: Any, **__: Any) -> tuple[list[FoundFile], str]:
+    return [], error
+
+
+class MemoryFilesBackend(ReadingBackend):
     """Files of a Deep Agent as memories of its user.
 
     The owner follows from the run, as with `MemoryMiddleware`: the server's authenticated user, else `user_id` in the
@@ -75,110 +87,61 @@ class MemoryFilesBackend(ReadingBackend[OwnedFiles]):
     def _files(self, owner: FileOwner) -> OwnedFiles:
         return OwnedFiles(owner, self._agent_id, self._policy, self._folder)
 
-    async def awrite(self, file_path: str, content: str) -> WriteResult:
+    @answered(failing(WriteResult, "Error: "))
+    async def _write(self, files: OwnedFiles, file_path: str, content: str) -> WriteResult:
         """Write or overwrite a whole file."""
+        origin = Origin.ASSISTANT if files.owner.in_run else Origin.IMPORT
+        await files.put({file_path: Contents(content)}, origin)
+        return WriteResult(path=file_path)
 
-        async def work(files: OwnedFiles) -> WriteResult:
-            origin = Origin.ASSISTANT if files.owner.in_run else Origin.IMPORT
-            await files.put({file_path: Contents(content)}, origin)
-            return WriteResult(path=file_path)
+    write, awrite = _write
 
-        return await self._answer(work, lambda error: WriteResult(error=f"Error: {error}"))
-
-    async def aedit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,
+    @answered(failing(EditResult, "Error: "))
+    async def _edit(
+        self, files: OwnedFiles, file_path: str, old_string: str, new_string: str, replace_all: bool = False
     ) -> EditResult:
         """Replace a text in the current version of a file."""
         change = partial(_replaced, old=old_string, new=new_string, everywhere=replace_all)
+        outcome = await files.edit(file_path, change)
+        if outcome is None:
+            return EditResult(error=f"Error: {missing(file_path)}")
+        if isinstance(outcome, str):
+            return EditResult(error=outcome)
+        return EditResult(path=file_path, occurrences=outcome)
 
-        async def work(files: OwnedFiles) -> EditResult:
-            outcome = await files.edit(file_path, change)
-            if outcome is None:
-                return EditResult(error=f"Error: {missing(file_path)}")
-            if isinstance(outcome, str):
-                return EditResult(error=outcome)
-            return EditResult(path=file_path, occurrences=outcome)
+    edit, aedit = _edit
 
-        return await self._answer(work, lambda error: EditResult(error=f"Error: {error}"))
-
-    async def adelete(self, file_path: str) -> DeleteResult:
+    @answered(failing(DeleteResult, "Error: "))
+    async def _delete(self, files: OwnedFiles, file_path: str) -> DeleteResult:
         """Remove a file, or a folder with all files below it."""
+        if not await files.remove(file_path):
+            return DeleteResult(error=f"Error: {missing(file_path)}")
+        return DeleteResult(path=file_path)
 
-        async def work(files: OwnedFiles) -> DeleteResult:
-            if not await files.remove(file_path):
-                return DeleteResult(error=f"Error: {missing(file_path)}")
-            return DeleteResult(path=file_path)
+    delete, adelete = _delete
 
-        return await self._answer(work, lambda error: DeleteResult(error=f"Error: {error}"))
+    @answered(_uploaded)
+    async def _upload(self, files: OwnedFiles, given: Sequence[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        fit = [(path, data) for path, data in given if refusal(path) is None]
+        contents = await asyncio.to_thread(lambda: {path: Contents.of(data) for path, data in fit})
+        if contents:
+            await files.put(contents, Origin.IMPORT)
+        return _uploaded(None, given)
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """Write files; texts are indexed for search, binary files are only stored."""
+        return [told for batch in _batches(files) for told in self._upload.sync(self, batch)]
 
     async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
         """Write files; texts are indexed for search, binary files are only stored."""
-        told: list[FileUploadResponse] = []
-        for start in range(0, len(files), _UPLOADED_AT_ONCE):
-            told += await self._upload(files[start : start + _UPLOADED_AT_ONCE])
-        return told
+        return [told for batch in _batches(files) for told in await self._upload.later(self, batch)]
 
-    async def _upload(self, given: Sequence[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        refusals = [refusal(path) for path, _ in given]
-        fit = [one for one, refused in zip(given, refusals, strict=True) if refused is None]
-
-        async def work(files: OwnedFiles) -> str | None:
-            contents = await asyncio.to_thread(lambda: {path: Contents.of(data) for path, data in fit})
-            await files.put(contents, Origin.IMPORT)
-            return None
-
-        failed = await self._answer(work, str) if fit else None
-        return [
-            FileUploadResponse(path=path, error=refused or failed)
-            for (path, _), refused in zip(given, refusals, strict=True)
-        ]
-
-    async def asearch_files(self, query: str, limit: int = 8) -> tuple[list[FoundFile], str]:
+    @answered(_unsearched)
+    async def _search(self, files: OwnedFiles, query: str, limit: int = 8) -> tuple[list[FoundFile], str]:
         """Return the files that match a query by meaning and words, the best first, and the problems of the search."""
+        return await search_files(files, self._policy, query, limit)
 
-        async def work(files: OwnedFiles) -> tuple[list[FoundFile], str]:
-            return await search_files(files, self._policy, query, limit)
-
-        return await self._answer(work, lambda error: ([], error))
-
-    # The same for code that is not async
-
-    def write(self, file_path: str, content: str) -> WriteResult:
-        """Write a whole file: see `awrite`."""
-        return self._blocking(
-            lambda: self.awrite(file_path, content), lambda error: WriteResult(error=f"Error: {error}")
-        )
-
-    def edit(
-        self,
-        file_path: str,
-        old_string: str,
-        new_string: str,
-        replace_all: bool = False,
-    ) -> EditResult:
-        """Replace a text in a file: see `aedit`."""
-        return self._blocking(
-            lambda: self.aedit(file_path, old_string, new_string, replace_all),
-            lambda error: EditResult(error=f"Error: {error}"),
-        )
-
-    def delete(self, file_path: str) -> DeleteResult:
-        """Remove a file or folder: see `adelete`."""
-        return self._blocking(lambda: self.adelete(file_path), lambda error: DeleteResult(error=f"Error: {error}"))
-
-    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
-        """Write files: see `aupload_files`."""
-        return self._blocking(
-            lambda: self.aupload_files(files), lambda error: [FileUploadResponse(path, error) for path, _ in files]
-        )
-
-    def search_files(self, query: str, limit: int = 8) -> tuple[list[FoundFile], str]:
-        """Return the files that match a query: see `asearch_files`."""
-        return self._blocking(lambda: self.asearch_files(query, limit), lambda error: ([], error))
+    search_files, asearch_files = _search
 
 
 def _replaced(text: str, *, old: str, new: str, everywhere: bool) -> tuple[int | str, str | None]:

@@ -63,7 +63,7 @@ class LearntSkills:
         )
 
 
-class LearntSkillsBackend(ReadingBackend[LearntSkills]):
+class LearntSkillsBackend(ReadingBackend):
     """The skills that a user's agents have learnt, read-only: `/<name>/SKILL.md` each, behind a route.
 
     Active skills are shown; skills on probation and archived ones are not. Their owner follows from the run, as with

@@ -6,8 +6,9 @@ import asyncio
 import logging
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
-from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from contextlib import suppress
+from functools import partial, wraps
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from langgraph.store.base import BaseStore
 
@@ -101,6 +102,7 @@ _WITHIN = 30.0
 
 _NOT_FOUND = "file_not_found"
 
+P = ParamSpec("P")
 Answer = TypeVar("Answer")
 
 log = logging.getLogger(__name__)
@@ -114,179 +116,6 @@ class FilesRead(Protocol):
 
     def every(self, below: str = "/") -> AsyncIterator[list[KeptFile]]:
         """Yield the file at a path and all files below it, in pages, in no order; ValueError for an invalid path."""
-
-
-Files = TypeVar("Files", bound=FilesRead)
-
-
-class ReadingBackend(BackendProtocol, Generic[Files]):
-    """Files that Deep Agents read, list and search, async and sync.
-
-    A failing memory fails no turn: every call answers, at least with the reason of its failure.
-
-    Args:
-        store: The store; None for the run's.
-        user_id: The owner by the application; None for the run's.
-    """
-
-    def __init__(self, store: BaseStore | None, user_id: str | None) -> None:
-        self._store = store
-        self._user_id = user_id
-
-    @abstractmethod
-    def _files(self, owner: FileOwner) -> Files:
-        """Return an owner's files."""
-
-    async def als(self, path: str) -> LsResult:
-        """List the files and folders directly in a folder."""
-
-        async def work(files: FilesRead) -> LsResult:
-            found = [file async for page in files.every(path) for file in page]
-            return LsResult(entries=await asyncio.to_thread(listed, found, path))
-
-        return await self._answer(work, lambda error: LsResult(error=error))
-
-    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """Return lines of a text, or a whole binary file."""
-
-        async def work(files: FilesRead) -> ReadResult:
-            [file] = await files.get([file_path])
-            if file is None:
-                return ReadResult(error=missing(file_path))
-            data = _as_data(file)
-            if file.contents.encoding != "utf-8":
-                return ReadResult(file_data=data)
-            return await asyncio.to_thread(partial(slice_read_response, data, offset, limit))
-
-        return await self._answer(work, lambda error: ReadResult(error=error))
-
-    async def agrep(
-        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
-    ) -> GrepResult:
-        """Find the lines that hold a text, letter by letter; the search runs in a thread."""
-
-        async def work(files: FilesRead) -> GrepResult:
-            where = AgentFile.clean_path(path or "/")
-            if glob:
-                await asyncio.to_thread(_matcher, glob)
-            found: list[GrepMatch] = []
-            async for page in files.every(where):
-                found += await asyncio.to_thread(_grepped, page, pattern, where, glob)
-                if max_count is not None and len(found) > max_count:
-                    # one more than wanted tells that there are more
-                    found = sorted(found, key=_place)[: max_count + 1]
-            truncated = max_count is not None and len(found) > max_count
-            return GrepResult(matches=sorted(found, key=_place)[:max_count], truncated=truncated)
-
-        return await self._answer(work, lambda error: GrepResult(error=f"Error: {error}"))
-
-    async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """Find files by name, the latest written first."""
-
-        async def work(files: FilesRead) -> GlobResult:
-            found = [file async for page in files.every(path or "/") for file in page]
-            return GlobResult(matches=await asyncio.to_thread(matching, found, pattern, path or "/"))
-
-        return await self._answer(work, lambda error: GlobResult(error=error))
-
-    async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """Return files as bytes.
-
-        In a run whose memory is off or out of reach no file exists: the files read at the beginning of a turn must not
-        fail it, and a warning in the log says why.
-        """
-
-        async def work(files: FilesRead) -> list[FileDownloadResponse]:
-            asked = {path: refusal(path) for path in paths}
-            fit = [path for path, refused in asked.items() if refused is None]
-            kept = dict(zip(fit, await files.get(fit), strict=True))
-            return await asyncio.to_thread(lambda: [_downloaded(path, asked[path], kept.get(path)) for path in paths])
-
-        return await self._answer(work, partial(_none_downloaded, paths), partial(_none_there, paths))
-
-    # The same for code that is not async
-
-    def ls(self, path: str) -> LsResult:
-        """List the files and folders directly in a folder: see `als`."""
-        return self._blocking(lambda: self.als(path), lambda error: LsResult(error=error))
-
-    def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
-        """Return lines of a text, or a whole binary file: see `aread`."""
-        return self._blocking(lambda: self.aread(file_path, offset, limit), lambda error: ReadResult(error=error))
-
-    def grep(
-        self, pattern: str, path: str | None = None, glob: str | None = None, *, max_count: int | None = None
-    ) -> GrepResult:
-        """Find the lines that hold a text: see `agrep`."""
-        return self._blocking(
-            lambda: self.agrep(pattern, path, glob, max_count=max_count),
-            lambda error: GrepResult(error=f"Error: {error}"),
-        )
-
-    def glob(self, pattern: str, path: str | None = None) -> GlobResult:
-        """Find files by name: see `aglob`."""
-        return self._blocking(lambda: self.aglob(pattern, path), lambda error: GlobResult(error=error))
-
-    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
-        """Return files as bytes: see `adownload_files`."""
-        refused, in_run = partial(_none_downloaded, paths), partial(_none_there, paths)
-        return self._blocking(lambda: self.adownload_files(paths), refused, in_run)
-
-    # How a call is answered
-
-    async def _answer(
-        self,
-        work: Callable[[Files], Awaitable[Answer]],
-        refused: Callable[[str], Answer],
-        in_run: Callable[[str], Answer] | None = None,
-    ) -> Answer:
-        """Return the result of work, or the answer for its failure, after which nothing has been stored.
-
-        Deep Agents puts "Error: " before the errors of `ls`, `read` and `glob` alone.
-
-        Args:
-            refused: Makes the answer of an error message.
-            in_run: Makes the answer of a failure that an agent cannot mend, in a run.
-        """
-        try:
-            owner = self._owner()
-        except NobodysFiles as error:
-            return (in_run or refused)(str(error))
-        try:
-            with owner.acting():
-                async with asyncio.timeout(_WITHIN):
-                    return await work(self._files(owner))
-        except Exception as error:
-            if _is_the_callers(error):
-                return refused(str(error))
-            log.warning("files in memory cannot be reached: %s", cause_of(error))
-            told = f"files cannot be reached at present: {cause_for_clients(error)}"
-            return (in_run if in_run is not None and owner.in_run else refused)(told)
-
-    def _owner(self) -> FileOwner:
-        return owner_of_files(self._store, self._user_id)
-
-    def _blocking(
-        self,
-        make: Callable[[], Coroutine[Any, Any, Answer]],
-        refused: Callable[[str], Answer],
-        in_run: Callable[[str], Answer] | None = None,
-    ) -> Answer:
-        try:
-            owner = self._owner()
-        except NobodysFiles:
-            # it says so itself
-            owner = None
-        try:
-            return run_blocking(make, owner.store if owner is not None else None)
-        except RuntimeError as error:
-            # it would have waited for itself
-            return (in_run if in_run is not None and owner is not None and owner.in_run else refused)(str(error))
-
-
-def _is_the_callers(error: Exception) -> bool:
-    """Return true if an error is the caller's fault, with a message of our own for the caller."""
-    return type(error) in (ValueError, MemoryFull, LegalHoldError) and cause_of(error) != type(error).__name__
 
 
 def refusal(path: str) -> str | None:
@@ -312,16 +141,165 @@ def _as_data(file: KeptFile) -> FileData:
     )
 
 
-def _none_downloaded(paths: Sequence[str], error: str) -> list[FileDownloadResponse]:
+def _none_downloaded(error: str, paths: Sequence[str]) -> list[FileDownloadResponse]:
     return [FileDownloadResponse(path=path, error=error) for path in paths]
 
 
-def _none_there(paths: Sequence[str], error: str) -> list[FileDownloadResponse]:
+def _none_there(error: str, paths: Sequence[str]) -> list[FileDownloadResponse]:
     log.warning("files that an agent asked for are taken as missing: %s", error)
-    return _none_downloaded(paths, _NOT_FOUND)
+    return _none_downloaded(_NOT_FOUND, paths)
 
 
 def _downloaded(path: str, refused: str | None, file: KeptFile | None) -> FileDownloadResponse:
     if refused is not None or file is None:
         return FileDownloadResponse(path=path, error=refused or _NOT_FOUND)
     return FileDownloadResponse(path=path, content=file.contents.data())
+
+
+class Call(NamedTuple, Generic[P, Answer]):
+    """One call of a backend, sync and async."""
+
+    sync: Callable[Concatenate[Any, P], Answer]
+    later: Callable[Concatenate[Any, P], Coroutine[Any, Any, Answer]]
+
+
+def answered(
+    refused: Callable[..., Answer], in_run: Callable[..., Answer] | None = None
+) -> Callable[[Callable[Concatenate[Any, Any, P], Awaitable[Answer]]], Call[P, Answer]]:
+    """Make a call of work on the owner's files, which always answers: after a failure nothing has been stored.
+
+    `refused` makes the answer of an error message and the arguments; `in_run` that of a failure that an agent cannot
+    mend, in a run.
+    """
+
+    def made(work: Callable[Concatenate[Any, Any, P], Awaitable[Answer]]) -> Call[P, Answer]:
+        @wraps(work)
+        async def later(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+            try:
+                owner = self._owner()
+            except NobodysFiles as error:
+                return (in_run or refused)(str(error), *args, **kwargs)
+            try:
+                with owner.acting():
+                    async with asyncio.timeout(_WITHIN):
+                        return await work(self, self._files(owner), *args, **kwargs)
+            except Exception as error:
+                # an error of our own tells the caller what to do
+                if type(error) in (ValueError, MemoryFull, LegalHoldError) and cause_of(error) != type(error).__name__:
+                    return refused(str(error), *args, **kwargs)
+                log.warning("files in memory cannot be reached: %s", cause_of(error))
+                told = f"files cannot be reached at present: {cause_for_clients(error)}"
+                refusing = in_run if owner.in_run else None
+                return (refusing or refused)(told, *args, **kwargs)
+
+        @wraps(work)
+        def sync(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+            owner = None
+            # the call itself says that there is none
+            with suppress(NobodysFiles):
+                owner = self._owner()
+            try:
+                return run_blocking(lambda: later(self, *args, **kwargs), owner.store if owner is not None else None)
+            except RuntimeError as error:
+                # it would have waited for itself
+                refusing = in_run if owner is not None and owner.in_run else None
+                return (refusing or refused)(str(error), *args, **kwargs)
+
+        return Call(sync, later)
+
+    return made
+
+
+def failing(answer: Callable[..., Answer], before: str = "") -> Callable[..., Answer]:
+    """Return the maker of an answer with an error; to those of `ls`, `read` and `glob` Deep Agents adds "Error: "."""
+    return lambda told, *_, **__: answer(error=f"{before}{told}")
+
+
+class ReadingBackend(BackendProtocol):
+    """Files that Deep Agents read, list and search, async and sync.
+
+    A failing memory fails no turn: every call answers, at least with the reason of its failure.
+
+    Args:
+        store: The store; None for the run's.
+        user_id: The owner by the application; None for the run's.
+    """
+
+    def __init__(self, store: BaseStore | None, user_id: str | None) -> None:
+        self._store = store
+        self._user_id = user_id
+
+    @abstractmethod
+    def _files(self, owner: FileOwner) -> FilesRead:
+        """Return an owner's files."""
+
+    def _owner(self) -> FileOwner:
+        return owner_of_files(self._store, self._user_id)
+
+    @answered(failing(LsResult))
+    async def _ls(self, files: FilesRead, path: str) -> LsResult:
+        """List the files and folders directly in a folder."""
+        found = [file async for page in files.every(path) for file in page]
+        return LsResult(entries=await asyncio.to_thread(listed, found, path))
+
+    ls, als = _ls
+
+    @answered(failing(ReadResult))
+    async def _read(self, files: FilesRead, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """Return lines of a text, or a whole binary file."""
+        [file] = await files.get([file_path])
+        if file is None:
+            return ReadResult(error=missing(file_path))
+        data = _as_data(file)
+        if file.contents.encoding != "utf-8":
+            return ReadResult(file_data=data)
+        return await asyncio.to_thread(partial(slice_read_response, data, offset, limit))
+
+    read, aread = _read
+
+    @answered(failing(GrepResult, "Error: "))
+    async def _grep(
+        self,
+        files: FilesRead,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+    ) -> GrepResult:
+        """Find the lines that hold a text, letter by letter; the search runs in a thread."""
+        where = AgentFile.clean_path(path or "/")
+        if glob:
+            await asyncio.to_thread(_matcher, glob)
+        found: list[GrepMatch] = []
+        async for page in files.every(where):
+            found += await asyncio.to_thread(_grepped, page, pattern, where, glob)
+            if max_count is not None and len(found) > max_count:
+                # one more than wanted tells that there are more
+                found = sorted(found, key=_place)[: max_count + 1]
+        truncated = max_count is not None and len(found) > max_count
+        return GrepResult(matches=sorted(found, key=_place)[:max_count], truncated=truncated)
+
+    grep, agrep = _grep
+
+    @answered(failing(GlobResult))
+    async def _glob(self, files: FilesRead, pattern: str, path: str | None = None) -> GlobResult:
+        """Find files by name, the latest written first."""
+        found = [file async for page in files.every(path or "/") for file in page]
+        return GlobResult(matches=await asyncio.to_thread(matching, found, pattern, path or "/"))
+
+    glob, aglob = _glob
+
+    @answered(_none_downloaded, _none_there)
+    async def _download(self, files: FilesRead, paths: list[str]) -> list[FileDownloadResponse]:
+        """Return files as bytes.
+
+        In a run whose memory is off or out of reach no file exists: the files read at the beginning of a turn must not
+        fail it, and a warning in the log says why.
+        """
+        asked = {path: refusal(path) for path in paths}
+        fit = [path for path, refused in asked.items() if refused is None]
+        kept = dict(zip(fit, await files.get(fit), strict=True))
+        return await asyncio.to_thread(lambda: [_downloaded(path, asked[path], kept.get(path)) for path in paths])
+
+    download_files, adownload_files = _download
