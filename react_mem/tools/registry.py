@@ -85,13 +85,13 @@ def valid_names(name: str, valid: Iterable[str], elsewhere: Mapping[str, str] | 
 
 
 BUILT_IN: dict[str, str] = {
-    "calculator": "react_mem.tools.calculator:calculator",
-    "compress_working_memory": "react_mem.tools.working_memory_tools:compress_working_memory",
-    "current_time": "react_mem.tools.clock:current_time",
-    "end_conversation": "react_mem.tools.conversation:end_conversation",
+    "calculator": "react_mem.tools.plain_tools:calculator",
+    "compress_working_memory": "react_mem.tools.plain_tools:compress_working_memory",
+    "current_time": "react_mem.tools.plain_tools:current_time",
+    "end_conversation": "react_mem.tools.plain_tools:end_conversation",
     "forget": "react_mem.tools.memory_tools:forget",
     "recall_episodes": "react_mem.tools.memory_tools:recall_episodes",
-    "recall_step": "react_mem.tools.working_memory_tools:recall_step",
+    "recall_step": "react_mem.tools.plain_tools:recall_step",
     "record_episode": "react_mem.tools.memory_tools:record_episode",
     "retrieve_facts": "react_mem.tools.memory_tools:retrieve_facts",
     "store_fact": "react_mem.tools.memory_tools:store_fact",

@@ -17,7 +17,7 @@ from react_mem.integrations.importers.as_records import (
     UnusableEntry,
     digest_of,
 )
-from react_mem.integrations.importers.foreign_fields import NO_OBJECT, text_of, written_at
+from react_mem.integrations.importers.import_files import NO_OBJECT, text_of, written_at
 from react_mem.integrations.importers.import_files import ImportFile, json_elements
 
 # ChatGPT's data export: `conversations.json`, or `conversations-000.json` and so on, in the archive that is mailed.

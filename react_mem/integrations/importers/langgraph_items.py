@@ -21,7 +21,7 @@ from langgraph.store.base import BaseStore, Item
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from react_mem.integrations.importers.as_records import BATCH, Entries, ForeignEntry, UnusableEntry
-from react_mem.integrations.importers.foreign_fields import text_of, written_at
+from react_mem.integrations.importers.import_files import text_of, written_at
 from react_mem.memory.records import place_of, read_all
 
 _TEXTS = ("content", "text", "memory", "fact")

@@ -16,7 +16,7 @@ from react_mem.integrations.importers.as_records import (
     UnusableEntry,
     digest_of,
 )
-from react_mem.integrations.importers.foreign_fields import JSON_FILES, NO_OBJECT, text_of, time_in, written_at
+from react_mem.integrations.importers.import_files import JSON_FILES, NO_OBJECT, text_of, time_in, written_at
 from react_mem.integrations.importers.import_files import ImportFile, text_stream
 from react_mem.memory.records import normalise
 

@@ -1,22 +1,30 @@
-"""Search engines: each answers a query with addresses, titles and texts of pages."""
+"""Search engines, each behind a circuit breaker: a query to addresses, titles and texts of pages, with failover."""
 
 from __future__ import annotations
 
-import asyncio
-import importlib
-import json
-import os
-import ssl
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
 from datetime import datetime
 from functools import cache
-from typing import Any, Protocol
-
-import httpx
 from langchain_core.documents import Document
-
+from react_mem.memory import telemetry
 from react_mem.tools.web.missing import MissingPackage
+from typing import Any
+from typing import Protocol
+import asyncio
+import httpx
+import importlib
+import json
+import logging
+import os
+import ssl
+import time
+
+
+
 
 _TAVILY_URL = "https://api.tavily.com"
 _GOOGLE_URL = "https://www.googleapis.com/customsearch/v1"
@@ -306,3 +314,133 @@ class Attempt:
     def left(self) -> float:
         """Return the remaining seconds."""
         return max(0.0, self.deadline - asyncio.get_running_loop().time())
+
+
+# Failover among search engines, each behind a circuit breaker.
+
+# Circuit breaker.
+
+FAILURES = 3
+"""Failures in a row that open the circuit. One is chance, and a second may be the same hiccup."""
+
+REST = 60.0
+"""Seconds. Rate limits of engines are by the minute."""
+
+
+class CircuitBreaker:
+    """Circuit breaker: `FAILURES` in a row open it for `REST` seconds.
+
+    Then one trial call is admitted, which closes it or opens it again.
+
+    >>> now = 0.0
+    >>> breaker = CircuitBreaker(lambda: now)
+    >>> breaker.failed(); breaker.failed(); breaker.admits(), breaker.failed(), breaker.admits()
+    (True, None, False)
+    >>> now = 60.0
+    >>> breaker.admits(), breaker.admits()
+    (True, False)
+    >>> breaker.succeeded(); breaker.admits()
+    True
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._failures = 0
+        self._opened_at: float | None = None
+        self._trying = False
+
+    @property
+    def is_open(self) -> bool:
+        """True while calls are held back, a trial aside."""
+        return self._opened_at is not None
+
+    def admits(self) -> bool:
+        """Return true if a call may be made; the caller must report its outcome."""
+        if self._opened_at is None:
+            return True
+        if self._trying or self._clock() - self._opened_at < REST:
+            return False
+        self._trying = True
+        return True
+
+    def seconds_left(self) -> float:
+        """Return the seconds until a trial."""
+        return 0.0 if self._opened_at is None else max(0.0, self._opened_at + REST - self._clock())
+
+    def succeeded(self) -> None:
+        """Report a success."""
+        self._failures = 0
+        self._opened_at = None
+        self._trying = False
+
+    def failed(self) -> None:
+        """Report a failure."""
+        self._failures += 1
+        if self._trying or self._failures >= FAILURES:
+            self._opened_at = self._clock()
+        self._trying = False
+
+    def abandoned(self) -> None:
+        """Report a call without a result."""
+        self._trying = False
+
+
+_SHARE = 0.5
+"""Share of the remaining time for one engine, so that the next one and the pages have some too."""
+
+log = logging.getLogger(__name__)
+
+
+class Engines:
+    """Engines in the order of failover."""
+
+    def __init__(self, engines: Sequence[Engine], *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._guarded = [(engine, CircuitBreaker(clock)) for engine in engines]
+
+    async def find(self, attempt: Attempt, limit: int) -> tuple[list[WebHit], Engine | None]:
+        """Ask the engines in turn until one finds something; return its hits with it, else nothing and None.
+
+        Failures are noted in the attempt.
+        """
+        for engine, breaker in self._guarded:
+            if not breaker.admits():
+                attempt.missing[engine.name] = f"left alone for {breaker.seconds_left():.0f} s: it failed before"
+                continue
+            hits = await _ask_engine(engine, breaker, attempt, limit)
+            if hits:
+                return hits, engine
+            telemetry.count("degradations", part="web_engine")
+        return [], None
+
+
+async def _ask_engine(engine: Engine, breaker: CircuitBreaker, attempt: Attempt, limit: int) -> list[WebHit]:
+    seconds = _SHARE * attempt.left()
+    outcome = breaker.abandoned
+    # an attribute's name: a path may be longer than telemetry's names
+    label = engine.name.rpartition(":")[2]
+    try:
+        with telemetry.span("web_engine", engine=label) as measured:
+            async with asyncio.timeout(seconds):
+                found = await engine.find(attempt.query, limit)
+            measured.set(results=len(found))
+        outcome = breaker.succeeded
+        if not found:
+            attempt.missing[engine.name] = "it found nothing"
+        return found
+    except (EngineMissing, MissingPackage) as error:
+        attempt.missing[engine.name] = str(error)
+    except Exception as error:  # whatever an engine's client raises
+        outcome = breaker.failed
+        attempt.missing[engine.name] = _cause(error, seconds)
+        log.warning("the search engine %s failed: %s", engine.name, type(error).__name__)
+    finally:
+        outcome()
+        telemetry.record("breaker.open", float(breaker.is_open), guards="web_engine", name=label)
+    return []
+
+
+def _cause(error: Exception, seconds: float) -> str:
+    """Return the cause of a failure; of a client's own message only the type, since it may hold a key or the query."""
+    if isinstance(error, TimeoutError):
+        return f"it took longer than {seconds:.1f} s"
+    return str(error) if isinstance(error, EngineError) else f"it failed ({type(error).__name__})"
