@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
-from langchain_core.tools import ToolException
-from langchain_core.tools import tool
-from langgraph.prebuilt import ToolRuntime
-from react_mem.tools.registry import valid_names
-from typing import Any
-from zoneinfo import ZoneInfo
-from zoneinfo import available_timezones
 import ast
 import json
 import math
 import operator
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
 
+from langchain_core.tools import ToolException, tool
+from langgraph.prebuilt import ToolRuntime
 
-
+from react_mem.tools.registry import valid_names
 
 # Arithmetic, without running code.
 
@@ -117,6 +114,7 @@ def _written(value: Number) -> str:
 
 # The current time.
 
+
 @tool
 def current_time(timezone: str = "UTC") -> str:
     """Return the current date, time and day of the week.
@@ -136,6 +134,7 @@ def current_time(timezone: str = "UTC") -> str:
 
 
 # Tool by which an agent ends a conversation.
+
 
 @tool
 def end_conversation() -> str:

@@ -17,8 +17,7 @@ from react_mem.integrations.importers.as_records import (
     UnusableEntry,
     digest_of,
 )
-from react_mem.integrations.importers.import_files import NO_OBJECT, text_of, written_at
-from react_mem.integrations.importers.import_files import ImportFile, json_elements
+from react_mem.integrations.importers.import_files import NO_OBJECT, ImportFile, json_elements, text_of, written_at
 
 # ChatGPT's data export: `conversations.json`, or `conversations-000.json` and so on, in the archive that is mailed.
 

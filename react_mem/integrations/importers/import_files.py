@@ -5,18 +5,6 @@ An export is a file, a folder, or a zip archive, which is read without unpacking
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextlib import suppress
-from datetime import UTC
-from datetime import datetime
-from datetime import timedelta
-from itertools import count
-from pathlib import Path
-from typing import Any
-from typing import BinaryIO
-from typing import NamedTuple
-from typing import NoReturn
 import io
 import json
 import math
@@ -25,9 +13,12 @@ import shutil
 import sys
 import tempfile
 import zipfile
-
-
-
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 STANDARD_INPUT = "the standard input"
 """Name of the standard input in messages."""

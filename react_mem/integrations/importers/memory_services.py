@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from react_mem.integrations.importers.as_records import Entry
-from react_mem.integrations.importers.as_records import ForeignEntry
-from react_mem.integrations.importers.as_records import NothingToImportError
-from react_mem.integrations.importers.as_records import Role
-from react_mem.integrations.importers.as_records import UnusableEntry
-from react_mem.integrations.importers.import_files import Element
-from react_mem.integrations.importers.import_files import ImportFile
-from react_mem.integrations.importers.import_files import JSON_FILES
-from react_mem.integrations.importers.import_files import NO_OBJECT
-from react_mem.integrations.importers.import_files import json_elements
-from react_mem.integrations.importers.import_files import noted
-from react_mem.integrations.importers.import_files import text_of
-from react_mem.integrations.importers.import_files import time_in
-from react_mem.integrations.importers.import_files import written_at
-from typing import Any
 import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-
-
+from react_mem.integrations.importers.as_records import Entry, ForeignEntry, NothingToImportError, Role, UnusableEntry
+from react_mem.integrations.importers.import_files import (
+    JSON_FILES,
+    NO_OBJECT,
+    Element,
+    ImportFile,
+    json_elements,
+    noted,
+    text_of,
+    time_in,
+    written_at,
+)
 
 # Memories of Mem0, as `get_all()` of its open-source library and its platform returns them, and as it exports them.
 

@@ -16,8 +16,15 @@ from react_mem.integrations.importers.as_records import (
     UnusableEntry,
     digest_of,
 )
-from react_mem.integrations.importers.import_files import JSON_FILES, NO_OBJECT, text_of, time_in, written_at
-from react_mem.integrations.importers.import_files import ImportFile, text_stream
+from react_mem.integrations.importers.import_files import (
+    JSON_FILES,
+    NO_OBJECT,
+    ImportFile,
+    text_of,
+    text_stream,
+    time_in,
+    written_at,
+)
 from react_mem.memory.records import normalise
 
 # Our exchange format: JSON Lines or an array of objects with a `text` and optional fields.

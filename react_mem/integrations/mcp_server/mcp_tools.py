@@ -5,60 +5,49 @@ removal."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from collections.abc import Callable
-from datetime import datetime
-from importlib.metadata import version
-from langchain_core.messages import HumanMessage
-from mcp import MCPError
-from mcp.server.mcpserver import Context
-from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult
-from mcp_types import INTERNAL_ERROR
-from mcp_types import INVALID_PARAMS
-from mcp_types import InputRequiredResult
-from mcp_types import ToolAnnotations
-from pydantic import Field
-from pydantic import ValidationError
-from pydantic_core import to_json
-from react_mem.integrations.mcp_server.mcp_results import ClientMemory
-from react_mem.integrations.mcp_server.mcp_results import CorrectResult
-from react_mem.integrations.mcp_server.mcp_results import ForgetResult
-from react_mem.integrations.mcp_server.mcp_results import MAX_MESSAGE
-from react_mem.integrations.mcp_server.mcp_results import NOTICE
-from react_mem.integrations.mcp_server.mcp_results import RecallResult
-from react_mem.integrations.mcp_server.mcp_results import RememberResult
-from react_mem.integrations.mcp_server.mcp_results import ShownMemory
-from react_mem.integrations.mcp_server.mcp_results import WhyResult
-from react_mem.integrations.mcp_server.mcp_results import client_memory
-from react_mem.integrations.mcp_server.mcp_results import title_of
-from react_mem.memory import MemoryFacade
-from react_mem.memory import MemoryQuery
-from react_mem.memory import MemoryScope
-from react_mem.memory import Message
-from react_mem.memory import Receipt
-from react_mem.memory.records import KINDS
-from react_mem.memory.turns import CLIENT_SESSION
-from react_mem.memory.turns import Frame
-from react_mem.memory.turns import Identity
-from react_mem.memory.turns import MAX_LINE_CHARS
-from react_mem.memory.turns import Unclear
-from react_mem.memory.turns import Window
-from react_mem.memory.turns import assemble
-from react_mem.memory.turns import flat
-from react_mem.memory.turns import labelled
-from react_mem.memory.turns import render_beginning
-from react_mem.prompts import load_prompt
-from typing import Annotated
-from typing import Any
 import asyncio
 import inspect
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from importlib.metadata import version
+from typing import Annotated, Any
 
+from langchain_core.messages import HumanMessage
+from mcp import MCPError
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import Field, ValidationError
+from pydantic_core import to_json
 
-
+from react_mem.integrations.mcp_server.mcp_results import (
+    MAX_MESSAGE,
+    NOTICE,
+    ClientMemory,
+    CorrectResult,
+    ForgetResult,
+    RecallResult,
+    RememberResult,
+    ShownMemory,
+    WhyResult,
+    client_memory,
+    title_of,
+)
+from react_mem.memory import MemoryFacade, MemoryQuery, MemoryScope, Message, Receipt
+from react_mem.memory.records import KINDS
+from react_mem.memory.turns import (
+    CLIENT_SESSION,
+    MAX_LINE_CHARS,
+    Frame,
+    Identity,
+    Unclear,
+    Window,
+    assemble,
+    flat,
+    labelled,
+    render_beginning,
+)
+from react_mem.prompts import load_prompt
 
 # Resources and prompt of the MCP server: the profile, the conversations, and the memories for a message.
 

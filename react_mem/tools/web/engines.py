@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from datetime import datetime
-from functools import cache
-from langchain_core.documents import Document
-from react_mem.memory import telemetry
-from react_mem.tools.web.missing import MissingPackage
-from typing import Any
-from typing import Protocol
 import asyncio
-import httpx
 import importlib
 import json
 import logging
 import os
 import ssl
 import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from typing import Any, Protocol
 
+import httpx
+from langchain_core.documents import Document
 
-
+from react_mem.memory import telemetry
+from react_mem.tools.web.missing import MissingPackage
 
 _TAVILY_URL = "https://api.tavily.com"
 _GOOGLE_URL = "https://www.googleapis.com/customsearch/v1"

@@ -24,8 +24,7 @@ from react_mem.memory.context import WebAnswer, WebPage, WebSettings, fence
 from react_mem.memory.language import cue, index_terms, index_words, listed
 from react_mem.memory.runtime import Asker
 from react_mem.prompts import load_prompt
-from react_mem.tools.web.engines import Attempt, Engine, engine_named
-from react_mem.tools.web.engines import Engines
+from react_mem.tools.web.engines import Attempt, Engine, Engines, engine_named
 from react_mem.tools.web.fetch import PageFetcher
 from react_mem.tools.web.privacy import Outgoing, outgoing
 from react_mem.tools.web.reader import PageReader
