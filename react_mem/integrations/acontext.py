@@ -61,7 +61,6 @@ async def _opened_client(api_key: str | None, base_url: str | None) -> AsyncIter
 
 
 def _pseudonym(user_id: str) -> str:
-    """Return the pseudonym of a user in Acontext."""
     return hashlib.sha256(f"react-mem:{user_id}".encode()).hexdigest()[:32]
 
 

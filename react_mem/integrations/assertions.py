@@ -206,7 +206,6 @@ async def _texts_of_threads(
 
 
 async def _state_of(where: Any, thread: str, config: RunnableConfig | None) -> Mapping[str, Any] | None:
-    """Return the state of a thread; None without such a thread."""
     state = await where.aget_state(_in_thread(config, thread))
     if not state.values and state.created_at is None:
         return None
@@ -262,7 +261,6 @@ def _holds(text: str, said: Said) -> bool:
 
 
 def _composed(text: str) -> str:
-    """Return a text in its composed form (NFKC) without invisible characters."""
     if text.isascii():
         return text
     seen = "".join(one for one in text if unicodedata.category(one) != "Cf")
@@ -270,10 +268,7 @@ def _composed(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text without differences of form, width, case, invisible characters and runs of white space.
-
-    Diacritics and closing punctuation stay, as nobody takes "má" for "ma".
-    """
+    """Return a text without differences of form, width, case, invisible characters and blanks; diacritics stay."""
     return " ".join(_composed(_composed(text).casefold()).split())
 
 

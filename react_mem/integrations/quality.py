@@ -137,7 +137,6 @@ class QualityTally:
         return QualityReport(self._items, self._bytes, len(self._namespaces), findings, self._before, months)
 
     def _take_record(self, item: Item, namespace: Namespace) -> None:
-        """Count a record of our own memory, with its belief, doubts and uses."""
         self._is_ours = True
         value, owner = item.value, namespace[1]
         if MESSAGE.matches(value):
@@ -177,8 +176,6 @@ class QualityTally:
             self._note("contradictions", ItemPlace(namespace, item.key, beside=contradicted))
 
     def _claim(self, place: str, claim: Any, key: str) -> str:
-        """Add a claim; return the key of an earlier one that it contradicts, empty for none."""
-
         def of(*, denied: bool, counts: bool) -> bytes:
             return _digest(place, str(denied), str(counts), *claim.matter)
 

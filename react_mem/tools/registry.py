@@ -111,10 +111,7 @@ def is_dotted_path(name: str) -> bool:
 
 
 def check_tool_name(name: str) -> None:
-    """Check a name without importing anything.
-
-    Raises ToolConfigError if it is neither built-in nor "package.module:function".
-    """
+    """Check a name without importing anything; ToolConfigError if neither built-in nor "package.module:function"."""
     if is_dotted_path(name):
         module, attribute = _split(name)
         if not all(part.isidentifier() for part in (*module.split("."), attribute)):

@@ -49,11 +49,7 @@ async def web_search(query: str, runtime: ToolRuntime[Any, Any], policy: MemoryP
 
 
 async def _profile_values(runtime: ToolRuntime[Any, Any]) -> Mapping[str, str]:
-    """Return the user's profile values by field, former ones included.
-
-    Raises:
-        ToolException: If the profile cannot be read, so that private values cannot be redacted.
-    """
+    """Return the user's profile values by field, former ones included; ToolException if they cannot be read."""
     # it has all that is asked of a node's runtime
     identity = identify(cast("Runtime[Any]", runtime), runtime.config)
     if identity is None or runtime.store is None:
@@ -70,6 +66,5 @@ async def _profile_values(runtime: ToolRuntime[Any, Any]) -> Mapping[str, str]:
 
 
 def _asked(state: Any) -> str:
-    """Return the user's last message, which may name private values to search for."""
     messages: Sequence[BaseMessage] = state.get("messages", ()) if isinstance(state, dict) else ()
     return next((message.text for message in reversed(messages) if is_users(message)), "")

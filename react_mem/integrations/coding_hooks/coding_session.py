@@ -143,8 +143,7 @@ class CodingSession:
     async def stop(self, answer: str, transcript: str, told: ToldEvent) -> None:
         """Store the answer that ends a turn, and everything of the session that is not stored yet.
 
-        Answer and transcript are empty where the coding agent does not report them. Raises NotKeptError for a part that
-        could not be stored.
+        Answer and transcript may be empty. Raises NotKeptError for a part that could not be stored.
         """
         if self._is_late(told):
             return
@@ -180,7 +179,6 @@ class CodingSession:
                 await asyncio.to_thread(pay, self._notes, self.identity.user_id, self.identity.session_id, end)
 
     def _is_late(self, told: ToldEvent) -> bool:
-        """Return true if the transcript has been read since: that reading covers the event, now or later."""
         return 0 < told.at < self._read_at
 
     @property
@@ -293,17 +291,15 @@ class CodingSession:
         return not (prompt_id and ids.get(turn[0].place))
 
     def _is_seen(self, item: MemoryResultItem) -> bool:
-        """Return true if the coding agent has the memory in its own conversation."""
         if item.scope is not MemoryScope.DIALOG or item.payload.get("session_id") != self.identity.session_id:
             return False
         place = item.payload.get("turn")
         return not isinstance(place, int) or place >= self._visible_from
 
     async def _keep_turn(self, turn: SaidTurn, answered: str = "", at: int = 0, before: int = 0) -> None:
-        """Store the new messages of a turn.
+        """Store the new messages of a turn; the answer by a hook takes precedence, since the transcript may lag behind.
 
-        The answer by a hook takes precedence, since the transcript may lag behind; `at` is the time of the hook, and
-        `before` the number of stored messages at that time.
+        `at` is the time of the hook, and `before` the number of stored messages at that time.
         """
         new: list[AnyMessage] = []
         if turn.said and not self._taken(key := words_key(turn.said)):
@@ -354,7 +350,6 @@ class CodingSession:
         return held[next(asked, 0) :]
 
     def _thread(self, new: Sequence[AnyMessage]) -> list[AnyMessage]:
-        """Return new messages after the latest stored ones, each at its place in the conversation."""
         return placed_thread(self._next, self._latest, new)
 
     def _note(self, new: Sequence[AnyMessage]) -> None:

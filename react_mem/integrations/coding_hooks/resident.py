@@ -207,7 +207,6 @@ def _load(agent: str, notes: str) -> KeptOpen[HookEvents]:
 
 
 async def _read(connection: socket.socket) -> dict[str, Any] | None:
-    """Return a request; None for an invalid one."""
     loop = asyncio.get_running_loop()
     told = bytearray()
     while piece := await loop.sock_recv(connection, _PIECE):

@@ -43,15 +43,10 @@ _CODEX_TOOLS = frozenset({"function_call", "local_shell_call", "custom_tool_call
 
 @dataclass(frozen=True)
 class SaidTurn:
-    """A turn of a session.
+    """A turn of a session, with times as ISO 8601; a text is empty where there is none yet, or none in the reading.
 
-    Args:
-        said: The user's message; empty where the turn begins before the reading, or without the user.
-        said_at: Its time, as ISO 8601; empty for unknown.
-        answer: The final answer; empty for none yet.
-        answered_at: Its time.
-        used_tools: True if tools were used for the answer, or for the work that the message interrupted.
-        end: End of its lines in the transcript, in bytes.
+    `used_tools` is true if tools were used for the answer, or for the work that the message interrupted; `end` is
+    the end of its lines in the transcript, in bytes.
     """
 
     said: str = ""
@@ -75,14 +70,10 @@ def own_words(text: str) -> str:
 def read_turns(
     path: str, offset: int | None, limit: int | None = None, *, used_tools: bool = False
 ) -> tuple[list[SaidTurn], int | None]:
-    """Return the turns of a transcript, and the end of the reading. Blocking.
+    """Return the turns of a transcript from `offset` until `limit`, in bytes, and the end of the reading. Blocking.
 
-    An unreadable file gives no turns and the same offset.
-
-    Args:
-        offset: Start in bytes; None for the last `MAX_READ` bytes.
-        limit: End in bytes: later lines are not read yet.
-        used_tools: True if the offset is within a turn with tool use and without an answer.
+    An unreadable file gives no turns and the same offset; without an offset the last `MAX_READ` bytes are read.
+    `used_tools` is true if the offset is within a turn with tool use and without an answer.
     """
     try:
         # of a pipe nobody would see the end
@@ -130,7 +121,6 @@ class _Reading:
         return self._turns
 
     def take(self, line: bytes, end: int) -> None:
-        """Parse a line of any kind that ends at `end`."""
         self._read(line)
         if self._turns:
             self._turns[-1] = replace(self._turns[-1], end=end)

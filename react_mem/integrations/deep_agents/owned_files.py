@@ -170,10 +170,7 @@ Outcome = TypeVar("Outcome")
 
 @dataclass(frozen=True)
 class OwnedFiles:
-    """The files of one owner, or of one folder of theirs, which is then the root of all paths.
-
-    Invalid paths raise ValueError.
-    """
+    """The files of one owner, or of one folder of theirs, the root of all paths then; ValueError for invalid paths."""
 
     owner: FileOwner
     agent_id: str
@@ -323,7 +320,6 @@ class OwnedFiles:
         return AgentFile.file_path(self.folder + AgentFile.file_path(path))
 
     def _area(self, path: str) -> tuple[str, str]:
-        """Return the whole path, and the prefix of all files below it."""
         whole = AgentFile.clean_path(self.folder + AgentFile.clean_path(path))
         return whole, "/" if whole == "/" else f"{whole}/"
 

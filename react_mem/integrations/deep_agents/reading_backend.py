@@ -51,10 +51,7 @@ def listed(files: Iterable[KeptFile], path: str) -> list[FileInfo]:
 
 
 def matching(files: Sequence[KeptFile], pattern: str, path: str) -> list[FileInfo]:
-    """Return the files with names that match a pattern relative to a path, the latest written first.
-
-    Raises ValueError for an invalid pattern.
-    """
+    """Return the files with names that match a pattern below a path, the latest first; ValueError for a bad one."""
     matches = _matcher(pattern)
     found = [file for file in files if matches(_relative(file.path, path))]
     return [_info(file) for file in sorted(found, key=lambda file: (file.modified_at, file.path), reverse=True)]
@@ -216,14 +213,7 @@ def failing(answer: Callable[..., Answer], before: str = "") -> Callable[..., An
 
 
 class ReadingBackend(BackendProtocol):
-    """Files that Deep Agents read, list and search, async and sync.
-
-    A failing memory fails no turn: every call answers, at least with the reason of its failure.
-
-    Args:
-        store: The store; None for the run's.
-        user_id: The owner by the application; None for the run's.
-    """
+    """Files that Deep Agents read, list and search; store and owner are the run's unless the application gives them."""
 
     def __init__(self, store: BaseStore | None, user_id: str | None) -> None:
         self._store = store

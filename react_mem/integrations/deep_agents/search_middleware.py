@@ -127,7 +127,6 @@ def _places(backend: BackendProtocol, route: str = "") -> Iterator[tuple[str, Me
 
 
 def _routes(backend: BackendProtocol, route: str = "") -> Iterator[str]:
-    """Yield the path prefixes of all routes, nested ones too."""
     if isinstance(backend, CompositeBackend):
         for prefix, routed in backend.routes.items():
             place = route + prefix.rstrip("/")

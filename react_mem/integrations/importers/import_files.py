@@ -166,10 +166,7 @@ _decode = json.JSONDecoder(parse_constant=float).raw_decode
 
 
 class Element(NamedTuple):
-    """One element of a JSON file, with its first line and its number in an array from 1; 0 outside of one.
-
-    Its section is its key in the top object, empty where the top is an array or lines.
-    """
+    """One element of a JSON file: its key in the top object, its first line, and its number in an array, from 1."""
 
     section: str
     line: int
@@ -377,9 +374,7 @@ def time_in(value: Any) -> datetime | None:
 
 
 def written_at(*values: Any) -> tuple[datetime | None, bool]:
-    """Return the first plausible writing time, and true if an earlier value was implausible.
-
-    Plausible is a time from 1970 until now. Values behind the first plausible one are not examined.
+    """Return the first plausible writing time, from 1970 until now, and true if an earlier value was implausible.
 
     >>> written_at("9999-01-01T00:00:00Z", 1772568000)[1], written_at(1772568000, "soon")[1], written_at(None)[1]
     (True, False, False)

@@ -81,14 +81,11 @@ async def import_from(
     read_by: str = "",
     told: Told = nobody_listens,
 ) -> ImportOutcome:
-    """Import a source, each entry once; forgotten entries stay forgotten.
+    """Import a source, each entry once; forgotten entries stay forgotten, and entries beyond the quotas are skipped.
 
-    A newer version of an entry replaces the imported one, unless that was changed here since. An interrupted import
-    continues when repeated. Entries beyond the quotas are skipped. The worker of the agent `read_by` extracts facts
-    from the conversations at its next run.
-
-    Raises ValueError if the source cannot be read to its end, has nothing usable, or names unmapped owners: nothing is
-    imported.
+    A newer version of an entry replaces the imported one, unless that was changed here since. The worker of the
+    agent `read_by` extracts facts from the conversations at its next run. Raises ValueError if the source cannot be
+    read to its end, has nothing usable, or names unmapped owners: nothing is imported.
     """
     found = FirstReading()
     async for batch in source.batches():
@@ -124,26 +121,15 @@ async def import_from(
 
 
 def _size(entry: ForeignEntry) -> int:
-    """Return about how many characters of an entry are stored."""
     return len(entry.text) + len(entry.outcome) + sum(map(len, entry.steps))
 
 
 @dataclass
 class _Decided:
-    """Decision about a batch of one owner's entries.
+    """Decision about a batch of one owner's entries: records to write, by id, and counts of entries.
 
-    Args:
-        new: Records to write, by id.
-        changed: Updated records, by id.
-        removed: Records that one of another kind replaces.
-        updated: Entries with new words since the last import.
-        known: Entries that are remembered already.
-        same: Known entries that were not imported before.
-        fresh: Entries that are noted in the ledger for the first time.
-        unfit: Entries that become nothing, with the reason.
-        undated: New entries with an impossible time.
-        unnoted: Entries written without their source's metadata.
-        replaceable: Entries whose records another text would replace, with their digests.
+    `removed` are records that one of another kind replaces, `fresh` entries that are noted in the ledger for the
+    first time, `replaceable` entries whose records another text would replace, with their digests.
     """
 
     new: dict[str, Record] = field(default_factory=dict)
@@ -232,7 +218,6 @@ class _Importing:
             outcome.skip(entry.called, reason)
 
     async def _decide(self, user_id: str, entries: Sequence[ForeignEntry]) -> tuple[_Decided, list[Change]]:
-        """Decide about entries with distinct ids; return the decision and the notes for the ledger."""
         decided = _Decided()
         made = await asyncio.to_thread(self._records, entries, decided.unfit)
         digests = [self.digest(entry) for entry, _ in made]

@@ -34,12 +34,10 @@ _SHOWN = 8
 
 
 class LangGraphItems:
-    """Items of a store below a prefix of namespaces.
+    """Items of the store, or of the database at an address, below a prefix of namespaces.
 
-    Args:
-        where: The store, or the address of its PostgreSQL database.
-        prefix: First labels of the namespaces; the next label is the owner, and the last one. A label in braces stands
-            for the owner, and more labels may follow then.
+    The label behind the prefix is the owner, and the last one. A label of the prefix in braces stands for the
+    owner, and more labels may follow then.
     """
 
     name = "langmem"
@@ -115,7 +113,6 @@ class LangGraphItems:
 
 
 async def _choices(store: BaseStore) -> str:
-    """Return the syntax of the prefix, and the first labels of the namespaces in the store."""
     namespaces = await store.alist_namespaces(limit=_LOOKED_AT)
     return f"{_HOW_TO_SAY}. There are {_in_words(namespaces)}" if namespaces else "the store is empty"
 

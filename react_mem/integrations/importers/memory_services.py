@@ -121,7 +121,6 @@ def _entry(value: Any, place: str, owners: Mapping[str, dict[str, Any]]) -> Entr
 
 
 def _past(value: dict[str, Any], place: str, owners: Mapping[str, dict[str, Any]]) -> Entry:
-    """Return the text of a memory before a change or deletion."""
     text = text_of(value.get("old_memory"))
     if not text.strip():
         return UnusableEntry(place, "is the beginning of a memory's history: what it says now is in `get_all()`")
@@ -177,7 +176,6 @@ def zep_entries(file: ImportFile) -> Iterator[Entry]:
 
 
 def _names(file: ImportFile) -> dict[str, str]:
-    """Return the names of the nodes, by uuid."""
     names: dict[str, str] = {}
     for element in file.elements(JSON_FILES):
         node = element.value
@@ -201,7 +199,6 @@ def _is_episode(element: Element) -> bool:
 
 
 def _name_of(node: Mapping[str, Any]) -> str:
-    """Return the name of a node; "user" for the user's own."""
     labels = node.get("labels")
     return "user" if isinstance(labels, list) and "User" in labels else text_of(node.get("name"))
 

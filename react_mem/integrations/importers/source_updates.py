@@ -67,8 +67,7 @@ def of_same_words(
 ) -> SourceUpdate:
     """Decide about an entry with the words of its last import: it may have ended there, or be stated again.
 
-    `before` is the stored record, `record` the new one, `stored` the facts that may be involved by id; `dated` is true
-    where the source dates the entry.
+    `stored` are the facts that may be involved, by id; `dated` is true where the source dates the entry.
     """
     if isinstance(before, Message) and isinstance(record, Message):
         return KNOWN if before.content == record.content else SourceUpdate(refused=SAID)
@@ -99,8 +98,7 @@ def of_other_words(
 ) -> SourceUpdate:
     """Decide about an entry with other words than at its last import.
 
-    `priors` are the records imported from it, `record` is the new one, `known` a stored record with these words from
-    anywhere, `stored` the facts that may be involved, by id.
+    `priors` are the records imported from it, `known` a stored record with the new words from anywhere.
     """
     if not priors:
         return KNOWN if known is not None else SourceUpdate(refused=FORGOTTEN)

@@ -260,10 +260,7 @@ def calling(caller: ClientUser) -> Iterator[None]:
 
 @asynccontextmanager
 async def client_memory(refused: type[ToolError] | type[ResourceError] = ToolError) -> AsyncIterator[ClientMemory]:
-    """Open the caller's memory for one call.
-
-    A failure raises `refused` with cause and cure, and without content.
-    """
+    """Open the caller's memory for one call; a failure raises `refused` with cause and cure, and without content."""
     caller = _CALLER.get()
     try:
         memory = await caller.opened()

@@ -367,11 +367,7 @@ class _MemoryServer(MCPServer):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool.
-
-        Raises:
-            ToolError: If the tool refuses, or the arguments are wrong.
-        """
+        """Call a tool; ToolError if it refuses, or the arguments are wrong."""
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:

@@ -100,7 +100,6 @@ def write_agent_skill(skill: Skill, name: str) -> str:
 
 
 def _theirs(skill: Skill) -> dict[str, Any] | None:
-    """Return the original name and front matter of an imported skill; None for one of ours."""
     return _checked_theirs(skill.meta.get(_META))
 
 
@@ -167,8 +166,7 @@ def write_skill(skill: Skill, name: str) -> str:
 def read_skills(text: str) -> list[dict[str, Any]]:
     """Return the procedures in a Markdown file, one of ours or with entries as above, as `add_skill` takes them.
 
-    Raises:
-        ValueError: If it cannot be read; the message says why.
+    Raises ValueError if it cannot be read.
     """
     if len(text) > MAX_FILE_CHARS:
         raise ValueError(f"it has {len(text)} characters, more than {MAX_FILE_CHARS}")
@@ -193,8 +191,7 @@ def read_skills(text: str) -> list[dict[str, Any]]:
 def read_agent_skill(text: str) -> tuple[list[dict[str, Any]], bool]:
     """Return the procedures in a `SKILL.md`, and true if it was cut; free Markdown becomes preferences.
 
-    Raises:
-        ValueError: If it cannot be read, or has no instructions; the message says why.
+    Raises ValueError if it cannot be read, or has no instructions.
     """
     found = read_skills(text)
     if found:

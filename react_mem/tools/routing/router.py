@@ -190,10 +190,7 @@ _LAYER_STANDS_OUT = 1.6
 
 @dataclass(frozen=True)
 class Ranking:
-    """Tools with their scores, the best first, the needed layers of memory, and failures with their causes.
-
-    With a failure the scores are by words alone.
-    """
+    """Tools with their scores, the best first, the needed layers, and failures: then scores are by words alone."""
 
     tools: Sequence[tuple[Route, float]]
     layers: tuple[str, ...] = ()

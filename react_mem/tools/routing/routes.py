@@ -84,13 +84,9 @@ _MAX_CHARS = 1_000
 class Route:
     """A tool or a layer of memory that a request may need.
 
-    Args:
-        description: Its purpose.
-        arguments: Names and descriptions of the arguments, as one text.
-        examples: Typical requests.
-        after: Frequent predecessors.
-        requires: Tools that come with it.
-        ahead: Argument for running before the model asks: `QUERY`, or empty for none; None forbids it.
+    `arguments` are names and descriptions as one text; `after` are frequent predecessors, `requires` tools that
+    come with it. `ahead` is the argument for running before the model asks: `QUERY`, or empty for none; None
+    forbids it.
     """
 
     name: str
@@ -112,14 +108,9 @@ class Route:
 
 
 def tool_routes(tools: Sequence[BaseTool], settings: SwitchSettings) -> list[Route]:
-    """Return the routes of tools.
+    """Return the routes of tools: a tool's own `metadata` with what the config adds to it, or `prefetch` in its place.
 
-    Args:
-        tools: The tools; their `metadata` may hold `examples`, `after`, `requires` and `prefetch`.
-        settings: The agent's config, which adds to a tool's examples and relations, and overrides its `prefetch`.
-
-    Raises:
-        ToolConfigError: If the config names an unknown tool, or a `prefetch` tool needs more than one text.
+    Raises ToolConfigError if the config names an unknown tool, or a `prefetch` tool needs more than one text.
     """
     names = {tool.name for tool in tools}
     _check(names, "routes", settings.routes)
@@ -164,7 +155,6 @@ def _arguments(properties: Mapping[str, Any]) -> str:
 
 
 def _ahead(name: str, parameters: Mapping[str, Any]) -> str:
-    """Return the argument of a tool that runs ahead; ToolConfigError if only a model can fill its arguments."""
     required = list(parameters.get("required", ()))
     if not required:
         return ""

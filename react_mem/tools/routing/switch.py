@@ -139,8 +139,7 @@ class Offer:
         tools: Names of the offered tools, the most likely first; None for all tools.
         picked: The needed ones, as far as that is clear.
         layers: The needed layers of memory; empty if none stands out.
-        asked: True if the model was called.
-        snapshot: True if the model says that the request closes or decides something.
+        asked: True if the model was called; `snapshot` if it says that the request closes or decides something.
     """
 
     tools: tuple[str, ...] | None

@@ -27,14 +27,7 @@ _GOOGLE_URL = "https://www.googleapis.com/customsearch/v1"
 
 @dataclass(frozen=True)
 class WebHit:
-    """A page that an engine found.
-
-    Args:
-        text: The engine's text of the page.
-        published: Its date by the engine.
-        score: The engine's own relevance; None for none.
-        is_whole: True if there is no more to fetch.
-    """
+    """A page that an engine found, with the engine's text, date and own relevance; whole if no more can be fetched."""
 
     url: str
     title: str = ""
@@ -53,23 +46,13 @@ class EngineError(Exception):
 
 
 class Engine(Protocol):
-    """A search engine.
-
-    Args:
-        name: Its name in a config.
-        is_shared: True if it answers every user alike, so that its results may be cached for all.
-    """
+    """A search engine by its name in a config; results of one that answers every user alike are cached for all."""
 
     name: str
     is_shared: bool = True
 
     async def find(self, query: str, limit: int) -> list[WebHit]:
-        """Return at most `limit` pages, the best first.
-
-        Raises:
-            EngineMissing: If it lacks a key or a package.
-            EngineError: If it fails.
-        """
+        """Return at most `limit` pages, the best first; EngineMissing without a key or package, else EngineError."""
 
 
 class Tavily(Engine):
@@ -213,7 +196,6 @@ def engine_named(name: str) -> Engine:
 
 
 async def _ask(request: httpx.Request, *, refused: str) -> Any:
-    """Return the JSON answer of a server; EngineError for any other answer."""
     # without httpx.Client, which logs whole addresses with the query
     async with httpx.AsyncHTTPTransport(verify=await asyncio.to_thread(_tls)) as transport:
         response = await transport.handle_async_request(request)
@@ -393,10 +375,7 @@ class Engines:
         self._guarded = [(engine, CircuitBreaker(clock)) for engine in engines]
 
     async def find(self, attempt: Attempt, limit: int) -> tuple[list[WebHit], Engine | None]:
-        """Ask the engines in turn until one finds something; return its hits with it, else nothing and None.
-
-        Failures are noted in the attempt.
-        """
+        """Ask the engines in turn until one finds something; return its hits with it, else nothing and None."""
         for engine, breaker in self._guarded:
             if not breaker.admits():
                 attempt.missing[engine.name] = f"left alone for {breaker.seconds_left():.0f} s: it failed before"

@@ -159,14 +159,10 @@ class PageFetcher:
         self._network = network or Network()
 
     async def fetch(self, url: str, *, seconds: float) -> FetchedPage:
-        """Fetch a page.
+        """Fetch a page; `seconds` limits name resolution, redirects and all bytes.
 
-        Args:
-            seconds: Time limit for everything: name resolution, redirects, all bytes.
-
-        Raises:
-            PageRefused: If it, or a redirect, is outside the public internet.
-            PageError: If it cannot be fetched, is too large, or is not text.
+        Raises PageRefused if it, or a redirect, is outside the public internet, and PageError if it cannot be fetched,
+        is too large, or is not text.
         """
         try:
             async with asyncio.timeout(seconds):

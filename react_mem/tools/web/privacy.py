@@ -102,10 +102,8 @@ def _is_meant(
 ) -> bool:
     """Return true if the words of a run are the name with these own words.
 
-    Args:
-        beside: Other names beside the run.
-        doubtful: True if the run's capitals say nothing, as in "An apple".
-        unmarked: True if no capital of the text says anything.
+    `beside` are other names beside the run; `doubtful` marks capitals that say nothing, as in "An apple", and
+    `unmarked` a text in which no capital says anything.
     """
     said, whole = [word.folded for word in run], [fold(part) for part in own]
     if len(whole) > 1 and any(said[place : place + len(whole)] == whole for place in range(len(said))):
@@ -195,12 +193,9 @@ _MIN_VERBATIM = 4
 
 
 def private_spans(text: str, profile_values: Mapping[str, str]) -> list[Span]:
-    """Return the private places of a text, in order, without overlaps.
+    """Return the private places of a normalised (NFKC) text, in order, without overlaps.
 
-    Args:
-        text: The text, normalised (NFKC).
-        profile_values: The user's profile by field; only names, addresses and identifiers are private, not the user's
-            city or tastes.
+    Of the profile only names, addresses and identifiers are private, not the user's city or tastes.
 
     >>> [text.value for text in private_spans("An's phone is +84 90 123 45 67", {"name": "Nguyễn Văn An"})]
     ['an', '84901234567']

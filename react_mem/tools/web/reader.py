@@ -130,10 +130,7 @@ class PageReader:
         self._fetcher = fetcher
 
     async def read(self, attempt: Attempt, hits: Sequence[WebHit], engine: str, limit: int) -> tuple[WebPage, ...]:
-        """Read hits, the best first, concurrently; return the best pages in order, each address and each text once.
-
-        Failures are noted in the attempt.
-        """
+        """Read hits, the best first, concurrently; return the best pages in order, each address and each text once."""
         reads: dict[str, Coroutine[Any, Any, WebPage | None]] = {}
         for place, hit in enumerate(hits, 1):
             url = hit.url if hit.is_whole else cited(hit.url)
@@ -227,7 +224,6 @@ _own = threading.local()
 
 
 def _cleaner() -> PageCleaner:
-    """Return the cleaner of this thread."""
     if not hasattr(_own, "cleaner"):
         _own.cleaner = PageCleaner()
         atexit.register(_own.cleaner.close)

@@ -90,14 +90,9 @@ _ONESELF = cue("about_oneself")
 def decide(question: str, *, now: datetime, domain_terms: Iterable[str] = (), threshold: float = 1.0) -> Decision:
     """Decide by its words whether a message needs the web, without regard to case and diacritics.
 
-    Temporal words, live topics, requests for information and the deployment's own terms have a weight; from the
-    threshold on the web is searched. Questions about the user, the conversation or memory never go there, unless they
-    ask for the web explicitly.
-
-    Args:
-        now: Time of the question: this year and later ones are temporal words.
-        domain_terms: Words and phrases that ask for a search by themselves.
-        threshold: Minimal weight for a search.
+    Temporal words (with years from `now` on), live topics, requests for information and the deployment's own terms
+    have a weight; from the threshold on the web is searched. Questions about the user, the conversation or memory
+    never go there, unless they ask for the web explicitly.
 
     >>> now = datetime(2026, 5, 4)
     >>> decide("What is the latest version of Python?", now=now), decide("giá vàng hôm nay", now=now)
@@ -180,10 +175,8 @@ log = logging.getLogger(__name__)
 class WebSearch:
     """Web search of a process, with its cache and the state of its engines.
 
-    Args:
-        engines: Engines in the place of the settings' ones.
-        fetcher: Fetcher of pages; by default from the public internet alone.
-        clock: Clock of the circuit breakers and the cache, in seconds.
+    `engines` and `fetcher` stand in the place of the settings' engines and of the public internet; `clock`, in
+    seconds, is that of circuit breakers and cache.
     """
 
     def __init__(
