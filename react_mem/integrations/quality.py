@@ -117,11 +117,15 @@ class QualityTally:
             self._items += 1
             self._bytes += len(json.dumps(item.value, ensure_ascii=False, default=str).encode(errors="replace"))
             self._grow(item)
-            self._keep_secrets(item, namespace)
+            secrets = (at for at, text in _texts(item.value, "") if self._is_secret(at.rpartition(".")[2], text))
+            if (path := next(secrets, None)) is not None:
+                self._note("secrets", ItemPlace(namespace, item.key, path))
             if ours:
                 self._take_record(item, namespace)
-            else:
-                self._take_foreign(item, namespace)
+                continue
+            if _with_zone(item.updated_at) < self._stale_before:
+                self._note("stale", ItemPlace(namespace, item.key))
+            self._compare(item, namespace, text_in(item.value), doubted=False)
 
     def report(self) -> QualityReport:
         """Return the report."""
@@ -156,11 +160,6 @@ class QualityTally:
         of_whom = normalise("" if value.get("about") == "user" else str(value.get("about") or ""))
         self._compare(item, namespace, str(value.get("text", "")), of_whom, doubted=bool(doubts))
 
-    def _take_foreign(self, item: Item, namespace: Namespace) -> None:
-        if _with_zone(item.updated_at) < self._stale_before:
-            self._note("stale", ItemPlace(namespace, item.key))
-        self._compare(item, namespace, text_in(item.value), doubted=False)
-
     def _compare(self, item: Item, namespace: Namespace, text: str, of_whom: str = "", *, doubted: bool) -> None:
         """Compare a text with earlier ones: the same words, or the same matter with other numbers or negated."""
         text = text[:_MAX_CHARS]
@@ -190,12 +189,6 @@ class QualityTally:
             if of_other and (other == told or denies_any):
                 return of_other
         return ""
-
-    def _keep_secrets(self, item: Item, namespace: Namespace) -> None:
-        for path, text in _texts(item.value, ""):
-            if self._is_secret(path.rpartition(".")[2], text):
-                self._note("secrets", ItemPlace(namespace, item.key, path))
-                return
 
     def _grow(self, item: Item) -> None:
         made = _with_zone(item.created_at)

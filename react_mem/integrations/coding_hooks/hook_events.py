@@ -43,6 +43,7 @@ class HookEvents:
     def __init__(self, opened: OpenAgentMemory, notes: str) -> None:
         self._opened = opened
         self._notes = notes
+        self._memory = MemoryFacade(opened.store, opened.agent.policy)
         self._numbers = count()
         self._sessions: OrderedDict[tuple[str, str], _Running] = OrderedDict()
 
@@ -58,22 +59,23 @@ class HookEvents:
         async with running.lock:
             earliest = heapq.heappop(running.waiting)
             try:
-                earliest.answer.set_result(await self._answer(running.session, earliest))
+                session = running.session
+                session.problems.clear()
+                with acting(AuditActor.AGENT, AuditReason.TURN):
+                    text = await self._answer(session, earliest.fields, earliest.told)
+                earliest.answer.set_result((text, "; ".join(dict.fromkeys(session.problems))))
             except Exception as error:
                 earliest.answer.set_exception(error)
         return await mine.answer
 
-    async def _answer(self, session: CodingSession, event: _Event) -> tuple[str, str]:
-        session.problems.clear()
-        with acting(AuditActor.AGENT, AuditReason.TURN):
-            text = await self._answered(session, event.fields, event.told)
-        return text, "; ".join(dict.fromkeys(session.problems))
-
-    async def _answered(self, session: CodingSession, fields: Mapping[str, str], told: ToldEvent) -> str:
-        transcript = fields.get("transcript_path", "")
+    async def _answer(self, session: CodingSession, fields: Mapping[str, str], told: ToldEvent) -> str:
+        transcript, who = fields.get("transcript_path", ""), session.identity
         match fields["hook_event_name"]:
             case "SessionStart":
-                return await self._begin(session, fields.get("source", ""))
+                goes_on = fields.get("source") in ("resume", "compact")
+                if not goes_on and fields.get("source") != "fork":
+                    session.begun()
+                return await session_context(self._memory, who.user_id, who.session_id, goes_on=goes_on)
             case "UserPromptSubmit":
                 prompt_id = fields.get("prompt_id") or fields.get("turn_id", "")
                 return await session.prompt(fields.get("prompt", ""), prompt_id, told)
@@ -84,17 +86,8 @@ class HookEvents:
                 session.compacted()
             case "SessionEnd":
                 await session.stop("", transcript, told)
-                who = session.identity
                 await conclude_soon(self._opened.store, who.user_id, who.session_id)
         return ""
-
-    async def _begin(self, session: CodingSession, source: str) -> str:
-        goes_on = source in ("resume", "compact")
-        if not goes_on and source != "fork":
-            session.begun()
-        memory = MemoryFacade(self._opened.store, self._opened.agent.policy)
-        who = session.identity
-        return await session_context(memory, who.user_id, who.session_id, goes_on=goes_on)
 
     def _session(self, user_id: str, session_id: str) -> _Running:
         place = (user_id, session_id)

@@ -95,8 +95,10 @@ def read_turns(
             if start + length > bound:
                 break
             start += length
-            reading.take(line, start)
-        return reading.turns(), start
+            reading.read(line)
+            if reading.turns:
+                reading.turns[-1] = replace(reading.turns[-1], end=start)
+        return reading.turns, start
 
 
 def _whole_lines(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
@@ -113,19 +115,11 @@ def _whole_lines(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
 
 class _Reading:
     def __init__(self, *, used_tools: bool) -> None:
-        self._turns: list[SaidTurn] = []
+        self.turns: list[SaidTurn] = []
         self._answering = ""
         self._used_before = used_tools
 
-    def turns(self) -> list[SaidTurn]:
-        return self._turns
-
-    def take(self, line: bytes, end: int) -> None:
-        self._read(line)
-        if self._turns:
-            self._turns[-1] = replace(self._turns[-1], end=end)
-
-    def _read(self, line: bytes) -> None:
+    def read(self, line: bytes) -> None:
         if b'"tool_result"' in line:
             # results of tools are long, and nobody's words
             self._used_tools()
@@ -171,22 +165,22 @@ class _Reading:
 
     def _begin(self, said: str, at: str) -> None:
         # a message during the agent's work is answered by the same work
-        used = self._turns[-1].used_tools and not self._turns[-1].answer if self._turns else self._used_before
-        self._turns.append(SaidTurn(said, at, used_tools=used))
+        used = self.turns[-1].used_tools and not self.turns[-1].answer if self.turns else self._used_before
+        self.turns.append(SaidTurn(said, at, used_tools=used))
 
     def _answer(self, text: str, at: str, *, goes_on: bool = False) -> None:
         before = self._last()
         whole = f"{before.answer}\n{text}" if goes_on and before.answer else text
-        self._turns[-1] = replace(before, answer=whole, answered_at=at)
+        self.turns[-1] = replace(before, answer=whole, answered_at=at)
 
     def _used_tools(self) -> None:
         # a text before a tool call is a step, and no answer
-        self._turns[-1] = replace(self._last(), answer="", answered_at="", used_tools=True)
+        self.turns[-1] = replace(self._last(), answer="", answered_at="", used_tools=True)
 
     def _last(self) -> SaidTurn:
-        if not self._turns:
-            self._turns.append(SaidTurn(used_tools=self._used_before))
-        return self._turns[-1]
+        if not self.turns:
+            self.turns.append(SaidTurn(used_tools=self._used_before))
+        return self.turns[-1]
 
 
 def _blocks(content: Any) -> Iterator[Mapping[str, Any]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -58,14 +58,9 @@ class FileOwner:
     session_id: str
     in_run: bool
 
-    @contextmanager
-    def acting(self) -> Iterator[None]:
+    def acting(self) -> AbstractContextManager[None]:
         """Record the actions within the context as the agent's, in a run."""
-        if not self.in_run:
-            yield
-            return
-        with acting(AuditActor.AGENT, AuditReason.TURN):
-            yield
+        return acting(AuditActor.AGENT, AuditReason.TURN) if self.in_run else nullcontext()
 
 
 def owner_of_files(store: BaseStore | None, user_id: str | None) -> FileOwner:
@@ -73,7 +68,7 @@ def owner_of_files(store: BaseStore | None, user_id: str | None) -> FileOwner:
 
     Raises NobodysFiles if there is no owner or no store.
     """
-    runtime = _runtime()
+    runtime: Runtime[None] | None = _of_run(get_runtime)
     if runtime is None:
         if not user_id or store is None:
             raise NobodysFiles(_NO_RUN)
@@ -82,28 +77,19 @@ def owner_of_files(store: BaseStore | None, user_id: str | None) -> FileOwner:
     identity = identify(runtime, config)
     if user_id is None and identity is None:
         raise NobodysFiles(why_off(runtime, config))
-    kept = store if store is not None else _store_of_run()
+    kept: BaseStore | None = store if store is not None else _of_run(get_store)
+    if kept is None:
+        raise NobodysFiles(_NO_STORE)
     if identity is not None and user_id in (None, identity.user_id):
         return FileOwner(kept, identity.user_id, identity.session_id, in_run=True)
     # the conversation is somebody else's
     return FileOwner(kept, str(user_id), "", in_run=True)
 
 
-def _runtime() -> Runtime[None] | None:
-    try:
-        return get_runtime()
-    except (RuntimeError, KeyError):
-        return None
-
-
-def _store_of_run() -> BaseStore:
-    try:
-        store: BaseStore | None = get_store()
-    except (RuntimeError, KeyError):
-        store = None
-    if store is None:
-        raise NobodysFiles(_NO_STORE)
-    return store
+def _of_run(get: Callable[..., Any]) -> Any:
+    with suppress(RuntimeError, KeyError):
+        return get()
+    return None
 
 
 # A file as a value: its path and contents.
@@ -165,6 +151,7 @@ They are read by path, and not indexed, since they would bury the agents' notes.
 _REMOVED_AT_ONCE = 500
 """Files removed in one batch: thousands would block the event loop."""
 
+
 Outcome = TypeVar("Outcome")
 
 
@@ -187,12 +174,15 @@ class OwnedFiles:
     async def every(self, below: str = "/") -> AsyncIterator[list[KeptFile]]:
         """Yield the file at a path and all files below it, in pages, in no order."""
         count = 0
-        at, within = self._area(below)
-        async for page in in_any_order(self.owner.store, FILE.namespace(self.owner.user_id)):
-            found = [self._kept(item) for item in page if _is_in(str(item.value.get("path")), at, within)]
-            count += len(found)
-            yield found
+        async for page in self._pages(*self._area(below)):
+            count += len(page)
+            yield [self._kept(item) for item in page]
         self._note_read(count)
+
+    async def _pages(self, at: str, within: str) -> AsyncIterator[list[Item]]:
+        async for page in in_any_order(self.owner.store, FILE.namespace(self.owner.user_id)):
+            paths = [str(item.value.get("path")) for item in page]
+            yield [one for one, path in zip(page, paths, strict=True) if path == at or path.startswith(within)]
 
     async def put(self, given: Mapping[str, Contents], origin: Origin) -> None:
         """Write whole files, all of them or none.
@@ -245,8 +235,8 @@ class OwnedFiles:
     async def _some_gone(self, at: str, within: str) -> tuple[int, list[Change]]:
         store, user_id = self.owner.store, self.owner.user_id
         gone: list[Item] = []
-        async for page in in_any_order(store, FILE.namespace(user_id)):
-            gone += [item for item in page if _is_in(str(item.value.get("path")), at, within)]
+        async for page in self._pages(at, within):
+            gone += page
             if len(gone) >= _REMOVED_AT_ONCE:
                 break
         changes = [delete(user_id, FILE, item.key) for item in gone]
@@ -335,10 +325,6 @@ class OwnedFiles:
 
     def _note_read(self, count: int) -> None:
         note_action(self.owner.store, self.owner.user_id, AuditAction.READ, {FILE.name: count})
-
-
-def _is_in(path: str, at: str, within: str) -> bool:
-    return path == at or path.startswith(within)
 
 
 def _iso(at: Any) -> str:

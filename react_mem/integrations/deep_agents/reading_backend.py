@@ -147,12 +147,6 @@ def _none_there(error: str, paths: Sequence[str]) -> list[FileDownloadResponse]:
     return _none_downloaded(_NOT_FOUND, paths)
 
 
-def _downloaded(path: str, refused: str | None, file: KeptFile | None) -> FileDownloadResponse:
-    if refused is not None or file is None:
-        return FileDownloadResponse(path=path, error=refused or _NOT_FOUND)
-    return FileDownloadResponse(path=path, content=file.contents.data())
-
-
 class Call(NamedTuple, Generic[P, Answer]):
     """One call of a backend, sync and async."""
 
@@ -287,9 +281,14 @@ class ReadingBackend(BackendProtocol):
         In a run whose memory is off or out of reach no file exists: the files read at the beginning of a turn must not
         fail it, and a warning in the log says why.
         """
-        asked = {path: refusal(path) for path in paths}
-        fit = [path for path, refused in asked.items() if refused is None]
-        kept = dict(zip(fit, await files.get(fit), strict=True))
-        return await asyncio.to_thread(lambda: [_downloaded(path, asked[path], kept.get(path)) for path in paths])
+        fit = [path for path in dict.fromkeys(paths) if refusal(path) is None]
+        kept = {path: file for path, file in zip(fit, await files.get(fit), strict=True) if file is not None}
+        data = await asyncio.to_thread(lambda: {path: file.contents.data() for path, file in kept.items()})
+        return [
+            FileDownloadResponse(path=path, content=data[path])
+            if path in data
+            else FileDownloadResponse(path=path, error=refusal(path) or _NOT_FOUND)
+            for path in paths
+        ]
 
     download_files, adownload_files = _download

@@ -95,17 +95,15 @@ class FileSearchMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         for route, files, problem in answers:
             placed = [file._replace(path=route + file.path) for file in files]
             # of several places the best of each, as their scores do not compare
-            found += [file for file in placed if self._shows(route, file.path) and self._may_read(file.path)]
+            # a longer route hides the files behind it
+            hidden = tuple(f"{other}/" for other in self._routes if len(other) > len(route))
+            found += [file for file in placed if not file.path.startswith(hidden) and self._may_read(file.path)]
             if problem:
                 problems[flat(problem, 300)] = None
         lines = [part for file in found for part in _lines(file)]
         told = [f"{_FOUND}\n{block('files', lines)}" if lines else "" if problems else _NOTHING]
         told += [f"Not everything could be searched: {problem}" for problem in problems]
         return "\n".join(filter(None, told))
-
-    def _shows(self, route: str, path: str) -> bool:
-        """Return true if a path belongs to a route, and to no longer route that hides it."""
-        return not any(len(other) > len(route) and path.startswith(f"{other}/") for other in self._routes)
 
     def _may_read(self, path: str) -> bool:
         """Return true if the first rule about a file allows reading, as in Deep Agents."""

@@ -14,11 +14,10 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
-from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
 
 STANDARD_INPUT = "the standard input"
 """Name of the standard input in messages."""
@@ -57,8 +56,8 @@ class ImportFile:
         self._kept: BinaryIO | None = None
         if where == "-":
             kept = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it lives as long as this does
-            shutil.copyfileobj(sys.stdin.buffer, kept)
-            self._kept = kept  # type: ignore[assignment]
+            self._kept = cast("BinaryIO", kept)
+            shutil.copyfileobj(sys.stdin.buffer, self._kept)
         elif not (self._path.is_file() or self._path.is_dir()):
             raise ValueError("cannot be read: there is no such file, folder or archive")
 
@@ -75,7 +74,9 @@ class ImportFile:
                     with file.open("rb") as stream:
                         yield file.name, _checked(stream, file.name)
             return
-        with self._whole() as stream:
+        if self._kept is not None:
+            self._kept.seek(0)
+        with nullcontext(self._kept) if self._kept is not None else self._path.open("rb") as stream:
             if not zipfile.is_zipfile(stream):
                 stream.seek(0)
                 yield self.name, _checked(stream, self.name)
@@ -89,15 +90,6 @@ class ImportFile:
         """Yield the JSON elements of the matching files (see `json_elements`)."""
         for name, stream in self.parts(names):
             yield from json_elements(stream, name)
-
-    @contextmanager
-    def _whole(self) -> Iterator[BinaryIO]:
-        if self._kept is not None:
-            self._kept.seek(0)
-            yield self._kept
-            return
-        with self._path.open("rb") as stream:
-            yield stream
 
 
 def _wanted(archive: zipfile.ZipFile, names: re.Pattern[str]) -> list[zipfile.ZipInfo]:
@@ -257,23 +249,13 @@ class _JsonReader:
     def array(self, section: str) -> Iterator[Element]:
         """Yield the elements of the next array."""
         self._at += 1
-        if self.peek() == "]":
-            self._at += 1
-            return
-        for number in count(1):
+        number, goes_on = 0, self.peek() != "]"
+        while goes_on:
             self.peek()
-            line = self.line
+            number, line = number + 1, self.line
             yield Element(section, line, self.value(), self._name, number)
-            match self.peek():
-                case ",":
-                    self._at += 1
-                case "]":
-                    self._at += 1
-                    return
-                case "":
-                    self.fail("it ends in the middle of an array: was it downloaded whole?")
-                case _:
-                    self.fail("a comma is missing")
+            goes_on = self._comma("]", "an array")
+        self._at += 1
 
     def object(self) -> Iterator[Element]:
         """Yield the elements of the arrays in the next object, and its other values whole."""
@@ -288,16 +270,16 @@ class _JsonReader:
                 yield from self.array(section)
             else:
                 yield Element(section, line, self.value(), self._name)
-            match self.peek():
-                case ",":
-                    self._at += 1
-                case "}":
-                    pass
-                case "":
-                    self.fail("it ends in the middle of an object: was it downloaded whole?")
-                case _:
-                    self.fail("a comma is missing")
+            self._comma("}", "an object")
         self._at += 1
+
+    def _comma(self, end: str, of: str) -> bool:
+        """Read a comma; return false before the end of an array or object."""
+        mark = self.peek()
+        if mark not in (",", end):
+            self.fail("a comma is missing" if mark else f"it ends in the middle of {of}: was it downloaded whole?")
+        self._at += mark == ","
+        return mark == ","
 
     def value(self) -> Any:
         """Return the next value."""

@@ -32,16 +32,18 @@ from react_mem.integrations.importers.as_records import (
     why_no_owner,
 )
 from react_mem.integrations.importers.ledger import (
+    BUCKET,
     EarlierImports,
     FirstReading,
+    earlier_imports,
     imported_before,
-    is_noted,
     noting,
     why_unfit,
 )
 from react_mem.integrations.importers.source_updates import (
     KNOWN,
     SourceUpdate,
+    entry_of,
     is_of,
     of_other_words,
     of_same_words,
@@ -205,7 +207,8 @@ class _Importing:
         if outcome.dry_run:
             self._would_be.update(hash((user_id, id_)) for id_ in (*decided.new, *decided.changed))
         if user_id in self._earlier:
-            self._earlier[user_id].note([*decided.new.values(), *decided.changed.values()])
+            for written in (*decided.new.values(), *decided.changed.values()):
+                self._earlier[user_id][digest_of(*map(str, entry_of(written)))].add((written.kind, written.id))
         outcome.added[user_id] += len(decided.new)
         outcome.updated[user_id] += decided.updated
         outcome.known[user_id] += decided.known
@@ -219,7 +222,7 @@ class _Importing:
 
     async def _decide(self, user_id: str, entries: Sequence[ForeignEntry]) -> tuple[_Decided, list[Change]]:
         decided = _Decided()
-        made = await asyncio.to_thread(self._records, entries, decided.unfit)
+        made = await asyncio.to_thread(_records, self._source, entries, decided.unfit)
         digests = [self.digest(entry) for entry, _ in made]
         ledger = await imported_before(self._store, user_id, digests)
         there = await self._there(user_id, {(record.kind, record.id) for _, record in made})
@@ -230,9 +233,10 @@ class _Importing:
             if not isinstance(record, Fact | Message):
                 decided.replaceable.append((digest, entry, record))
             before = _record(there.get(record.id))
-            if not is_noted(ledger, digest):
+            is_noted = digest in ledger[digest[:BUCKET]]
+            if not is_noted:
                 decided.fresh.append(entry)
-            if is_noted(ledger, digest):
+            if is_noted:
                 update = await self._update(user_id, entry, record, before)
                 decided.same += update is KNOWN and hash((user_id, digest)) in self._noted
                 decided.unnoted += any(one.text == record.text and is_unnoted(entry, one) for one in update.writes)
@@ -271,23 +275,24 @@ class _Importing:
                 stored = await load_facts(self._store, user_id, (), [before.id])
             return of_same_words(before, record, stored, dated=bool(entry.at or entry.updated_at), at=at)
         if user_id not in self._earlier:
-            self._earlier[user_id] = await EarlierImports.of(self._store, user_id, self._source)
-        found = await self._there(user_id, self._earlier[user_id].of_entry(record))
+            self._earlier[user_id] = await earlier_imports(self._store, user_id, self._source)
+        found = await self._there(user_id, self._earlier[user_id].get(digest_of(*map(str, entry_of(record))), ()))
         priors = [one for item in found.values() if (one := _record(item)) and one.id != record.id]
         stored = await load_facts(self._store, user_id, (), [one.id for one in priors if isinstance(one, Fact)])
         return of_other_words(priors, record, before, stored, at=at)
 
-    def _records(
-        self, entries: Sequence[ForeignEntry], unfit: list[tuple[ForeignEntry, str]]
-    ) -> list[tuple[ForeignEntry, Record]]:
-        made = []
-        for entry in entries:
-            try:
-                made.append((entry, as_record(self._source, entry)))
-            except ValidationError as error:
-                field_ = ".".join(map(str, error.errors()[0]["loc"]))
-                unfit.append((entry, f"makes no {entry.kind}: {field_}"))
-        return made
+
+def _records(
+    source: str, entries: Sequence[ForeignEntry], unfit: list[tuple[ForeignEntry, str]]
+) -> list[tuple[ForeignEntry, Record]]:
+    made = []
+    for entry in entries:
+        try:
+            made.append((entry, as_record(source, entry)))
+        except ValidationError as error:
+            field_ = ".".join(map(str, error.errors()[0]["loc"]))
+            unfit.append((entry, f"makes no {entry.kind}: {field_}"))
+    return made
 
 
 def _record(item: Item | None) -> Record | None:

@@ -6,6 +6,7 @@ ledger is erased with all of the owner's memories.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -23,30 +24,23 @@ from react_mem.integrations.importers.as_records import (
     digest_of,
     names_shown,
 )
-from react_mem.integrations.importers.source_updates import entry_of
-from react_mem.memory import Record
 from react_mem.memory.records import KINDS, Change, in_any_order, kind_named, meta_namespace, record_id
 
 _KIND = "imported"
 
-_BUCKET = 3
+BUCKET = 3
 """Hexadecimal digits that name a bucket: at most 4,096 items of an owner, however much is imported."""
 
 
 async def imported_before(store: BaseStore, user_id: str, digests: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Return the ledger's buckets for some entries, given by `digest_of`."""
-    buckets = sorted({digest[:_BUCKET] for digest in digests})
+    """Return the ledger's buckets for some entries, given by `digest_of`, by the beginning of their digests."""
+    buckets = sorted({digest[:BUCKET] for digest in digests})
     namespace = meta_namespace(user_id)
     found = await store.abatch([GetOp(namespace, _key(bucket)) for bucket in buckets]) if buckets else []
     return {
         bucket: frozenset(item.value["entries"]) if isinstance(item, Item) else frozenset()
         for bucket, item in zip(buckets, found, strict=True)
     }
-
-
-def is_noted(ledger: dict[str, frozenset[str]], digest: str) -> bool:
-    """Return true if these buckets have the entry."""
-    return digest in ledger[digest[:_BUCKET]]
 
 
 def noting(user_id: str, ledger: dict[str, frozenset[str]], digests: Collection[str]) -> list[Change]:
@@ -74,40 +68,22 @@ _CHANGEABLE = (FACT, DOCUMENT, EPISODE)
 """Kinds whose ids depend on their words; the id of a message depends on its entry."""
 
 
-class EarlierImports:
-    """Index of an owner's records, by kind and id, by a digest of the entry that they were imported from."""
-
-    def __init__(self, ids: dict[str, set[tuple[str, str]]]) -> None:
-        self._ids = ids
-
-    @classmethod
-    async def of(cls, store: BaseStore, user_id: str, source: str) -> EarlierImports:
-        """Return the index of an owner's records from a source."""
-        earlier = cls({})
-        for namespace in {kind.namespace(user_id) for kind in _CHANGEABLE}:
-            async for items in in_any_order(store, namespace):
-                for item in items:
-                    value: dict[str, Any] = item.value
-                    kind, meta = kind_named(value.get("kind")), value.get("meta") or {}
-                    if kind in _CHANGEABLE and meta.get("source") == source:
-                        earlier._add((source, meta.get("id"), value.get("session_id")), kind.name, item.key)
-        return earlier
-
-    def note(self, records: Iterable[Record]) -> None:
-        """Add records that were written since."""
-        for record in records:
-            self._add(entry_of(record), record.kind, record.id)
-
-    def of_entry(self, record: Record) -> set[tuple[str, str]]:
-        """Return the kinds and ids of the records from the same entry as a record."""
-        return self._ids.get(_named(entry_of(record)), set())
-
-    def _add(self, entry: tuple[Any, ...], kind: str, id_: str) -> None:
-        self._ids.setdefault(_named(entry), set()).add((kind, id_))
+EarlierImports = defaultdict[str, set[tuple[str, str]]]
+"""Kinds and ids of an owner's records, by a digest of the entry that they were imported from."""
 
 
-def _named(entry: tuple[Any, ...]) -> str:
-    return digest_of(*map(str, entry))
+async def earlier_imports(store: BaseStore, user_id: str, source: str) -> EarlierImports:
+    """Return an owner's records from a source."""
+    earlier = EarlierImports(set)
+    for namespace in {kind.namespace(user_id) for kind in _CHANGEABLE}:
+        async for items in in_any_order(store, namespace):
+            for item in items:
+                value: dict[str, Any] = item.value
+                kind, meta = kind_named(value.get("kind")), value.get("meta") or {}
+                if kind in _CHANGEABLE and meta.get("source") == source:
+                    entry = digest_of(*map(str, (source, meta.get("id"), value.get("session_id"))))
+                    earlier[entry].add((kind.name, item.key))
+    return earlier
 
 
 # First reading of a source: a check for usable entries and owners before anything is written.

@@ -73,7 +73,10 @@ def _slug(text: str, chars: int) -> str:
 
 def agent_skill_names(skills: Sequence[Skill]) -> dict[str, str]:
     """Return readable unique names in the format of Agent Skills, by skill id."""
-    slugs = {skill.id: _slug(_given_name(skill) or skill.use_when, MAX_NAME) for skill in skills}
+    slugs = {}
+    for skill in skills:
+        name = (_theirs(skill.meta.get(_META)) or {}).get("name", "")
+        slugs[skill.id] = _slug(name if _is_agent_name(name) else skill.use_when, MAX_NAME)
     many = Counter(slugs.values())
     return {
         id_: slug if slug and many[slug] == 1 else f"{slug[: MAX_NAME - 9].strip('-') or 'skill'}-{_slug(id_, 8)}"
@@ -84,7 +87,7 @@ def agent_skill_names(skills: Sequence[Skill]) -> dict[str, str]:
 def write_agent_skill(skill: Skill, name: str) -> str:
     """Return a skill as the text of a `SKILL.md` in the format of Agent Skills, named like its folder."""
     own = {"id": skill.id, "use_when": skill.use_when, **_said(skill)}
-    theirs = _theirs(skill)
+    theirs = _theirs(skill.meta.get(_META))
     if theirs is not None:
         own[_META] = theirs
     others = dict(theirs["front"]) if theirs else {}
@@ -99,22 +102,13 @@ def write_agent_skill(skill: Skill, name: str) -> str:
     return _file(front, _body_of(own))
 
 
-def _theirs(skill: Skill) -> dict[str, Any] | None:
-    return _checked_theirs(skill.meta.get(_META))
-
-
-def _checked_theirs(given: Any) -> dict[str, Any] | None:
+def _theirs(given: Any) -> dict[str, Any] | None:
     if not isinstance(given, Mapping) or not isinstance(front := given.get("front"), Mapping):
         return None
     metadata = front.get("metadata", {})
     if not isinstance(metadata, Mapping) or {"name", "description"} & front.keys():
         return None
     return {"name": str(given.get("name") or ""), "front": dict(front)}
-
-
-def _given_name(skill: Skill) -> str:
-    theirs = _theirs(skill)
-    return theirs["name"] if theirs and _is_agent_name(theirs["name"]) else ""
 
 
 def _is_agent_name(name: str) -> bool:
@@ -283,7 +277,7 @@ def _marked(front: Mapping[str, Any]) -> dict[str, Any] | None:
         own = _own({**given, "description": given["use_when"]}, str(given.get("task_type") or ""))
     except (KeyError, TypeError, ValueError, RecursionError):
         raise ValueError(f"metadata: {MARK}: is not as it was written; remove it, and the body is read") from None
-    if (theirs := _checked_theirs(given.get(_META))) is not None:
+    if (theirs := _theirs(given.get(_META))) is not None:
         own["meta"] = {_META: theirs}
     return {**own, "id": given["id"]} if _UUID.fullmatch(str(given.get("id"))) else own
 

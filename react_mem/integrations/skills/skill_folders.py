@@ -210,7 +210,7 @@ def _files(root: Path) -> Iterator[Path]:
 
 
 def _text_of(file: Path) -> str:
-    """Return the text of a regular file; OSError if it cannot be read, ValueError for a link, a long file, or no text."""
+    """Return the text of a regular file; OSError if it cannot be read, ValueError if it is no text."""
     if file.is_symlink():
         raise ValueError("is a symbolic link, which is not followed")
     with open(os.open(file, _OPEN), "rb") as stream:
