@@ -143,7 +143,7 @@ async def store_fact(
             return f"Nothing was stored. {_which(changed.facts, 'call store_fact again, `replaces` being')}"
         ended = [fact for fact in changed if not fact.current]
         lines = ["Stored." if any(fact.current for fact in changed) else "It was known already."]
-        lines += [f"No longer true: {_quoted(fact)}" for fact in ended]
+        lines += [f"No longer true: {LABELS[fact.origin]}“{flat(fact.text, MAX_LINE_CHARS)}”" for fact in ended]
         if replaces.strip() and not ended:
             lines.append("What it may replace is kept beside it, in doubt: the user's words do not name it.")
         return "\n".join(lines)
@@ -320,7 +320,3 @@ def _part(record: Message | Summary, limit: int) -> str:
     return (
         f"- [summary {record.id} until {record.created_at:%Y-%m-%d}] {LABELS[record.origin]}{flat(record.text, limit)}"
     )
-
-
-def _quoted(fact: Fact) -> str:
-    return f"{LABELS[fact.origin]}“{flat(fact.text, MAX_LINE_CHARS)}”"

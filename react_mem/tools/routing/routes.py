@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -112,25 +112,22 @@ def tool_routes(tools: Sequence[BaseTool], settings: SwitchSettings) -> list[Rou
 
     Raises ToolConfigError if the config names an unknown tool, or a `prefetch` tool needs more than one text.
     """
-    names = {tool.name for tool in tools}
-    _check(names, "routes", settings.routes)
-    _check(names, "always", settings.always)
-    for name, given in settings.routes.items():
-        _check(names, f"routes.{name}", (*given.after, *given.requires))
+    known = {tool.name for tool in tools}
+    named: dict[str, Sequence[str]] = {"routes": [*settings.routes], "always": settings.always}
+    named |= {f"routes.{name}": (*given.after, *given.requires) for name, given in settings.routes.items()}
+    for key, names in named.items():
+        for name in names:
+            if name not in known:
+                raise ToolConfigError(f"switching.{key}: there is no tool {name!r}; {valid_names(name, known)}")
     return [_route(tool, settings) for tool in tools]
-
-
-def _check(names: Iterable[str], key: str, given: Iterable[str]) -> None:
-    known = set(names)
-    for name in given:
-        if name not in known:
-            raise ToolConfigError(f"switching.{key}: there is no tool {name!r}; {valid_names(name, known)}")
 
 
 def _route(tool: BaseTool, settings: SwitchSettings) -> Route:
     declared, given = tool.metadata or {}, settings.routes.get(tool.name)
     function = convert_to_openai_tool(tool)["function"]
     parameters = function.get("parameters", {})
+    described = {name: schema.get("description", "") for name, schema in parameters.get("properties", {}).items()}
+    arguments = (f"{name.replace('_', ' ')} {text}".strip() for name, text in described.items())
 
     def both(key: str) -> tuple[str, ...]:
         own = declared.get(key) or ()
@@ -141,17 +138,12 @@ def _route(tool: BaseTool, settings: SwitchSettings) -> Route:
     return Route(
         name=tool.name,
         description=str(function.get("description") or "")[:_MAX_CHARS],
-        arguments=_arguments(parameters.get("properties", {})),
+        arguments=", ".join(arguments)[:_MAX_CHARS],
         examples=both("examples")[:MAX_EXAMPLES],
         after=both("after"),
         requires=both("requires"),
         ahead=_ahead(tool.name, parameters) if prefetch else None,
     )
-
-
-def _arguments(properties: Mapping[str, Any]) -> str:
-    said = (f"{name.replace('_', ' ')} {schema.get('description', '')}".strip() for name, schema in properties.items())
-    return ", ".join(said)[:_MAX_CHARS]
 
 
 def _ahead(name: str, parameters: Mapping[str, Any]) -> str:

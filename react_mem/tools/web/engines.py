@@ -63,12 +63,17 @@ class Tavily(Engine):
     async def find(self, query: str, limit: int) -> list[WebHit]:
         """Search (see `Engine`)."""
         key = _setting("TAVILY_API_KEY")
-        client_class, errors = await asyncio.to_thread(_tavily)
+        try:
+            # it takes a second to import
+            tavily: Any = await asyncio.to_thread(importlib.import_module, "tavily")
+        except ImportError as error:
+            raise MissingPackage("tavily-python") from error
+        errors = tavily.errors
         # a client of its own each time: connections belong to an event loop, and a server may run several
         async with httpx.AsyncClient(
             base_url=os.environ.get("TAVILY_BASE_URL") or _TAVILY_URL, verify=await asyncio.to_thread(_tls)
         ) as http:
-            client = client_class(api_key=key, client=http)
+            client = tavily.AsyncTavilyClient(api_key=key, client=http)
             try:
                 answer = await client.search(query, max_results=limit)
             except errors.UsageLimitExceededError as error:
@@ -212,14 +217,6 @@ async def _ask(request: httpx.Request, *, refused: str) -> Any:
         raise EngineError("its answer is not JSON") from error
 
 
-def _tavily() -> tuple[Any, Any]:
-    try:
-        from tavily import AsyncTavilyClient, errors  # type: ignore[import-untyped]  # takes a second to import
-    except ImportError as error:
-        raise MissingPackage("tavily-python") from error
-    return AsyncTavilyClient, errors
-
-
 @cache
 def _tls() -> ssl.SSLContext:
     return httpx.create_ssl_context()
@@ -257,10 +254,10 @@ def _hit(item: Mapping[str, Any], *names: str) -> WebHit:
 
 
 def _google_date(item: Mapping[str, Any]) -> str:
-    tags = item.get("pagemap", {})
-    tags = tags.get("metatags", []) if isinstance(tags, Mapping) else []
-    first = tags[0] if isinstance(tags, list) and tags and isinstance(tags[0], Mapping) else {}
-    return _text(first, "article:published_time")
+    match item:
+        case {"pagemap": {"metatags": [{"article:published_time": str(date)}, *_]}}:
+            return date.strip()
+    return ""
 
 
 def _from_document(document: Document, path: str, place: int) -> WebHit:

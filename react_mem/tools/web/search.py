@@ -109,15 +109,17 @@ def decide(question: str, *, now: datetime, domain_terms: Iterable[str] = (), th
     if _ABOUT_US.search(said):
         return "no"
     personal = _is_personal(read)
-    if personal and not _asks(read, said):
+    asks = "?" in read or "？" in read or _INFORMATION.search(said) or _REQUEST.search(said)
+    if personal and not asks:
         return "no"
     weight = _weight(said, now, tuple(domain_terms))
     return "search" if weight - (_PERSONAL if personal or _OURS.search(said) else 0) >= threshold else "ask"
 
 
 def _weight(said: str, now: datetime, domain_terms: tuple[str, ...]) -> float:
-    temporal = 1.0 if _NEW.search(said) else 0.6 if _NOW.search(said) or _names_year(said, now) else 0.0
-    temporal = temporal or (0.4 if _NEAR.search(said) else 0.0)
+    years = map(int, re.findall(r"\b(?:19|20)\d\d\b", said))
+    is_now = _NOW.search(said) or any(now.year <= year <= now.year + 10 for year in years)
+    temporal = 1.0 if _NEW.search(said) else 0.6 if is_now else 0.4 if _NEAR.search(said) else 0.0
     return (
         temporal
         + (0.5 if _LIVE.search(said) else 0.0)
@@ -126,34 +128,21 @@ def _weight(said: str, now: datetime, domain_terms: tuple[str, ...]) -> float:
     )
 
 
-def _names_year(said: str, now: datetime) -> bool:
-    return any(now.year <= int(year) <= now.year + 10 for year in re.findall(r"\b(?:19|20)\d\d\b", said))
-
-
 @lru_cache(maxsize=64)
 def _phrases(domain_terms: tuple[str, ...]) -> re.Pattern[str]:
     phrases = {" ".join(index_words(term)) for term in domain_terms} - {""}
     return _any(*map(re.escape, phrases))
 
 
-def _asks(read: str, said: str) -> bool:
-    return "?" in read or "？" in read or bool(_INFORMATION.search(said) or _REQUEST.search(said))
-
-
 def _is_personal(read: str) -> bool:
     # as written: without its marks "tối nay", this evening, reads as "tôi"
     plain = re.sub(r"[\s,.;:!?]+", " ", unicodedata.normalize("NFC", read).casefold().replace("’", "'")).strip()
     folded = " ".join(index_words(plain))
-    courteous = _COURTESY.search(folded)
-    return bool(_ONESELF.search(_without(plain, courteous) if courteous else plain))
-
-
-def _without(plain: str, courteous: re.Match[str]) -> str:
-    """Return a text without the words of a match in its folded form."""
-    before = len(courteous.string[: courteous.start()].split())
-    count = len(courteous.group().split())
-    parts = plain.split()
-    return " ".join(parts[:before] + parts[before + count :])
+    if courteous := _COURTESY.search(folded):
+        # the same words as they are written
+        before, parts = len(folded[: courteous.start()].split()), plain.split()
+        plain = " ".join(parts[:before] + parts[before + len(courteous.group().split()) :])
+    return bool(_ONESELF.search(plain))
 
 
 Trigger = Literal["keywords", "model", "none"]
